@@ -1,0 +1,65 @@
+/* collect.h -- from a target's segment to a profile. Runs: in the collector process, one thread.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef MIDDEN_COLLECT_COLLECT_H
+#define MIDDEN_COLLECT_COLLECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "format/segment.h"
+#include "profile/profile.h"
+
+struct collect_config {
+	uint64_t buffer_bytes; /* event buffers in the segment, at least 1 MiB is given */
+	uint32_t max_depth;
+	uint32_t patience_ms;
+	bool follow;
+};
+
+struct collector;
+
+/* Makes the segment for a target that said hello: a memfd (or an unlinked file where there is no memfd),
+ * sealed against resizing, header filled in. NULL with `e` on failure. */
+struct collector *collect_new(const struct collect_config *config,
+			      const struct segment_hello *hello, struct error *e);
+void collect_free(struct collector *c);
+
+/* The segment's descriptor, to hand to the target; collect_close_fd once that is done. */
+int collect_get_fd(const struct collector *c);
+void collect_close_fd(struct collector *c);
+
+/* Where the recording stands, for progress lines and live views; O(1). */
+struct collect_status {
+	uint64_t events;
+	uint64_t live_bytes;
+	uint64_t live_blocks;
+	uint64_t peak_bytes;
+	uint64_t allocations;
+	uint64_t frees;
+	uint64_t lost_events;
+	uint64_t threads_live;
+	uint64_t elapsed_ns;
+};
+void collect_get_status(const struct collector *c, struct collect_status *status);
+
+/* Why collect_run came back. */
+enum collect_end {
+	COLLECT_END_GONE = 0,      /* the process is dead; all it published has been handled */
+	COLLECT_END_EXEC = 1,      /* it replaced itself by another program */
+	COLLECT_END_ABANDONED = 2, /* the target gave up on us (we were stopped for too long) */
+	COLLECT_END_STOPPED = 3,   /* `stop` became true */
+	COLLECT_END_TICK = 4,      /* `tick_ns` have passed: call again */
+};
+
+/* Drains until the target is gone, or for about tick_ns (0: no limit). `stop` may be NULL. */
+enum collect_end collect_run(struct collector *c, uint64_t tick_ns, const volatile bool *stop);
+
+/* One drain round without waiting; the number of events handled (tests, benchmarks). */
+uint64_t collect_drain(struct collector *c);
+
+/* The profile so far (`run` holds only what the collector knows: pid, duration, clock-derived times, machine,
+ * children, page size; the caller adds program, command, exit status). The collector stays usable. */
+struct profile *collect_build_profile(struct collector *c);
+
+#endif

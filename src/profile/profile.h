@@ -1,0 +1,227 @@
+/* profile.h -- a recorded profile in memory: what the collector makes, the file holds and the model reads.
+ * Runs: offline rooms only.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Everything is plain data in arrays; references are indices. Index 0 of `modules`, `nodes` and `frames` and
+ * offset 0 of `strings` mean "none" (an element is there, zeroed; strings starts with a NUL byte). Times
+ * are ns since the start of recording unless said otherwise; bytes are requested bytes. */
+#ifndef MIDDEN_PROFILE_PROFILE_H
+#define MIDDEN_PROFILE_PROFILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/vec.h"
+
+#define PROFILE_SIZE_BUCKETS 65 /* [0] size 0, [i] 2^(i-1) <= size < 2^i */
+#define PROFILE_LIFE_BUCKETS 65 /* the same on ns */
+
+/* Offset of a NUL-terminated string in profile.strings; 0 is "". */
+struct string_id {
+	uint32_t v;
+};
+
+enum profile_end {
+	PROFILE_END_UNKNOWN = 0,
+	PROFILE_END_EXITED = 1,   /* exit_code holds */
+	PROFILE_END_SIGNALED = 2, /* exit_signal holds */
+	PROFILE_END_EXEC = 3,     /* replaced itself by another program */
+	PROFILE_END_ABANDONED = 4, /* the recording ended before the program did */
+};
+
+struct profile_run {
+	struct string_id program; /* base name */
+	struct string_id executable; /* full path */
+	struct string_id command; /* arguments, shell-quoted, joined by spaces */
+	struct string_id directory;
+	struct string_id host;
+	struct string_id mode; /* "exact" */
+	struct string_id machine; /* "x86_64", "aarch64" */
+	struct string_id version; /* of midden that recorded */
+	uint64_t start_unix_ns;
+	uint64_t duration_ns;
+	uint64_t page_bytes;
+	uint32_t pid;
+	uint32_t parent_pid;
+	uint32_t end; /* enum profile_end */
+	int32_t exit_code;   /* -1 unknown */
+	int32_t exit_signal; /* 0 none */
+	uint32_t children_not_recorded;
+};
+
+struct profile_totals {
+	uint64_t allocations;
+	uint64_t frees;
+	uint64_t allocated_bytes;
+	uint64_t freed_bytes;
+	uint64_t peak_bytes;
+	uint64_t peak_blocks; /* at the moment of peak_bytes */
+	uint64_t peak_time_ns;
+	uint64_t leaked_bytes;
+	uint64_t leaked_blocks;
+	uint64_t temporary_allocations;
+	uint64_t reallocations;
+	uint64_t failed_allocations;
+	uint64_t threads;
+	uint64_t stacks; /* distinct allocating stacks = sites */
+	uint64_t rss_peak_bytes;
+	uint64_t own_memory_bytes; /* midden's memory inside the target: resident pages of the segment + private */
+	/* losses */
+	uint64_t lost_events;
+	uint64_t truncated_stacks;
+	uint64_t unwind_failures;
+	uint64_t foreign_frees;
+	uint64_t reentrant_calls;
+	uint64_t api_calls[8]; /* by enum segment_api: allocations per entry point */
+};
+
+struct profile_module {
+	struct string_id path;
+	uint64_t bias; /* run-time address - bias = ELF virtual address */
+	uint64_t map_start;
+	uint64_t map_end;
+	uint64_t load_time_ns;
+	uint32_t build_id_bytes;
+	uint8_t build_id[32];
+};
+
+/* One frame of a stack; the stack is the path to the root. A parent's index is smaller than its child's. */
+struct profile_node {
+	uint64_t pc; /* run-time address; a return address unless `exact` */
+	uint32_t parent;
+	uint32_t module;
+	uint32_t frames; /* symbols: index of the innermost (most inlined) frame; 0 not resolved */
+	bool exact;
+	bool cut; /* stands for frames that were left out */
+};
+
+/* A symbolised location. Inlined frames chain outwards: `next` is the frame it was inlined into. */
+struct profile_frame {
+	struct string_id function; /* demangled; "" unknown */
+	struct string_id file;
+	uint32_t line;
+	uint32_t next; /* 0: this is the outermost, the real function */
+};
+
+/* All allocations made by one stack. */
+struct profile_site {
+	uint32_t node;
+	uint64_t allocations;
+	uint64_t allocated_bytes;
+	uint64_t frees;
+	uint64_t freed_bytes;
+	uint64_t size_min; /* UINT64_MAX if allocations == 0 */
+	uint64_t size_max;
+	uint64_t live_blocks; /* at the end: leaked */
+	uint64_t live_bytes;
+	uint64_t at_peak_blocks;
+	uint64_t at_peak_bytes;
+	uint64_t own_peak_bytes; /* the most this site ever held */
+	uint64_t own_peak_time_ns;
+	uint64_t lifetime_min_ns; /* over its freed blocks; UINT64_MAX if frees == 0 */
+	uint64_t lifetime_max_ns;
+	uint64_t lifetime_sum_ns;
+	uint64_t temporary;
+	uint64_t reallocations; /* allocations that came from a realloc of an existing block */
+};
+
+struct profile_thread {
+	uint32_t tid;
+	uint32_t serial; /* 1 is the first to allocate; the last one may stand for all further threads */
+	struct string_id name;
+	uint64_t start_ns;
+	uint64_t end_ns; /* UINT64_MAX: still running at the end of the recording */
+	/* Done by this thread. */
+	uint64_t allocations;
+	uint64_t allocated_bytes;
+	uint64_t frees;
+	uint64_t freed_bytes;
+	uint64_t temporary;
+	uint64_t reallocations;
+	uint64_t failed_allocations;
+	/* Blocks allocated by this thread, whoever freed them. */
+	uint64_t live_blocks;
+	uint64_t live_bytes;
+	uint64_t own_peak_bytes;
+	uint64_t own_peak_time_ns;
+	uint64_t at_peak_bytes;
+	uint64_t at_peak_blocks;
+	uint64_t lifetime_min_ns;
+	uint64_t lifetime_max_ns;
+	uint64_t lifetime_sum_ns;
+	uint64_t size_min;
+	uint64_t size_max;
+	uint64_t losses; /* lost + re-entrant events of this thread */
+};
+
+struct profile_bucket {
+	uint64_t count;
+	uint64_t bytes;
+	uint64_t live_count;
+	uint64_t live_bytes;
+};
+
+/* State at time_ns; counts are cumulative from the start, so a rate is a difference. */
+struct profile_point {
+	uint64_t time_ns;
+	uint64_t live_bytes;
+	uint64_t live_blocks;
+	uint64_t peak_bytes; /* the highest live_bytes since the point before */
+	uint64_t allocations;
+	uint64_t allocated_bytes;
+	uint64_t frees;
+	uint64_t freed_bytes;
+	uint64_t rss_bytes;
+};
+
+/* At point `point`, `site` had these bytes live; unchanged until its next entry. Ordered by (point, site). */
+struct profile_change {
+	uint32_t point; /* index into points */
+	uint32_t site;  /* index into sites */
+	uint64_t live_bytes;
+	uint64_t live_blocks;
+};
+
+struct profile {
+	struct profile_run run;
+	struct profile_totals totals;
+	VEC(char) strings;
+	VEC(struct profile_module) modules;
+	VEC(struct profile_node) nodes;
+	VEC(struct profile_frame) frames;
+	VEC(struct profile_site) sites;
+	VEC(struct profile_thread) threads;
+	VEC(struct profile_point) points;
+	VEC(struct profile_change) changes;
+	struct profile_bucket sizes[PROFILE_SIZE_BUCKETS];
+	uint64_t size_by_life[PROFILE_SIZE_BUCKETS][PROFILE_LIFE_BUCKETS]; /* freed blocks */
+	bool resolved;  /* symbols have been looked up */
+	bool damaged;   /* read from a cut-off or damaged file: some sections are missing */
+	char damage[128]; /* what is missing, for people */
+};
+
+/* An empty profile with the index-0 elements in place. Never NULL; free with profile_free. */
+struct profile *profile_new(void);
+void profile_free(struct profile *p);
+
+/* Adds a string and returns its id; equal strings may get different ids. NULL gives 0. */
+struct string_id profile_add_string(struct profile *p, const char *text);
+
+/* The text of an id; "" for an id out of range. Valid until the next profile_add_string. */
+const char *profile_string(const struct profile *p, struct string_id id);
+
+/* Checks every index and invariant named above, in O(size); the reader has called it on what it returns. */
+int profile_check(const struct profile *p, struct error *e);
+
+/* Writes crash-safely: a temporary file beside `path`, mode 0600, fsync, rename. 0 or -1. */
+int profile_write(const struct profile *p, const char *path, struct error *e);
+
+/* Reads and checks a file. Treats it as hostile. A cut-off or damaged file gives what could be recovered with
+ * `damaged` set; NULL only if nothing usable is there. */
+struct profile *profile_read(const char *path, struct error *e);
+
+/* The same on bytes in memory (fuzzers, tests). */
+struct profile *profile_parse(const void *data, size_t bytes, struct error *e);
+
+#endif
