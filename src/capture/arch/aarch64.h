@@ -1,0 +1,84 @@
+/* aarch64.h -- what the capture room must know of the aarch64 processor and its ABI.
+ * Runs: anywhere in the target. Included through host.h only.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef MIDDEN_CAPTURE_ARCH_AARCH64_H
+#define MIDDEN_CAPTURE_ARCH_AARCH64_H
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#define ARCH_MACHINE EM_AARCH64
+
+/* DWARF register numbers (AADWARF64): x0..x30, sp; 32 stands for the pc. */
+#define ARCH_REGS   33
+#define ARCH_REG_FP 29
+#define ARCH_REG_LR 30
+#define ARCH_REG_SP 31
+#define ARCH_REG_PC 32
+#define ARCH_REG_RA ARCH_REG_LR
+
+#define ARCH_STACK_STEP 0 /* a leaf may have no frame at all */
+
+static inline long arch_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+	register long x8 __asm__("x8") = number;
+	register long x0 __asm__("x0") = a;
+	register long x1 __asm__("x1") = b;
+	register long x2 __asm__("x2") = c;
+	register long x3 __asm__("x3") = d;
+	register long x4 __asm__("x4") = e;
+	register long x5 __asm__("x5") = f;
+
+	__asm__ volatile("svc 0"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+			 : "memory");
+	return x0;
+}
+
+/* The registers that a callee must preserve, as they are here, with this place as the pc. */
+static inline __attribute__((always_inline)) void arch_capture(uint64_t regs[ARCH_REGS])
+{
+	__asm__ volatile("stp x19, x20, [%0, #152]\n\t"
+			 "stp x21, x22, [%0, #168]\n\t"
+			 "stp x23, x24, [%0, #184]\n\t"
+			 "stp x25, x26, [%0, #200]\n\t"
+			 "stp x27, x28, [%0, #216]\n\t"
+			 "stp x29, x30, [%0, #232]\n\t"
+			 "mov x9, sp\n\t"
+			 "adr x10, 1f\n\t"
+			 "stp x9, x10, [%0, #248]\n"
+			 "1:\n\t"
+			 :
+			 : "r"(regs)
+			 : "x9", "x10", "memory");
+}
+
+/* Takes the pointer authentication code off a return address; a no-op where the CPU has none. */
+static inline uint64_t arch_strip(uint64_t return_address)
+{
+	register uint64_t lr __asm__("x30") = return_address;
+
+	__asm__("hint #7" : "+r"(lr)); /* xpaclri */
+	return lr;
+}
+
+/* Whether the code at `pc`, which must be mapped, is the kernel's way back from a signal handler. */
+static inline bool arch_is_sigreturn(uint64_t pc)
+{
+	/* mov x8, #139; svc #0 */
+	static const uint32_t code[] = {0xd2801168u, 0xd4000001u};
+
+	return memcmp((const void *)pc, code, sizeof(code)) == 0; /* NOLINT: an address in mapped code */
+}
+
+/* Where the kernel saved register `reg` of the interrupted code. `sp` at the trampoline: siginfo (128 bytes),
+ * ucontext with its machine context at 176, whose registers follow the fault address. */
+static inline uint64_t arch_signal_slot(uint64_t sp, int reg)
+{
+	return sp + 128 + 176 + 8 + 8 * (uint64_t)reg;
+}
+
+#endif

@@ -1,0 +1,80 @@
+/* x86_64.h -- what the capture room must know of the x86_64 processor and its ABI.
+ * Runs: anywhere in the target. Included through host.h only.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef MIDDEN_CAPTURE_ARCH_X86_64_H
+#define MIDDEN_CAPTURE_ARCH_X86_64_H
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#define ARCH_MACHINE EM_X86_64
+
+/* DWARF register numbers (System V ABI, figure 3.36). */
+#define ARCH_REGS   17
+#define ARCH_REG_FP 6
+#define ARCH_REG_SP 7
+#define ARCH_REG_RA 16
+#define ARCH_REG_PC 16
+
+#define ARCH_STACK_STEP 8 /* a call moves the stack by at least this much */
+
+static inline long arch_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	long result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
+/* The registers that a callee must preserve, as they are here, with this place as the pc. */
+static inline __attribute__((always_inline)) void arch_capture(uint64_t regs[ARCH_REGS])
+{
+	__asm__ volatile("movq %%rbx, 24(%0)\n\t"
+			 "movq %%rbp, 48(%0)\n\t"
+			 "movq %%rsp, 56(%0)\n\t"
+			 "movq %%r12, 96(%0)\n\t"
+			 "movq %%r13, 104(%0)\n\t"
+			 "movq %%r14, 112(%0)\n\t"
+			 "movq %%r15, 120(%0)\n\t"
+			 "leaq 1f(%%rip), %%rax\n\t"
+			 "movq %%rax, 128(%0)\n"
+			 "1:\n\t"
+			 :
+			 : "r"(regs)
+			 : "rax", "memory");
+}
+
+/* Return addresses carry no signature here. */
+static inline uint64_t arch_strip(uint64_t return_address)
+{
+	return return_address;
+}
+
+/* Whether the code at `pc`, which must be mapped, is the kernel's way back from a signal handler. */
+static inline bool arch_is_sigreturn(uint64_t pc)
+{
+	/* mov $15, %rax; syscall */
+	static const uint8_t code[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+
+	return memcmp((const void *)pc, code, sizeof(code)) == 0; /* NOLINT: an address in mapped code */
+}
+
+/* Where the kernel saved register `reg` of the interrupted code; 0 if nowhere. `sp` at the trampoline. */
+static inline uint64_t arch_signal_slot(uint64_t sp, int reg)
+{
+	/* Index into gregs by DWARF number: rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip. */
+	static const uint8_t greg[ARCH_REGS] = {13, 12, 14, 11, 9, 8, 10, 15, 0,
+						1,  2,	3,  4,	5, 6, 7,  16};
+
+	return sp + 40 + 8 * (uint64_t)greg[reg];
+}
+
+#endif

@@ -1,0 +1,261 @@
+/* cfi.c -- finds the unwind entry of a pc in .eh_frame, by the sorted table of .eh_frame_hdr.
+ * Runs: anywhere in the target, inside malloc; called by rules.c on a cache miss.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "capture/cfi.h"
+
+#include <string.h>
+
+/* DW_EH_PE_*: how a pointer is encoded (Linux Standard Base, exception frames). */
+enum {
+	PE_ABSPTR = 0x00,
+	PE_ULEB128 = 0x01,
+	PE_UDATA2 = 0x02,
+	PE_UDATA4 = 0x03,
+	PE_UDATA8 = 0x04,
+	PE_SLEB128 = 0x09,
+	PE_SDATA2 = 0x0a,
+	PE_SDATA4 = 0x0b,
+	PE_SDATA8 = 0x0c,
+	PE_PCREL = 0x10,
+	PE_DATAREL = 0x30,
+	PE_INDIRECT = 0x80,
+	PE_OMIT = 0xff,
+};
+
+uint64_t cfi_take_fixed(struct cfi_cursor *c, unsigned bytes)
+{
+	uint64_t value = 0;
+
+	if (c->bad || (uint64_t)(c->end - c->at) < bytes) {
+		c->bad = true;
+		return 0;
+	}
+	memcpy(&value, c->at, bytes); /* both architectures are little endian */
+	c->at += bytes;
+	return value;
+}
+
+uint64_t cfi_take_uleb(struct cfi_cursor *c)
+{
+	uint64_t value = 0;
+
+	for (unsigned shift = 0;; shift += 7) {
+		uint64_t byte = cfi_take_fixed(c, 1);
+
+		if (shift < 64)
+			value |= (byte & 0x7f) << shift;
+		if (!(byte & 0x80))
+			return value;
+	}
+}
+
+int64_t cfi_take_sleb(struct cfi_cursor *c)
+{
+	uint64_t value = 0;
+	unsigned shift = 0;
+	uint64_t byte;
+
+	do {
+		byte = cfi_take_fixed(c, 1);
+		if (shift < 64)
+			value |= (byte & 0x7f) << shift;
+		shift += 7;
+	} while (byte & 0x80);
+	if ((byte & 0x40) && shift < 64)
+		value |= ~UINT64_C(0) << shift;
+	return (int64_t)value;
+}
+
+static uint64_t take_encoded(struct cfi_cursor *c, uint8_t encoding)
+{
+	switch (encoding & 0x0f) {
+	case PE_ABSPTR:
+	case PE_UDATA8:
+	case PE_SDATA8:
+		return cfi_take_fixed(c, 8);
+	case PE_ULEB128:
+		return cfi_take_uleb(c);
+	case PE_SLEB128:
+		return (uint64_t)cfi_take_sleb(c);
+	case PE_UDATA2:
+		return cfi_take_fixed(c, 2);
+	case PE_SDATA2:
+		return (uint64_t)(int64_t)(int16_t)cfi_take_fixed(c, 2);
+	case PE_UDATA4:
+		return cfi_take_fixed(c, 4);
+	case PE_SDATA4:
+		return (uint64_t)(int64_t)(int32_t)cfi_take_fixed(c, 4);
+	default:
+		c->bad = true;
+		return 0;
+	}
+}
+
+uint64_t cfi_take_pointer(struct cfi_cursor *c, uint8_t encoding, uint64_t data_base)
+{
+	uint64_t here = (uint64_t)c->at;
+	uint64_t value = take_encoded(c, encoding);
+
+	switch (encoding & 0x70) {
+	case 0:
+		break;
+	case PE_PCREL:
+		value += here;
+		break;
+	case PE_DATAREL:
+		value += data_base;
+		break;
+	default:
+		c->bad = true;
+	}
+	if (encoding & PE_INDIRECT)
+		c->bad = true; /* never used for code ranges */
+	return value;
+}
+
+/* One length-prefixed entry of .eh_frame. */
+static bool open_entry(const uint8_t *at, struct cfi_cursor *c, const uint8_t **id_at)
+{
+	uint32_t length;
+
+	memcpy(&length, at, 4);
+	at += 4;
+	if (length == 0)
+		return false; /* the terminator */
+	uint64_t bytes = length;
+	if (length == 0xffffffffu) {
+		memcpy(&bytes, at, 8);
+		at += 8;
+	}
+	*id_at = at;
+	*c = (struct cfi_cursor){.at = at, .end = at + bytes};
+	return true;
+}
+
+/* Reads the letters of a CIE's augmentation that bear on unwinding. */
+static void take_augmentation(struct cfi_cursor *c, const char *letters, struct cfi_entry *entry)
+{
+	uint64_t bytes = cfi_take_uleb(c);
+	const uint8_t *next = c->at + bytes;
+
+	if (c->bad || bytes > (uint64_t)(c->end - c->at)) {
+		c->bad = true;
+		return;
+	}
+	for (letters++; *letters && !c->bad; letters++) {
+		if (*letters == 'R') {
+			entry->pointer_encoding = (uint8_t)cfi_take_fixed(c, 1);
+		} else if (*letters == 'P') {
+			/* The personality's address may be indirect: its size alone matters here. */
+			uint8_t encoding = (uint8_t)cfi_take_fixed(c, 1);
+			(void)take_encoded(c, encoding);
+		} else if (*letters == 'L') {
+			(void)cfi_take_fixed(c, 1);
+		} else if (*letters == 'S') {
+			entry->signal_frame = true;
+		} /* 'B' and 'G' (aarch64: PAC key, memory tags) have no data */
+	}
+	c->at = next;
+}
+
+static bool read_cie(const uint8_t *cie, struct cfi_entry *entry)
+{
+	const uint8_t *id_at;
+	struct cfi_cursor c;
+
+	if (!open_entry(cie, &c, &id_at) || cfi_take_fixed(&c, 4) != 0)
+		return false;
+	uint64_t version = cfi_take_fixed(&c, 1);
+	const char *letters = (const char *)c.at;
+	while (cfi_take_fixed(&c, 1) != 0)
+		;
+	if (c.bad || (version != 1 && version != 3) || (*letters && *letters != 'z'))
+		return false;
+	entry->code_align = cfi_take_uleb(&c);
+	entry->data_align = cfi_take_sleb(&c);
+	entry->ra_register =
+		(uint32_t)(version == 1 ? cfi_take_fixed(&c, 1) : cfi_take_uleb(&c));
+	entry->pointer_encoding = PE_ABSPTR;
+	entry->signal_frame = false;
+	if (*letters)
+		take_augmentation(&c, letters, entry);
+	entry->initial = c.at;
+	entry->initial_end = c.end;
+	return !c.bad && entry->ra_register < ARCH_REGS;
+}
+
+/* Reads the FDE at `fde`; false if it is not one that covers pc. */
+static bool read_fde(const uint8_t *fde, uint64_t pc, struct cfi_entry *entry)
+{
+	const uint8_t *id_at;
+	struct cfi_cursor c;
+
+	if (!open_entry(fde, &c, &id_at))
+		return false;
+	uint64_t distance = cfi_take_fixed(&c, 4);
+	if (distance == 0 || !read_cie(id_at - distance, entry))
+		return false;
+	entry->pc_start = cfi_take_pointer(&c, entry->pointer_encoding, 0);
+	entry->pc_end = entry->pc_start + take_encoded(&c, entry->pointer_encoding & 0x0f);
+	if (pc < entry->pc_start || pc >= entry->pc_end)
+		return false;
+	uint64_t skip = cfi_take_uleb(&c); /* the LSDA pointer; every compiler emits 'z' */
+	if (c.bad || skip > (uint64_t)(c.end - c.at))
+		return false;
+	entry->instructions = c.at + skip;
+	entry->instructions_end = c.end;
+	return true;
+}
+
+/* Entry by entry, for an object whose .eh_frame_hdr has no table. */
+static bool scan_entries(const uint8_t *at, uint64_t pc, struct cfi_entry *entry)
+{
+	const uint8_t *id_at;
+	struct cfi_cursor c;
+
+	while (open_entry(at, &c, &id_at)) {
+		if (cfi_take_fixed(&c, 4) != 0 && read_fde(at, pc, entry))
+			return true;
+		at = c.end;
+	}
+	return false;
+}
+
+struct table_row {
+	int32_t pc;
+	int32_t fde;
+};
+
+/* The last row that starts at or before pc; offsets are relative to the header itself. */
+static const uint8_t *search_table(const struct table_row *rows, uint64_t count, const uint8_t *hdr,
+				   uint64_t pc)
+{
+	int64_t wanted = (int64_t)(pc - (uint64_t)hdr);
+	uint64_t low = 0, high = count;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (rows[middle].pc <= wanted)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? hdr + rows[low - 1].fde : NULL;
+}
+
+bool cfi_find(const uint8_t *hdr, uint64_t pc, struct cfi_entry *entry)
+{
+	/* version, encodings of: .eh_frame's address, the count, the table */
+	struct cfi_cursor c = {.at = hdr + 4, .end = hdr + 4 + 16};
+
+	if (hdr[0] != 1)
+		return false;
+	const uint8_t *eh_frame = (const uint8_t *)cfi_take_pointer(&c, hdr[1], (uint64_t)hdr);
+	if (hdr[2] == PE_OMIT || hdr[3] != (PE_DATAREL | PE_SDATA4))
+		return !c.bad && scan_entries(eh_frame, pc, entry);
+
+	uint64_t count = cfi_take_pointer(&c, hdr[2], (uint64_t)hdr);
+	const uint8_t *fde = search_table((const void *)c.at, count, hdr, pc);
+	return !c.bad && fde && read_fde(fde, pc, entry);
+}

@@ -1,0 +1,91 @@
+/* cfi.h -- call frame information: how to get from a pc and its registers to the caller's.
+ * Runs: anywhere in the target, inside malloc, maybe in a signal handler; no lock, no allocation.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Three steps: cfi_find locates the FDE of a pc in an object's .eh_frame, cfi_run executes its program up to the pc
+ * and leaves a row of rules, cfi_evaluate computes a DWARF expression that a rule may hold. The tables belong to loaded
+ * objects and are trusted as far as the dynamic linker trusts them, yet every read is bounded by the entry's length. */
+#ifndef MIDDEN_CAPTURE_CFI_H
+#define MIDDEN_CAPTURE_CFI_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "capture/host.h"
+
+enum cfi_kind {
+	CFI_UNSAID = 0, /* no rule: unchanged for a callee-saved register */
+	CFI_SAME,
+	CFI_UNDEFINED,
+	CFI_OFFSET,	/* saved at CFA + value */
+	CFI_VAL_OFFSET, /* is CFA + value */
+	CFI_REGISTER,	/* is in register `value` */
+	CFI_EXPRESSION, /* saved at the address that the expression gives */
+	CFI_VAL_EXPRESSION,
+};
+
+struct cfi_rule {
+	uint32_t kind;
+	uint32_t length; /* of an expression */
+	int64_t value;	 /* offset, register number, or address of the expression */
+};
+
+struct cfi_row {
+	struct cfi_rule cfa; /* CFI_OFFSET: register `cfa_register` + value; or CFI_VAL_EXPRESSION */
+	uint32_t cfa_register;
+	struct cfi_rule regs[ARCH_REGS];
+};
+
+/* Where a function's rules are. */
+struct cfi_entry {
+	const uint8_t *instructions;
+	const uint8_t *instructions_end;
+	const uint8_t *initial; /* of the CIE */
+	const uint8_t *initial_end;
+	uint64_t pc_start;
+	uint64_t pc_end;
+	uint64_t code_align;
+	int64_t data_align;
+	uint32_t ra_register;
+	uint8_t pointer_encoding;
+	bool signal_frame;
+};
+
+/* Space for one run; it is too big for a small thread's stack. */
+#define CFI_REMEMBER 6 /* nested remember_state; compilers use one or two */
+struct cfi_work {
+	struct cfi_row row;
+	struct cfi_row initial;
+	struct cfi_row remembered[CFI_REMEMBER];
+};
+
+/* Finds the entry that covers pc through the object's .eh_frame_hdr at `hdr`. False: none. */
+bool cfi_find(const uint8_t *hdr, uint64_t pc, struct cfi_entry *entry);
+
+/* Runs the entry's program for pc; the result is in work->row. False: an instruction we do not know. */
+bool cfi_run(const struct cfi_entry *entry, uint64_t pc, struct cfi_work *work);
+
+/* How an expression reads memory; false: it may not. */
+typedef bool cfi_read_fn(void *context, uint64_t address, uint64_t *value);
+
+/* Evaluates the expression of `rule` with the registers; `cfa` is pushed first for register rules (NULL for the CFA's
+ * own expression). */
+bool cfi_evaluate(const struct cfi_rule *rule, const uint64_t regs[ARCH_REGS], const uint64_t *cfa,
+		  cfi_read_fn *read, void *context, uint64_t *result);
+
+/* ---- the bounded reader that all three use ------------------------------------------------------- */
+
+struct cfi_cursor {
+	const uint8_t *at;
+	const uint8_t *end;
+	bool bad; /* read past the end; values are zero from then on */
+};
+
+uint64_t cfi_take_fixed(struct cfi_cursor *c, unsigned bytes);
+uint64_t cfi_take_uleb(struct cfi_cursor *c);
+int64_t cfi_take_sleb(struct cfi_cursor *c);
+
+/* A pointer in a DW_EH_PE encoding; `data_base` for datarel. */
+uint64_t cfi_take_pointer(struct cfi_cursor *c, uint8_t encoding, uint64_t data_base);
+
+#endif

@@ -1,0 +1,180 @@
+/* cold.c -- the slow side of the hooks: starting, refilling, passing through.
+ * Runs: any thread of the target, inside malloc, maybe in a signal handler. Called by hot.h.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "capture/cold.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "capture/boot.h"
+#include "capture/environment.h"
+#include "capture/link.h"
+#include "capture/modules.h"
+#include "capture/ring.h"
+#include "capture/say.h"
+#include "capture/thread.h"
+#include "format/env.h"
+
+/* These outlive a fork, unlike the wiped process state: they tell a child from a fresh program. */
+static bool was_started;
+static bool follow;
+static struct segment_header *parent_segment;
+static uint64_t parent_segment_bytes;
+
+static bool is_switched_off(void)
+{
+	const char *mode = environment_find(ENV_MODE);
+
+	return mode && strcmp(mode, "off") == 0;
+}
+
+static void begin(struct segment_header *h)
+{
+	struct process *p = process;
+	size_t depth = h->max_depth < 8 ? 8 : h->max_depth;
+
+	p->header = h;
+	p->layout = h->layout;
+	p->max_depth = (uint32_t)depth;
+	p->pid = host_getpid();
+	p->thread_bytes = sizeof(struct thread) + (depth + 1) * 2 * sizeof(struct walk_frame) +
+			  (depth + 1) * sizeof(uint32_t);
+	p->thread_bytes = (p->thread_bytes + 4095) & ~(size_t)4095;
+	follow = h->follow != 0;
+	parent_segment = h;
+	parent_segment_bytes = h->layout.total_bytes;
+	thread_init_key();
+	modules_refresh();
+	atomic_store_explicit(&h->target_state, SEGMENT_TARGET_RECORDING, memory_order_release);
+	atomic_store_explicit(&p->state, PROCESS_RECORDING, memory_order_release);
+}
+
+static void start(bool forked)
+{
+	struct segment_header *h = NULL;
+	enum link_result result = LINK_REFUSED;
+
+	if (!was_started)
+		say_init();
+	was_started = true;
+	if (!forked || follow)
+		result = is_switched_off() ? LINK_REFUSED : link_open(forked, &h);
+	if (result == LINK_READY)
+		begin(h);
+	else
+		atomic_store(&process->state, PROCESS_OFF);
+}
+
+/* The parent's segment is still mapped in a fork child; nothing may be written there. */
+static void leave_parent_segment(void)
+{
+	if (parent_segment)
+		(void)HOST_CALL2(SYS_munmap, parent_segment, parent_segment_bytes);
+	parent_segment = NULL;
+	thread_self = &thread_none;
+	modules_reset();
+}
+
+void cold_start(void)
+{
+	uint32_t fresh = PROCESS_NEW;
+	bool forked = was_started;
+	int saved = errno;
+
+	if (!process && !thread_init_process())
+		return;
+	if (!atomic_compare_exchange_strong(&process->state, &fresh, PROCESS_STARTING))
+		return;
+	if (!boot_resolve()) { /* inside dlsym: the next call will do */
+		atomic_store(&process->state, PROCESS_NEW);
+		return;
+	}
+	if (forked)
+		leave_parent_segment();
+	start(forked);
+	errno = saved;
+}
+
+void cold_after_fork(void)
+{
+	thread_wipe();
+	cold_start();
+}
+
+static void count_lost(struct thread *t)
+{
+	struct segment_header *h = process->header;
+
+	if (t != &thread_none && t->slot)
+		thread_count(&t->slot->losses.lost_events);
+	else if (h)
+		atomic_fetch_add_explicit(&h->losses.lost_events, 1, memory_order_relaxed);
+}
+
+static bool attach(void)
+{
+	int saved = errno;
+	bool attached = thread_attach();
+
+	if (!attached)
+		count_lost(thread_self);
+	errno = saved;
+	return attached;
+}
+
+static bool refill(struct thread *t)
+{
+	t->limit = NULL;
+	atomic_signal_fence(memory_order_seq_cst);
+	if (atomic_load_explicit(&process->state, memory_order_relaxed) == PROCESS_RECORDING &&
+	    ring_refill(t))
+		return true;
+	t->state = THREAD_OFF;
+	t->limit = NULL;
+	count_lost(t);
+	return false;
+}
+
+/* A thread in no state to record: not attached, or wiped by a fork. */
+static bool enter_new(void)
+{
+	if (!process || atomic_load(&process->state) == PROCESS_NEW)
+		cold_start();
+	if (!process || atomic_load(&process->state) != PROCESS_RECORDING)
+		return false;
+	return attach();
+}
+
+NOINLINE bool cold_enter(void)
+{
+	struct thread *t = thread_self;
+
+	switch (t->state) {
+	case THREAD_NEW:
+		return enter_new();
+	case THREAD_READY:
+		if (t->limit)
+			return refill(t);
+		if (!t->freeing)
+			thread_count(&t->slot->losses.reentrant_calls);
+		return false;
+	case THREAD_STARTING:
+		thread_count(&t->slot->losses.reentrant_calls);
+		return false;
+	default:
+		count_lost(t);
+		return false;
+	}
+}
+
+NOINLINE void cold_failed(void)
+{
+	struct thread *t = thread_self;
+
+	if (t->state == THREAD_NEW && !cold_enter())
+		return;
+	t = thread_self;
+	if (t->slot)
+		thread_count(&t->slot->losses.failed_allocations);
+}

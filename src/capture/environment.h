@@ -1,0 +1,22 @@
+/* environment.h -- the environment before libc has it, and how we leave it for others.
+ * Runs: at start-up, in the first malloc or the constructor.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef MIDDEN_CAPTURE_ENVIRONMENT_H
+#define MIDDEN_CAPTURE_ENVIRONMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The value of a variable, or NULL. Reads libc's environment, or the kernel's copy while libc has none. */
+const char *environment_find(const char *name);
+
+/* The environment as a NULL-terminated array without LD_PRELOAD, for the collector we start. Never NULL; `room`
+ * entries at most are used of `array`. */
+void environment_without_preload(char **array, size_t room);
+
+/* Takes our own entry out of LD_PRELOAD and drops the variables that `midden record` put there, so that children are
+ * left alone and see what they would have seen. `envp` is the program's array, changed in place; `library` is our file
+ * name without directory. */
+void environment_clean(char **envp, const char *library);
+
+#endif

@@ -1,0 +1,11 @@
+/* family.h -- allocators with entry points of their own: C++ operators, jemalloc's, tcmalloc's, mimalloc's names.
+ * Runs: at start-up, before the program's constructors.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef MIDDEN_CAPTURE_FAMILY_H
+#define MIDDEN_CAPTURE_FAMILY_H
+
+/* Puts our wrappers in front of those entry points that the allocator in use defines. Nothing is defined where there
+ * was nothing: a program that asks whether `mallocx` exists gets the true answer. */
+void family_patch(void);
+
+#endif

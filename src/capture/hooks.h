@@ -1,0 +1,14 @@
+/* hooks.h -- prototypes of the functions we stand in for, where no libc header has them.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef MIDDEN_CAPTURE_HOOKS_H
+#define MIDDEN_CAPTURE_HOOKS_H
+
+#include <malloc.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+void cfree(void *block);
+void free_sized(void *block, size_t bytes);
+void free_aligned_sized(void *block, size_t alignment, size_t bytes);
+
+#endif

@@ -1,0 +1,125 @@
+/* hot.h -- what every allocation pays.
+ * Runs: any thread of the target, inside malloc; inlined into the hooks.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Assumes: nothing; an all-zero thread is valid. Leaves when: pos >= limit, which covers a new thread, a full chunk, a
+ * hook interrupted by a signal handler that allocates, and a recording that has ended. Leaves how: one call into cold.c.
+ * While an event is being made, limit is NULL; the stores to it are ordered against signal handlers, not threads. */
+#ifndef MIDDEN_CAPTURE_HOT_H
+#define MIDDEN_CAPTURE_HOT_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "capture/cold.h"
+#include "capture/host.h"
+#include "capture/stacktree.h"
+#include "capture/thread.h"
+#include "capture/walk.h"
+#include "format/clock.h"
+#include "format/segment.h"
+
+static inline uint64_t hot_word(const struct thread *t, uint32_t kind, uint32_t api)
+{
+	return (clock_read(t->clock) - t->clock_base) << 8 | api << 4 | kind;
+}
+
+/* Makes the event visible. Pairs with the collector's acquire of head. */
+static inline void hot_publish(struct thread *t, uint64_t *end)
+{
+	t->pos = end;
+	atomic_store_explicit(&t->slot->head, (uint64_t)(uintptr_t)end + t->position_bias,
+			      memory_order_release);
+}
+
+/* Takes the right to write an event; NULL: there is none to write. */
+static inline uint64_t *hot_enter(struct thread **thread)
+{
+	struct thread *t = thread_self;
+	uint64_t *limit = t->limit;
+
+	if (unlikely(t->pos >= limit)) {
+		if (!cold_enter())
+			return NULL;
+		t = thread_self;
+		limit = t->limit;
+	}
+	t->limit = NULL;
+	atomic_signal_fence(memory_order_seq_cst);
+	*thread = t;
+	return limit;
+}
+
+static inline void hot_leave(struct thread *t, uint64_t *limit)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+	t->limit = limit;
+}
+
+/* A block that a call has returned, or (kind RESIZED) that a realloc has moved to. */
+static inline void hot_block(void *block, size_t bytes, uint32_t kind, uint32_t api,
+			     const struct walk_start *start)
+{
+	struct thread *t;
+	uint64_t *limit = hot_enter(&t);
+
+	if (unlikely(!limit))
+		return;
+	uint64_t node = stacktree_intern(t, walk_stack(t, start));
+	uint64_t *at = t->pos;
+
+	t->last = block;
+	at[1] = (uint64_t)(uintptr_t)block;
+	if (likely(bytes <= UINT32_MAX)) {
+		at[0] = hot_word(t, kind, api);
+		at[2] = (uint64_t)bytes << 32 | node;
+		hot_publish(t, at + 3);
+	} else {
+		at[0] = hot_word(t, kind + 1, api); /* ALLOC_BIG, RESIZED_BIG */
+		at[2] = node;
+		at[3] = bytes;
+		hot_publish(t, at + 4);
+	}
+	hot_leave(t, limit);
+}
+
+static inline void hot_alloc(void *block, size_t bytes, uint32_t api,
+			     const struct walk_start *start)
+{
+	if (unlikely(!block))
+		cold_failed();
+	else
+		hot_block(block, bytes, SEGMENT_EVENT_ALLOC, api, start);
+}
+
+/* A block that is about to be given back (FREE) or resized (RESIZE). False: not recorded. */
+static inline bool hot_release(void *block, uint32_t kind)
+{
+	struct thread *t;
+	uint64_t *limit = hot_enter(&t);
+
+	if (unlikely(!limit))
+		return false;
+	uint64_t *at = t->pos;
+	at[0] = hot_word(t, kind, 0);
+	at[1] = (uint64_t)(uintptr_t)block;
+	hot_publish(t, at + 2);
+	hot_leave(t, limit);
+	return true;
+}
+
+/* How a realloc ended that left no new block: RESIZE_FAILED or RESIZE_FREED. */
+static inline void hot_resize_end(uint32_t kind)
+{
+	struct thread *t;
+	uint64_t *limit = hot_enter(&t);
+
+	if (unlikely(!limit))
+		return;
+	t->pos[0] = hot_word(t, kind, 0);
+	hot_publish(t, t->pos + 1);
+	hot_leave(t, limit);
+}
+
+#endif

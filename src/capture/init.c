@@ -1,0 +1,47 @@
+/* init.c -- the library's constructor. Runs: once, before any other constructor (-z initfirst).
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture/boot.h"
+#include "capture/cold.h"
+#include "capture/environment.h"
+#include "capture/family.h"
+#include "capture/say.h"
+#include "capture/thread.h"
+
+/* An executable that defines malloc itself (a static jemalloc, say) comes before us in symbol order. */
+static void check_interposition(void)
+{
+	void *found = dlsym(RTLD_DEFAULT, "malloc");
+
+	if (!found || found == (void *)(uintptr_t)malloc) /* NOLINT */
+		return;
+	atomic_store(&process->header->foreign_allocator, 1);
+	say("the program defines malloc itself, so its allocations cannot be seen");
+}
+
+static const char *own_name(void)
+{
+	Dl_info self;
+
+	if (!dladdr((void *)(uintptr_t)own_name, &self) || !self.dli_fname) /* NOLINT */
+		return "libmidden.so";
+	const char *slash = strrchr(self.dli_fname, '/');
+	return slash ? slash + 1 : self.dli_fname;
+}
+
+/* libc's own constructor has not run yet, so the environment is the one that we are given. */
+static __attribute__((constructor)) void init(int argc, char **argv, char **envp)
+{
+	(void)argc;
+	(void)argv;
+	cold_start();
+	if (!process || atomic_load(&process->state) != PROCESS_RECORDING)
+		return;
+	check_interposition();
+	family_patch();
+	if (!process->header->follow)
+		environment_clean(envp, own_name());
+}

@@ -1,0 +1,282 @@
+/* modules.c -- which loaded object an address belongs to, right across dlopen and dlclose.
+ * Runs: any thread of the target, inside malloc. Called by rules.c on a cache miss.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * glibc 2.35 and later are asked through _dl_find_object, which takes no lock. Elsewhere a table is filled by
+ * dl_iterate_phdr at start-up and after dlclose, never inside malloc: the loader's lock may be held by a thread that
+ * waits for a lock of ours' caller. */
+#include "capture/modules.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+
+#include "capture/host.h"
+#include "capture/thread.h"
+#include "format/clock.h"
+
+#ifndef DLFO_STRUCT_HAS_EH_DBASE
+/* As glibc 2.35 declares it; the symbol is looked up weakly. */
+struct dl_find_object {
+	__extension__ unsigned long long int dlfo_flags;
+	void *dlfo_map_start;
+	void *dlfo_map_end;
+	struct link_map *dlfo_link_map;
+	void *dlfo_eh_frame;
+	__extension__ unsigned long long int __dflo_reserved[7];
+};
+#endif
+extern int _dl_find_object(void *address, struct dl_find_object *result) __attribute__((weak));
+
+_Atomic uint32_t modules_generation = 1;
+
+/* What is known of a loaded object while it is loaded. `id` is written last. */
+struct known {
+	_Atomic uint32_t id;
+	uint32_t generation;
+	uint64_t map_start;
+	uint64_t map_end;
+	const void *map; /* struct link_map, or the program headers */
+};
+
+#define KNOWN_COUNT 4096
+static struct known known[KNOWN_COUNT];
+static _Atomic uint32_t known_count;
+
+/* An object as the loader describes it. */
+struct object {
+	uint64_t map_start;
+	uint64_t map_end;
+	uint64_t bias;
+	const char *path;
+	const void *map;
+	const uint8_t *eh_frame_hdr;
+};
+
+/* ---- registration ------------------------------------------------------------------------------- */
+
+static uint32_t put_string(const char *text)
+{
+	struct segment_header *h = process->header;
+	size_t bytes = strlen(text) + 1;
+	uint32_t offset = atomic_fetch_add(&h->strings_used, (uint32_t)bytes) + 1;
+
+	if (bytes > 4096 || offset + bytes > process->layout.string_bytes)
+		return 0; /* the empty string */
+	memcpy((char *)h + process->layout.strings_offset + offset, text, bytes);
+	return offset;
+}
+
+/* The build-id note of a mapped object whose ELF header is at its start. */
+static uint32_t read_build_id(const struct object *o, uint8_t id[SEGMENT_BUILD_ID_MAX])
+{
+	const Elf64_Ehdr *elf = (const void *)(uintptr_t)o->map_start; /* NOLINT */
+
+	if (memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 || elf->e_phentsize != sizeof(Elf64_Phdr))
+		return 0;
+	const Elf64_Phdr *phdr = (const void *)((const char *)elf + elf->e_phoff);
+	for (unsigned i = 0; i < elf->e_phnum; i++) {
+		uint64_t at = o->bias + phdr[i].p_vaddr;
+		uint64_t end = at + phdr[i].p_memsz;
+
+		if (phdr[i].p_type != PT_NOTE || at < o->map_start || end > o->map_end)
+			continue;
+		while (at + sizeof(Elf64_Nhdr) <= end) {
+			const Elf64_Nhdr *note = (const void *)(uintptr_t)at; /* NOLINT */
+			uint64_t name = at + sizeof(*note);
+			uint64_t desc = name + ((note->n_namesz + 3u) & ~3u);
+
+			at = desc + ((note->n_descsz + 3u) & ~3u);
+			if (at > end || note->n_type != NT_GNU_BUILD_ID || note->n_namesz != 4 ||
+			    note->n_descsz > SEGMENT_BUILD_ID_MAX ||
+			    memcmp((const void *)(uintptr_t)name, "GNU", 4) != 0) /* NOLINT */
+				continue;
+			memcpy(id, (const void *)(uintptr_t)desc, note->n_descsz); /* NOLINT */
+			return note->n_descsz;
+		}
+	}
+	return 0;
+}
+
+static struct segment_module *module_at(uint32_t id)
+{
+	return (struct segment_module *)((char *)process->header +
+					 process->layout.modules_offset) +
+	       id;
+}
+
+/* The same file at the same place keeps its id when it is loaded again. */
+static bool is_registered(const struct segment_module *m, const struct segment_module *wanted,
+			  const char *path)
+{
+	const char *strings = (const char *)process->header + process->layout.strings_offset;
+
+	return atomic_load_explicit(&m->ready, memory_order_acquire) &&
+	       m->map_start == wanted->map_start && m->map_end == wanted->map_end &&
+	       m->bias == wanted->bias && m->build_id_bytes == wanted->build_id_bytes &&
+	       memcmp(m->build_id, wanted->build_id, sizeof(m->build_id)) == 0 &&
+	       strcmp(strings + m->path_offset, path) == 0;
+}
+
+static uint32_t find_registered(const struct segment_module *wanted, const char *path)
+{
+	uint32_t used = atomic_load(&process->header->modules_used);
+
+	for (uint32_t id = 1; id <= used && id < process->layout.module_count; id++)
+		if (is_registered(module_at(id), wanted, path))
+			return id;
+	return 0;
+}
+
+static uint32_t register_object(const struct object *o)
+{
+	struct segment_header *h = process->header;
+	struct segment_module wanted = {
+		.bias = o->bias, .map_start = o->map_start, .map_end = o->map_end};
+
+	wanted.build_id_bytes = read_build_id(o, wanted.build_id);
+	uint32_t id = find_registered(&wanted, o->path);
+	if (id)
+		return id;
+	id = atomic_fetch_add(&h->modules_used, 1) + 1;
+	if (id >= process->layout.module_count) {
+		atomic_fetch_sub(&h->modules_used, 1);
+		return 0;
+	}
+	struct segment_module *m = module_at(id);
+	m->bias = wanted.bias;
+	m->map_start = wanted.map_start;
+	m->map_end = wanted.map_end;
+	m->build_id_bytes = wanted.build_id_bytes;
+	memcpy(m->build_id, wanted.build_id, sizeof(m->build_id));
+	m->load_ticks = clock_read(h->clock) - h->clock_base;
+	m->path_offset = put_string(o->path);
+	/* Pairs with the acquire in is_registered and in the collector. */
+	atomic_store_explicit(&m->ready, 1, memory_order_release);
+	return id;
+}
+
+/* ---- the table of loaded objects ------------------------------------------------------------------ */
+
+/* Two threads may register the same object at once: both entries are then found under either id, which is harmless,
+ * and find_registered makes it rare. */
+static uint32_t id_of(const struct object *o)
+{
+	uint32_t generation = atomic_load(&modules_generation);
+	uint32_t count = atomic_load_explicit(&known_count, memory_order_acquire);
+
+	for (uint32_t i = 0; i < count && i < KNOWN_COUNT; i++) {
+		uint32_t id = atomic_load_explicit(&known[i].id, memory_order_acquire);
+
+		if (id && known[i].generation == generation && known[i].map == o->map &&
+		    known[i].map_start == o->map_start && known[i].map_end == o->map_end)
+			return id;
+	}
+	uint32_t id = register_object(o);
+	uint32_t slot = atomic_fetch_add(&known_count, 1);
+	if (slot >= KNOWN_COUNT) {
+		atomic_store(&known_count, KNOWN_COUNT);
+		return id;
+	}
+	known[slot].generation = generation;
+	known[slot].map_start = o->map_start;
+	known[slot].map_end = o->map_end;
+	known[slot].map = o->map;
+	atomic_store_explicit(&known[slot].id, id, memory_order_release);
+	return id;
+}
+
+static void give_span(const struct object *o, struct module_span *span)
+{
+	*span = (struct module_span){.id = id_of(o),
+				     .map_start = o->map_start,
+				     .map_end = o->map_end,
+				     .eh_frame_hdr = o->eh_frame_hdr};
+}
+
+/* ---- without _dl_find_object ---------------------------------------------------------------------- */
+
+#define TABLE_COUNT 1024
+static struct object table[TABLE_COUNT];
+static _Atomic uint32_t table_count;
+
+static int add_object(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct object o = {.map_start = UINT64_MAX, .bias = info->dlpi_addr, .path = info->dlpi_name};
+	uint32_t *count = context;
+
+	(void)size;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uint64_t start = o.bias + p->p_vaddr;
+
+		if (p->p_type == PT_GNU_EH_FRAME)
+			o.eh_frame_hdr = (const uint8_t *)(uintptr_t)start; /* NOLINT */
+		if (p->p_type != PT_LOAD)
+			continue;
+		if (start < o.map_start)
+			o.map_start = start & ~UINT64_C(4095);
+		if (start + p->p_memsz > o.map_end)
+			o.map_end = start + p->p_memsz;
+	}
+	o.map = info->dlpi_phdr;
+	if (*count < TABLE_COUNT)
+		table[(*count)++] = o;
+	return 0;
+}
+
+void modules_refresh(void)
+{
+	uint32_t count = 0;
+
+	if (_dl_find_object)
+		return;
+	atomic_store(&table_count, 0);
+	(void)dl_iterate_phdr(add_object, &count);
+	/* Pairs with the acquire in find_in_table. */
+	atomic_store_explicit(&table_count, count, memory_order_release);
+}
+
+static bool find_in_table(uint64_t address, struct module_span *span)
+{
+	uint32_t count = atomic_load_explicit(&table_count, memory_order_acquire);
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (address - table[i].map_start < table[i].map_end - table[i].map_start) {
+			give_span(&table[i], span);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- the question --------------------------------------------------------------------------------- */
+
+bool modules_find(uint64_t address, struct module_span *span)
+{
+	struct dl_find_object found;
+
+	if (!_dl_find_object)
+		return find_in_table(address, span);
+	if (_dl_find_object((void *)(uintptr_t)address, &found) != 0) /* NOLINT */
+		return false;
+	const struct object o = {
+		.map_start = (uint64_t)(uintptr_t)found.dlfo_map_start,
+		.map_end = (uint64_t)(uintptr_t)found.dlfo_map_end,
+		.bias = found.dlfo_link_map ? found.dlfo_link_map->l_addr : 0,
+		.path = found.dlfo_link_map && found.dlfo_link_map->l_name
+				? found.dlfo_link_map->l_name
+				: "",
+		.map = found.dlfo_link_map,
+		.eh_frame_hdr = found.dlfo_eh_frame,
+	};
+	give_span(&o, span);
+	return true;
+}
+
+void modules_reset(void)
+{
+	atomic_store(&known_count, 0);
+	atomic_fetch_add(&modules_generation, 1);
+}

@@ -1,0 +1,31 @@
+/* modules.h -- which loaded object an address belongs to, right across dlopen and dlclose.
+ * Runs: any thread of the target, inside malloc. Called by rules.c on a cache miss.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef MIDDEN_CAPTURE_MODULES_H
+#define MIDDEN_CAPTURE_MODULES_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct module_span {
+	uint32_t id;		/* index in the segment; 0 if its table is full */
+	uint64_t map_start;
+	uint64_t map_end;
+	const uint8_t *eh_frame_hdr; /* NULL: none */
+};
+
+/* Changes whenever an object may have been unloaded: what was cached about addresses is void. */
+extern _Atomic uint32_t modules_generation;
+
+/* The object that holds `address`, registered in the segment if it is new. False: none (JIT code). */
+bool modules_find(uint64_t address, struct module_span *span);
+
+/* Fills the table used where the loader cannot be asked without its lock (glibc < 2.35, musl). At start-up and after
+ * dlclose; outside of any lock of ours. */
+void modules_refresh(void);
+
+/* Forgets what this process registered: a fork child has a segment of its own. */
+void modules_reset(void);
+
+#endif

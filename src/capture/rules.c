@@ -1,0 +1,161 @@
+/* rules.c -- how to step out of the frame at a pc, cached.
+ * Runs: any thread of the target, inside malloc. Called by walk.c.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Nearly every frame fits {CFA = sp|fp + k, return address and caller's fp at fixed places below it}: 64 bits. They are
+ * kept in a direct-mapped table that all threads share without locks: an entry's first word is the xor of its key and
+ * the other words, so an entry torn by two writers, or cut by a signal, does not match any key. */
+#include "capture/rules.h"
+
+#include "capture/host.h"
+#include "capture/modules.h"
+
+#define CACHE_BITS  14 /* 16384 x 24 bytes; pages that no pc maps to are never touched */
+#define CACHE_COUNT (1u << CACHE_BITS)
+
+struct entry {
+	_Atomic uint64_t check;
+	_Atomic uint64_t rule; /* kind:4 cfa:20 ra:20 fp:20, offsets in words */
+	_Atomic uint64_t module;
+};
+
+static struct entry cache[CACHE_COUNT];
+
+static inline uint64_t key_of(uint64_t address, uint32_t generation)
+{
+	return address ^ (uint64_t)generation << 48 ^ UINT64_C(0x5bd1e9955bd1e995);
+}
+
+static inline struct entry *entry_of(uint64_t address)
+{
+	return &cache[address * UINT64_C(0x9e3779b97f4a7c15) >> (64 - CACHE_BITS)];
+}
+
+static inline uint64_t pack(const struct rule *r)
+{
+	return (uint64_t)r->kind | (uint64_t)(r->cfa / 8) << 4 | (uint64_t)(r->ra / 8) << 24 |
+	       (uint64_t)(r->fp / 8) << 44;
+}
+
+static inline void unpack(uint64_t bits, struct rule *r)
+{
+	r->kind = bits & 15;
+	r->cfa = (uint32_t)(bits >> 4 & 0xfffff) * 8;
+	r->ra = (uint32_t)(bits >> 24 & 0xfffff) * 8;
+	r->fp = (uint32_t)(bits >> 44) * 8;
+}
+
+/* Whether an offset is a whole number of words that fits a packed field. */
+static bool fits(int64_t bytes)
+{
+	return bytes >= 0 && bytes % 8 == 0 && bytes / 8 <= 0xfffff;
+}
+
+/* GCC realigns a stack through fp: DW_OP_breg(fp) -k, DW_OP_deref gives the CFA, and fp is saved where it points. */
+static bool is_realigned(const struct cfi_row *row, struct rule *r)
+{
+	const uint8_t *code = (const uint8_t *)(uintptr_t)row->cfa.value; /* NOLINT */
+	const struct cfi_rule *fp = &row->regs[ARCH_REG_FP];
+	struct cfi_cursor c = {.at = code + 1, .end = code + row->cfa.length};
+
+	if (row->cfa.length < 3 || code[0] != 0x70 + ARCH_REG_FP)
+		return false;
+	int64_t offset = cfi_take_sleb(&c);
+	if (cfi_take_fixed(&c, 1) != 0x06 || c.bad || c.at != c.end || !fits(-offset))
+		return false;
+	code = (const uint8_t *)(uintptr_t)fp->value; /* NOLINT */
+	if (fp->kind != CFI_EXPRESSION || fp->length != 2 || code[0] != 0x70 + ARCH_REG_FP ||
+	    code[1] != 0)
+		return false;
+	r->cfa = (uint32_t)-offset;
+	return true;
+}
+
+static uint32_t cfa_kind(const struct cfi_row *row, struct rule *r)
+{
+	if (row->cfa.kind == CFI_VAL_EXPRESSION)
+		return is_realigned(row, r) ? RULE_FP_DEREF : RULE_COMPLEX;
+	if (!fits(row->cfa.value))
+		return RULE_COMPLEX;
+	r->cfa = (uint32_t)row->cfa.value;
+	if (row->cfa_register == ARCH_REG_SP)
+		return RULE_SP;
+	return row->cfa_register == ARCH_REG_FP ? RULE_FP : RULE_COMPLEX;
+}
+
+/* Condenses a row; anything out of the ordinary is RULE_COMPLEX. */
+static void condense(const struct cfi_row *row, uint32_t ra_register, struct rule *r)
+{
+	const struct cfi_rule *ra = &row->regs[ra_register];
+	const struct cfi_rule *fp = &row->regs[ARCH_REG_FP];
+
+	if (ra->kind == CFI_UNDEFINED) {
+		r->kind = RULE_END;
+		return;
+	}
+	r->kind = cfa_kind(row, r);
+	if (ra->kind != CFI_OFFSET || !fits(-ra->value) || ra->value == 0) {
+		r->kind = RULE_COMPLEX;
+		return;
+	}
+	r->ra = (uint32_t)-ra->value;
+	if (r->kind == RULE_FP_DEREF)
+		return;
+	if (fp->kind == CFI_OFFSET && fits(-fp->value) && fp->value != 0)
+		r->fp = (uint32_t)-fp->value;
+	else if (fp->kind != CFI_UNSAID && fp->kind != CFI_SAME)
+		r->kind = RULE_COMPLEX;
+}
+
+bool rules_find_row(struct thread *t, uint64_t address, struct cfi_entry *entry, uint32_t *module)
+{
+	struct module_span span;
+
+	*module = 0;
+	if (!modules_find(address, &span))
+		return false;
+	*module = span.id;
+	return span.eh_frame_hdr && cfi_find(span.eh_frame_hdr, address, entry) &&
+	       cfi_run(entry, address, &t->cfi);
+}
+
+static NOINLINE void build(struct thread *t, uint64_t address, struct rule *rule)
+{
+	struct cfi_entry entry;
+
+	*rule = (struct rule){.kind = RULE_NONE};
+	if (!rules_find_row(t, address, &entry, &rule->module)) {
+		/* A trampoline without unwind information; `address` is one before its first byte. */
+		if (rule->module && arch_is_sigreturn(address + 1))
+			rule->kind = RULE_SIGNAL;
+		return;
+	}
+	if (entry.signal_frame)
+		rule->kind = RULE_SIGNAL;
+	else
+		condense(&t->cfi.row, entry.ra_register, rule);
+}
+
+void rules_find(struct thread *t, uint64_t address, struct rule *rule)
+{
+	uint32_t generation = atomic_load_explicit(&modules_generation, memory_order_acquire);
+	struct entry *e = entry_of(address);
+	uint64_t bits = atomic_load_explicit(&e->rule, memory_order_relaxed);
+	uint64_t module = atomic_load_explicit(&e->module, memory_order_relaxed);
+	uint64_t check = atomic_load_explicit(&e->check, memory_order_relaxed);
+	uint64_t key = key_of(address, generation);
+
+	if (likely(check == (key ^ bits ^ module << 32))) {
+		unpack(bits, rule);
+		rule->module = (uint32_t)module;
+		return;
+	}
+	build(t, address, rule);
+	if (rule->module == 0)
+		return; /* nothing is there now, but something may be loaded there later */
+	bits = pack(rule);
+	module = rule->module;
+	atomic_store_explicit(&e->rule, bits, memory_order_relaxed);
+	atomic_store_explicit(&e->module, module, memory_order_relaxed);
+	atomic_store_explicit(&e->check, key ^ bits ^ module << 32, memory_order_relaxed);
+}

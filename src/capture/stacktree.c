@@ -1,0 +1,113 @@
+/* stacktree.c -- stacks as nodes of a tree in the segment; lock-free.
+ * Runs: any thread of the target, inside malloc. Called by cold.c and hot.h.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "capture/stacktree.h"
+
+#include "capture/host.h"
+
+/* Every bit of the key reaches every bit of the result: the trie consumes all 64, two at a time. */
+static inline uint64_t hash_key(uint32_t parent, uint64_t pc, uint64_t module)
+{
+	uint64_t h = (pc ^ module << 48) * UINT64_C(0x9e3779b97f4a7c15) + parent;
+
+	h ^= h >> 32;
+	h *= UINT64_C(0xd6e8feb86659fd93);
+	h ^= h >> 29;
+	h *= UINT64_C(0xa0761d6478bd642f);
+	return h ^ h >> 32;
+}
+
+static inline bool is_node(const struct segment_node *node, uint32_t parent,
+			   const struct walk_frame *f)
+{
+	return node->pc == f->pc && node->parent == parent && node->module == f->module;
+}
+
+/* A node that nobody else sees yet; 0 when the tree is full. */
+static uint32_t reserve(const struct stacktree *tree, uint32_t *spare)
+{
+	uint32_t index = *spare;
+
+	if (index) {
+		*spare = 0;
+		return index;
+	}
+	/* Not fetch_add: a full tree must not wrap around. */
+	uint32_t used = atomic_load_explicit(tree->nodes_used, memory_order_relaxed);
+	while (used + 1 < tree->node_count) {
+		if (atomic_compare_exchange_weak_explicit(tree->nodes_used, &used, used + 1,
+							  memory_order_relaxed,
+							  memory_order_relaxed))
+			return used + 1;
+	}
+	return 0;
+}
+
+uint32_t stacktree_child(const struct stacktree *tree, uint32_t parent, const struct walk_frame *f,
+			 uint32_t *spare)
+{
+	uint64_t h = hash_key(parent, f->pc, f->module);
+	_Atomic uint32_t *link = &tree->roots[h % SEGMENT_ROOT_COUNT];
+	uint32_t fresh = 0;
+
+	for (h /= SEGMENT_ROOT_COUNT;; h >>= 2) {
+		/* Pairs with the release below: a node that is linked has its fields. */
+		uint32_t index = atomic_load_explicit(link, memory_order_acquire);
+
+		if (index == 0) {
+			if (!fresh)
+				fresh = reserve(tree, spare);
+			if (!fresh)
+				return parent;
+			struct segment_node *node = &tree->nodes[fresh];
+			node->pc = f->pc;
+			node->parent = parent;
+			node->module = (uint32_t)f->module;
+			if (atomic_compare_exchange_strong_explicit(link, &index, fresh,
+								    memory_order_release,
+								    memory_order_acquire))
+				return fresh;
+		}
+		if (is_node(&tree->nodes[index], parent, f)) {
+			*spare = fresh ? fresh : *spare;
+			return index;
+		}
+		link = &tree->nodes[index].child[h & 3];
+	}
+}
+
+static inline bool same_frame(const struct walk_frame *a, const struct walk_frame *b)
+{
+	return a->pc == b->pc && a->module == b->module;
+}
+
+uint32_t stacktree_intern(struct thread *t, uint32_t count)
+{
+	struct stacktree tree = {
+		.roots = (_Atomic uint32_t *)(void *)((char *)process->header +
+						      process->layout.roots_offset),
+		.nodes = process_node(0),
+		.nodes_used = &process->header->nodes_used,
+		.node_count = process->layout.node_count,
+	};
+	struct walk_frame *frames = t->frames;
+	uint32_t *nodes = t->last_nodes;
+	uint32_t common = 0;
+	uint32_t node = 0;
+
+	/* Nodes are kept root first, so that the common end stays in place. */
+	while (common < count && common < t->last_count &&
+	       same_frame(&frames[count - 1 - common],
+			  &t->last_frames[t->last_count - 1 - common])) {
+		node = nodes[common];
+		common++;
+	}
+	for (uint32_t i = common; i < count; i++) {
+		node = stacktree_child(&tree, node, &frames[count - 1 - i], &t->spare_node);
+		nodes[i] = node;
+	}
+	t->frames = t->last_frames;
+	t->last_frames = frames;
+	t->last_count = count;
+	return node;
+}

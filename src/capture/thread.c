@@ -1,0 +1,213 @@
+/* thread.c -- birth and death of a thread's recording state.
+ * Runs: any thread of the target, inside malloc; thread_end in the thread's last destructors.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "capture/thread.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+#include "capture/host.h"
+#include "capture/ring.h"
+#include "format/clock.h"
+
+/* The tls_model attribute keeps access a plain load: __tls_get_addr could call malloc. */
+_Thread_local struct thread *thread_self __attribute__((tls_model("initial-exec"))) = &thread_none;
+struct thread thread_none;
+
+/* Outlives the thread's state: a thread that allocates after its end comes back as the same thread. */
+static _Thread_local uint32_t thread_serial __attribute__((tls_model("initial-exec")));
+
+struct process *process;
+
+static pthread_key_t end_key;
+static bool has_end_key;
+
+/* Private memory that a fork child finds wiped, and core dumps leave out. */
+static void *map_wiped(size_t bytes)
+{
+	void *at = host_map(bytes);
+
+	if (at) {
+		(void)HOST_CALL3(SYS_madvise, at, bytes, MADV_WIPEONFORK);
+		(void)HOST_CALL3(SYS_madvise, at, bytes, MADV_DONTDUMP);
+	}
+	return at;
+}
+
+bool thread_init_process(void)
+{
+	process = map_wiped(sizeof(struct process));
+	return process != NULL;
+}
+
+void thread_wipe(void)
+{
+	struct thread *t = thread_self;
+
+	if (t != &thread_none)
+		*t = (struct thread){0};
+	if (process)
+		atomic_store(&process->state, PROCESS_NEW);
+	thread_self = &thread_none;
+}
+
+/* Memory from the stack pointer up to `high` must all be mapped before plain reads there are safe. */
+static bool is_mapped(uint64_t low, uint64_t high)
+{
+	enum { STRIDE = 1 << 20 }; /* a multiple of every page size; one byte of answer per page */
+	unsigned char residency[STRIDE / 4096];
+
+	low &= ~(uint64_t)(getauxval(AT_PAGESZ) - 1);
+	while (low < high) {
+		uint64_t bytes = high - low < STRIDE ? high - low : STRIDE;
+
+		if (HOST_CALL3(SYS_mincore, low, bytes, residency) != 0)
+			return false;
+		low += bytes;
+	}
+	return true;
+}
+
+/* The main thread's stack ends with the strings that the kernel put there; a pthread's ends with its own descriptor,
+ * to which the thread pointer points. Anything else (raw clone, coroutines) is left unknown. */
+static uint64_t find_stack_high(bool is_main)
+{
+	uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+	uint64_t high = is_main ? (uint64_t)getauxval(AT_EXECFN)
+				: (uint64_t)(uintptr_t)__builtin_thread_pointer();
+
+	high &= ~UINT64_C(7);
+	if (high <= here || high - here > (UINT64_C(1) << 32))
+		return 0;
+	return is_mapped(here, high) ? high : 0;
+}
+
+static void note_name(struct segment_slot *slot)
+{
+	char name[SEGMENT_NAME_BYTES] = {0};
+
+	if (HOST_CALL2(SYS_prctl, PR_GET_NAME, name) == 0)
+		__builtin_memcpy(slot->name, name, sizeof(name));
+}
+
+/* The private state that goes with a slot; blocks of them are mapped as they are needed. */
+static struct thread *state_of(uint32_t slot_index)
+{
+	uint32_t block = slot_index / PROCESS_THREADS_PER_BLOCK;
+	size_t bytes = process->thread_bytes * PROCESS_THREADS_PER_BLOCK;
+
+	if (block >= PROCESS_BLOCKS)
+		return NULL;
+	char *at = atomic_load_explicit(&process->blocks[block], memory_order_acquire);
+	if (!at) {
+		char *fresh = map_wiped(bytes);
+
+		if (!fresh)
+			return NULL;
+		/* Pairs with the acquire above: whoever comes second uses the first one's block. */
+		if (atomic_compare_exchange_strong(&process->blocks[block], &at, fresh))
+			at = fresh;
+		else
+			(void)HOST_CALL2(SYS_munmap, fresh, bytes);
+	}
+	return (struct thread *)(void *)(at + process->thread_bytes *
+						      (slot_index % PROCESS_THREADS_PER_BLOCK));
+}
+
+static void init_state(struct thread *t, uint32_t slot_index)
+{
+	uint32_t depth = process->max_depth;
+	char *arrays = (char *)t + sizeof(*t);
+
+	/* cfi and window need no zeroing: leave their pages untouched until used. */
+	__builtin_memset(t, 0, offsetof(struct thread, window));
+	t->slot = process_slot(slot_index);
+	t->slot_index = slot_index;
+	t->clock = process->header->clock;
+	t->clock_base = process->header->clock_base;
+	t->max_depth = depth;
+	t->frames = (struct walk_frame *)(void *)arrays;
+	t->last_frames = t->frames + depth + 1;
+	t->last_nodes = (uint32_t *)(void *)(t->last_frames + depth + 1);
+}
+
+static void init_slot(struct thread *t)
+{
+	struct segment_slot *slot = t->slot;
+	int tid = host_gettid();
+
+	if (thread_serial == 0)
+		thread_serial = atomic_fetch_add(&process->header->next_serial, 1) + 1;
+	t->stack_high = find_stack_high(tid == process->pid);
+	atomic_store_explicit(&slot->head, 0, memory_order_relaxed);
+	slot->tid = (uint32_t)tid;
+	slot->serial = thread_serial;
+	slot->start_ticks = clock_read(t->clock) - t->clock_base;
+	atomic_store_explicit(&slot->end_ticks, 0, memory_order_relaxed);
+	slot->stack_high = t->stack_high;
+	note_name(slot);
+	atomic_store_explicit(&slot->losses.lost_events, 0, memory_order_relaxed);
+	atomic_store_explicit(&slot->losses.truncated_stacks, 0, memory_order_relaxed);
+	atomic_store_explicit(&slot->losses.reentrant_calls, 0, memory_order_relaxed);
+	atomic_store_explicit(&slot->losses.failed_allocations, 0, memory_order_relaxed);
+	atomic_store_explicit(&slot->losses.unwind_failures, 0, memory_order_relaxed);
+}
+
+bool thread_attach(void)
+{
+	uint32_t index = ring_pop_slot();
+	struct thread *t = index ? state_of(index) : NULL;
+
+	if (!t)
+		return false;
+	init_state(t, index);
+	t->state = THREAD_STARTING;
+	thread_self = t;
+	init_slot(t);
+	if (!ring_open(t)) {
+		t->state = THREAD_OFF;
+		t->limit = NULL;
+		return false;
+	}
+	uint64_t *limit = t->limit;
+	t->limit = NULL;
+	/* Pairs with the collector's acquire: all fields above are set. */
+	atomic_store_explicit(&t->slot->state, SEGMENT_SLOT_LIVE, memory_order_release);
+	if (has_end_key)
+		(void)pthread_setspecific(end_key, t);
+	t->state = THREAD_READY;
+	atomic_signal_fence(memory_order_seq_cst);
+	t->limit = limit;
+	return true;
+}
+
+/* Other destructors may allocate after us, in this round or the next, so we ask to be called again until the last
+ * round; whatever comes even later attaches anew under the same serial. */
+static void thread_end(void *argument)
+{
+	struct thread *t = argument;
+
+	if (t != thread_self || t->state != THREAD_READY)
+		return;
+	if (++t->end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS &&
+	    pthread_setspecific(end_key, t) == 0)
+		return;
+	t->limit = NULL;
+	t->state = THREAD_OFF;
+	atomic_signal_fence(memory_order_seq_cst);
+	thread_self = &thread_none;
+	note_name(t->slot);
+	atomic_store_explicit(&t->slot->end_ticks, clock_read(t->clock) - t->clock_base,
+			      memory_order_relaxed);
+	/* Pairs with the collector's acquire; from here on the slot is its. */
+	atomic_store_explicit(&t->slot->state, SEGMENT_SLOT_ENDED, memory_order_release);
+}
+
+void thread_init_key(void)
+{
+	if (!has_end_key)
+		has_end_key = pthread_key_create(&end_key, thread_end) == 0;
+}

@@ -1,0 +1,130 @@
+/* thread.h -- the state of a thread and of the process, as the hooks see them.
+ * Runs: anywhere in the target, inside malloc, maybe in a signal handler.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Both live in private memory that the kernel wipes in a fork child (MADV_WIPEONFORK). All-zero state is valid and
+ * means "not started", so a child that was forked at any moment, by whatever call, leaves the hot path at its first
+ * event instead of writing into its parent's segment. */
+#ifndef MIDDEN_CAPTURE_THREAD_H
+#define MIDDEN_CAPTURE_THREAD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "capture/cfi.h"
+#include "format/segment.h"
+
+enum thread_state {
+	THREAD_NEW = 0,
+	THREAD_STARTING, /* being attached: a signal handler's malloc passes through */
+	THREAD_READY,
+	THREAD_OFF, /* the recording has ended for this process */
+};
+
+struct walk_frame {
+	uint64_t pc;
+	uint64_t module; /* with SEGMENT_NODE_* flags */
+};
+
+#define THREAD_WINDOW_WORDS 256 /* stack words fetched at once where plain reads are not safe */
+
+struct thread {
+	/* The hot path: an event may be written while pos < limit. limit is NULL while a hook runs (so that a
+	 * signal handler's call leaves the hot path), and in every state but READY. */
+	uint64_t *pos;
+	uint64_t *limit;
+	struct segment_slot *slot;
+	uint64_t position_bias; /* stream position = address of pos + position_bias */
+	uint64_t clock_base;
+	uint32_t clock;
+	uint32_t state;
+	void *last; /* block of the last allocation event: tells a wrapper that an inner call recorded it */
+	void *freeing; /* block whose free is recorded already, while an allocator's own delete runs */
+
+	uint32_t slot_index;
+	uint32_t chunk;
+	uint32_t spare_node;  /* reserved in the stack tree, then not needed */
+	uint32_t end_rounds;  /* passes of the thread-exit destructor */
+	uint64_t stack_high;  /* plain reads are safe from the stack pointer up to here; 0 unknown */
+
+	/* The last stack, leaf first, with its nodes: the root end of the next one is mostly the same. */
+	uint32_t max_depth;
+	uint32_t last_count;
+	struct walk_frame *frames;
+	struct walk_frame *last_frames;
+	uint32_t *last_nodes;
+
+	uint64_t window_start; /* of `window`; window_words of it hold */
+	uint32_t window_words;
+	uint64_t window[THREAD_WINDOW_WORDS];
+	struct cfi_work cfi;
+};
+
+enum process_state {
+	PROCESS_NEW = 0,
+	PROCESS_STARTING,
+	PROCESS_RECORDING,
+	PROCESS_OFF,
+};
+
+#define PROCESS_THREADS_PER_BLOCK 32
+#define PROCESS_BLOCKS		  512
+
+struct process {
+	_Atomic uint32_t state;
+	uint32_t max_depth;
+	struct segment_header *header;
+	struct segment_layout layout;
+	size_t thread_bytes;
+	_Atomic(char *) blocks[PROCESS_BLOCKS]; /* thread states by slot index */
+	int pid;
+};
+
+/* Never NULL: threads that are not attached share a read-only, all-zero state. */
+extern _Thread_local struct thread *thread_self __attribute__((tls_model("initial-exec")));
+extern struct thread thread_none;
+
+/* NULL until process_init; wiped in a fork child. */
+extern struct process *process;
+
+/* Maps the process state; once, at the first call of a hook. False: no memory, stay a pass-through. */
+bool thread_init_process(void);
+
+/* Wipes the state after fork where the kernel cannot. Only the calling thread exists. */
+void thread_wipe(void);
+
+/* Gives the calling thread a slot and a buffer. False: it has none, the event is lost (and counted). */
+bool thread_attach(void);
+
+/* Makes the pthread key whose destructor ends a thread's slot. */
+void thread_init_key(void);
+
+/* Addresses inside the segment. */
+static inline struct segment_slot *process_slot(uint32_t index)
+{
+	return (struct segment_slot *)((char *)process->header + process->layout.slots_offset) +
+	       index;
+}
+
+static inline struct segment_chunk *process_chunk(uint32_t index)
+{
+	return (struct segment_chunk *)((char *)process->header + process->layout.chunks_offset) +
+	       index;
+}
+
+static inline struct segment_node *process_node(uint32_t index)
+{
+	return (struct segment_node *)((char *)process->header + process->layout.nodes_offset) +
+	       index;
+}
+
+/* Counters of the owner: no other writer, so a load and a store do; the collector reads them whenever. */
+static inline void thread_count(_Atomic uint64_t *counter)
+{
+	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
+}
+
+#endif
