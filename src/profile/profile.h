@@ -1,10 +1,10 @@
-/* profile.h -- a recorded profile in memory: what the collector makes, the file holds and the model reads.
- * Runs: offline rooms only.
- * SPDX-License-Identifier: Apache-2.0
+/* profile.h -- a recorded profile in memory: what the collector makes, the file holds and the model
+ * reads. Runs: offline rooms only. SPDX-License-Identifier: Apache-2.0
  *
- * Everything is plain data in arrays; references are indices. Index 0 of `modules`, `nodes` and `frames` and
- * offset 0 of `strings` mean "none" (an element is there, zeroed; strings starts with a NUL byte). Times
- * are ns since the start of recording unless said otherwise; bytes are requested bytes. */
+ * Everything is plain data in arrays; references are indices. Index 0 of `modules`, `nodes` and
+ * `frames` and offset 0 of `strings` mean "none" (an element is there, zeroed; strings starts with
+ * a NUL byte). Times are ns since the start of recording unless said otherwise; bytes are requested
+ * bytes. */
 #ifndef MIDDEN_PROFILE_PROFILE_H
 #define MIDDEN_PROFILE_PROFILE_H
 
@@ -24,19 +24,19 @@ struct string_id {
 
 enum profile_end {
 	PROFILE_END_UNKNOWN = 0,
-	PROFILE_END_EXITED = 1,   /* exit_code holds */
-	PROFILE_END_SIGNALED = 2, /* exit_signal holds */
-	PROFILE_END_EXEC = 3,     /* replaced itself by another program */
+	PROFILE_END_EXITED = 1,	   /* exit_code holds */
+	PROFILE_END_SIGNALED = 2,  /* exit_signal holds */
+	PROFILE_END_EXEC = 3,	   /* replaced itself by another program */
 	PROFILE_END_ABANDONED = 4, /* the recording ended before the program did */
 };
 
 struct profile_run {
-	struct string_id program; /* base name */
+	struct string_id program;    /* base name */
 	struct string_id executable; /* full path */
-	struct string_id command; /* arguments, shell-quoted, joined by spaces */
+	struct string_id command;    /* arguments, shell-quoted, joined by spaces */
 	struct string_id directory;
 	struct string_id host;
-	struct string_id mode; /* "exact" */
+	struct string_id mode;	  /* "exact" */
 	struct string_id machine; /* "x86_64", "aarch64" */
 	struct string_id version; /* of midden that recorded */
 	uint64_t start_unix_ns;
@@ -44,7 +44,7 @@ struct profile_run {
 	uint64_t page_bytes;
 	uint32_t pid;
 	uint32_t parent_pid;
-	uint32_t end; /* enum profile_end */
+	uint32_t end;	     /* enum profile_end */
 	int32_t exit_code;   /* -1 unknown */
 	int32_t exit_signal; /* 0 none */
 	uint32_t children_not_recorded;
@@ -66,7 +66,8 @@ struct profile_totals {
 	uint64_t threads;
 	uint64_t stacks; /* distinct allocating stacks = sites */
 	uint64_t rss_peak_bytes;
-	uint64_t own_memory_bytes; /* midden's memory inside the target: resident pages of the segment + private */
+	uint64_t own_memory_bytes; /* midden's memory inside the target: resident pages of the
+				      segment + private */
 	/* losses */
 	uint64_t lost_events;
 	uint64_t truncated_stacks;
@@ -82,11 +83,12 @@ struct profile_module {
 	uint64_t map_start;
 	uint64_t map_end;
 	uint64_t load_time_ns;
-	uint32_t build_id_bytes;
+	uint32_t build_id_bytes; /* at most 32 */
 	uint8_t build_id[32];
 };
 
-/* One frame of a stack; the stack is the path to the root. A parent's index is smaller than its child's. */
+/* One frame of a stack; the stack is the path to the root. A parent's index is smaller than its
+ * child's. */
 struct profile_node {
 	uint64_t pc; /* run-time address; a return address unless `exact` */
 	uint32_t parent;
@@ -96,7 +98,9 @@ struct profile_node {
 	bool cut; /* stands for frames that were left out */
 };
 
-/* A symbolised location. Inlined frames chain outwards: `next` is the frame it was inlined into. */
+/* A symbolised location. Inlined frames chain outwards: `next` is the frame it was inlined into.
+ * Its index is smaller (outer frames are added first), so chains end, can be shared, and survive a
+ * file cut off behind. */
 struct profile_frame {
 	struct string_id function; /* demangled; "" unknown */
 	struct string_id file;
@@ -128,7 +132,8 @@ struct profile_site {
 
 struct profile_thread {
 	uint32_t tid;
-	uint32_t serial; /* 1 is the first to allocate; the last one may stand for all further threads */
+	uint32_t serial; /* 1 is the first to allocate; the last one may stand for all further
+			    threads */
 	struct string_id name;
 	uint64_t start_ns;
 	uint64_t end_ns; /* UINT64_MAX: still running at the end of the recording */
@@ -162,7 +167,8 @@ struct profile_bucket {
 	uint64_t live_bytes;
 };
 
-/* State at time_ns; counts are cumulative from the start, so a rate is a difference. */
+/* State at time_ns, which never goes back from point to point; counts are cumulative from the
+ * start, so a rate is a difference. */
 struct profile_point {
 	uint64_t time_ns;
 	uint64_t live_bytes;
@@ -175,13 +181,16 @@ struct profile_point {
 	uint64_t rss_bytes;
 };
 
-/* At point `point`, `site` had these bytes live; unchanged until its next entry. Ordered by (point, site). */
+/* At point `point`, `site` had these bytes live; unchanged until its next entry. Ordered by (point,
+ * site), each pair at most once. */
 struct profile_change {
 	uint32_t point; /* index into points */
-	uint32_t site;  /* index into sites */
+	uint32_t site;	/* index into sites */
 	uint64_t live_bytes;
 	uint64_t live_blocks;
 };
+
+struct string_index; /* of profile_add_string, in profile.c */
 
 struct profile {
 	struct profile_run run;
@@ -196,29 +205,37 @@ struct profile {
 	VEC(struct profile_change) changes;
 	struct profile_bucket sizes[PROFILE_SIZE_BUCKETS];
 	uint64_t size_by_life[PROFILE_SIZE_BUCKETS][PROFILE_LIFE_BUCKETS]; /* freed blocks */
-	bool resolved;  /* symbols have been looked up */
-	bool damaged;   /* read from a cut-off or damaged file: some sections are missing */
-	char damage[128]; /* what is missing, for people */
+	bool resolved;	  /* symbols have been looked up */
+	bool damaged;	  /* read from a cut-off or damaged file: some sections are missing */
+	char damage[128]; /* what is missing, for people; a NUL-terminated text */
+	struct string_index *index; /* private to profile.c; made when first needed */
 };
 
 /* An empty profile with the index-0 elements in place. Never NULL; free with profile_free. */
 struct profile *profile_new(void);
 void profile_free(struct profile *p);
 
-/* Adds a string and returns its id; equal strings may get different ids. NULL gives 0. */
+/* Adds a string and returns its id; equal strings get the same id. NULL gives 0, and so does a
+ * string for which the 4 GiB that an id can address do not suffice. `text` must not point into the
+ * profile's own strings. */
 struct string_id profile_add_string(struct profile *p, const char *text);
 
 /* The text of an id; "" for an id out of range. Valid until the next profile_add_string. */
 const char *profile_string(const struct profile *p, struct string_id id);
 
-/* Checks every index and invariant named above, in O(size); the reader has called it on what it returns. */
+/* Checks every index and invariant named above, in O(size); the reader has called it on what it
+ * returns. */
 int profile_check(const struct profile *p, struct error *e);
 
-/* Writes crash-safely: a temporary file beside `path`, mode 0600, fsync, rename. 0 or -1. */
+/* Writes crash-safely: a temporary file beside `path`, mode 0600, fsync, rename; a symbolic link at
+ * `path` is replaced, not followed. A device or pipe is written to directly. 0, or -1 with a text
+ * that begins with the path; the target is then as it was and no temporary is left. The profile's
+ * indices are not checked. */
 int profile_write(const struct profile *p, const char *path, struct error *e);
 
-/* Reads and checks a file. Treats it as hostile. A cut-off or damaged file gives what could be recovered with
- * `damaged` set; NULL only if nothing usable is there. */
+/* Reads and checks a file. Treats it as hostile. A cut-off or damaged file gives what could be
+ * recovered with `damaged` set and `resolved` unset if names were lost; NULL only if nothing usable
+ * is there. The error's text names neither the path nor the offset: the caller has both. */
 struct profile *profile_read(const char *path, struct error *e);
 
 /* The same on bytes in memory (fuzzers, tests). */

@@ -1,0 +1,184 @@
+/* cmd_record.c -- `midden record`: runs a program and records its heap. Runs: in the midden command.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * This process supervises: it starts the program, forks a collector for each process that says hello, passes signals
+ * on, and hands on how the program ended. */
+#define _GNU_SOURCE
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/launch.h"
+#include "cli/message.h"
+#include "cli/recording.h"
+#include "cli/supervisor.h"
+#include "format/wire.h"
+
+static const char help[] =
+	"midden record [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
+	"\n"
+	"Runs PROGRAM and records every allocation it makes, with its call stack. The profile is\n"
+	"written when the program ends, however it ends; exit status and signals are handed on.\n"
+	"\n"
+	"  -o, --output FILE    write the profile there; %p is the process id, %n the program's\n"
+	"                       name, %h the host (default: midden.PROGRAM.PID.mdn)\n"
+	"  -f, --follow         record child processes too, each into a profile of its own\n"
+	"  -q, --quiet          no summary at the end\n"
+	"      --progress       show on the terminal how the recording goes\n"
+	"      --max-depth N    keep at most N frames of a stack (default: 512)\n"
+	"      --buffer SIZE    memory for events on their way, e.g. 16M (default: 4M)\n"
+	"      --patience MS    how long the program may wait for a collector that does not move\n"
+	"                       before it goes on unrecorded (default: 2000)\n"
+	"      --no-symbols     leave function names to the first `midden report`\n"
+	"      --library FILE   another libmidden.so (for a program of another architecture)\n"
+	"  -h, --help           this text\n"
+	"\n"
+	"Each option has a variable for use with LD_PRELOAD=libmidden.so alone: MIDDEN_OUTPUT,\n"
+	"MIDDEN_FOLLOW, MIDDEN_MAX_DEPTH, MIDDEN_BUFFER, MIDDEN_PATIENCE, MIDDEN_SYMBOLS.\n"
+	"\n"
+	"Exit status: the program's own; 127 or 126 if it could not be started, 2 for wrong usage.\n";
+
+enum {
+	OPTION_PROGRESS = 256,
+	OPTION_MAX_DEPTH,
+	OPTION_BUFFER,
+	OPTION_PATIENCE,
+	OPTION_NO_SYMBOLS,
+	OPTION_LIBRARY,
+};
+
+static const struct option long_options[] = {
+	{"output", required_argument, NULL, 'o'},
+	{"follow", no_argument, NULL, 'f'},
+	{"quiet", no_argument, NULL, 'q'},
+	{"progress", no_argument, NULL, OPTION_PROGRESS},
+	{"max-depth", required_argument, NULL, OPTION_MAX_DEPTH},
+	{"buffer", required_argument, NULL, OPTION_BUFFER},
+	{"patience", required_argument, NULL, OPTION_PATIENCE},
+	{"no-symbols", no_argument, NULL, OPTION_NO_SYMBOLS},
+	{"library", required_argument, NULL, OPTION_LIBRARY},
+	{"help", no_argument, NULL, 'h'},
+	{0},
+};
+
+struct request {
+	struct recording_options recording;
+	const char *library;
+	bool quiet;
+	bool help;
+};
+
+static int apply(struct request *r, int option, const char *value, struct error *e)
+{
+	switch (option) {
+	case 'o':
+		r->recording.output = value;
+		return 0;
+	case 'f':
+		r->recording.collect.follow = true;
+		return 0;
+	case 'q':
+		r->quiet = true;
+		return 0;
+	case 'h':
+		r->help = true;
+		return 0;
+	case OPTION_PROGRESS:
+		r->recording.progress = isatty(STDERR_FILENO) != 0;
+		return 0;
+	case OPTION_MAX_DEPTH:
+		return recording_set_max_depth(&r->recording, value, e);
+	case OPTION_BUFFER:
+		return recording_set_buffer(&r->recording, value, e);
+	case OPTION_PATIENCE:
+		return recording_set_patience(&r->recording, value, e);
+	case OPTION_NO_SYMBOLS:
+		r->recording.symbols = false;
+		return 0;
+	default:
+		r->library = value;
+		return 0;
+	}
+}
+
+/* 0, or the exit status of a usage error. */
+static int parse(struct request *r, int argc, char **argv)
+{
+	struct error e = {0};
+	int option;
+
+	*r = (struct request){0};
+	if (recording_options_init(&r->recording, &e))
+		return message_usage("record", "%s", e.text);
+	/* '+': what follows the program's name is the program's. */
+	while ((option = getopt_long(argc, argv, "+:o:fqh", long_options, NULL)) != -1) {
+		if (option == '?' || option == ':')
+			return message_bad_option("record", option, argv);
+		if (apply(r, option, optarg, &e))
+			return message_usage("record", "%s", e.text);
+	}
+	if (!r->help && optind == argc)
+		return message_usage("record", "which program?");
+	return 0;
+}
+
+/* A file that the user named must not be lost because it is not what they thought. */
+static int check_output(const char *pattern)
+{
+	char start[WIRE_MAGIC_BYTES];
+	struct stat file;
+
+	if (!pattern || strchr(pattern, '%') || stat(pattern, &file) || !S_ISREG(file.st_mode) ||
+	    file.st_size == 0)
+		return 0;
+	FILE *f = fopen(pattern, "re");
+	bool ours = f && fread(start, sizeof(start), 1, f) == 1 &&
+		    memcmp(start, WIRE_MAGIC, sizeof(start)) == 0;
+	if (f)
+		(void)fclose(f);
+	if (ours)
+		return 0;
+	message_print("%s exists and is not a midden profile: choose another name", pattern);
+	return -1;
+}
+
+static int run(int argc, char **argv)
+{
+	struct error e = {0};
+	struct request request;
+	int status = parse(&request, argc, argv);
+
+	if (status)
+		return status;
+	if (request.help) {
+		(void)fputs(help, stdout);
+		return COMMAND_GOOD;
+	}
+	if (check_output(request.recording.output))
+		return COMMAND_FAILED;
+	char *library = request.library ? realpath(request.library, NULL) : launch_find_library(&e);
+	if (!library) {
+		message_print("%s", e.set ? e.text : "the given library does not exist");
+		return COMMAND_FAILED;
+	}
+	struct supervisor_request order = {
+		.recording = &request.recording,
+		.arguments = argv + optind,
+		.library = library,
+		.quiet = request.quiet,
+	};
+	status = supervisor_run(&order);
+	free(library);
+	return status;
+}
+
+const struct command command_record = {
+	.name = "record",
+	.summary = "run a program and record its heap",
+	.help = help,
+	.run = run,
+};

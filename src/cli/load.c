@@ -1,0 +1,43 @@
+/* load.c -- a profile from its file, with symbols. Runs: in the midden command.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cli/load.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "cli/find_profile.h"
+#include "cli/message.h"
+#include "model/resolve.h"
+
+static void add_symbols(struct profile *p, const char *file, bool keep)
+{
+	static const struct symbol_options usual = {0};
+	struct error why = {0}, ignored = {0};
+	size_t known = p->frames.count;
+
+	/* Modules that are gone stay addresses; the report shows them as such. */
+	(void)model_resolve(p, &usual, &why);
+	/* Never over a damaged file (a better reader may get more out of it), nor when nothing was found: on the
+	 * machine where the program lives there may be more to find. */
+	if (keep && !p->damaged && p->frames.count > known)
+		(void)profile_write(p, file, &ignored);
+}
+
+struct profile *load_profile(const char *file, const struct load_options *options)
+{
+	struct error e = {.offset = -1};
+	char *path = file ? mem_copy_string(file) : find_profile_newest(".");
+
+	if (!path) {
+		message_print("no midden.*.mdn here; run `midden record PROGRAM` first");
+		return NULL;
+	}
+
+	struct profile *p = profile_read(path, &e);
+	if (!p)
+		(void)message_fault(path, &e);
+	else if (options->symbols && !p->resolved)
+		add_symbols(p, path, options->keep);
+	free(path);
+	return p;
+}

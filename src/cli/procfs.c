@@ -1,0 +1,122 @@
+/* procfs.c -- what /proc knows of another process. Runs: in a collector process.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cli/procfs.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/vec.h"
+
+struct text {
+	VEC(char) v;
+};
+
+static void add(struct text *t, const char *bytes, size_t count)
+{
+	vec_reserve(&t->v, count + 1);
+	memcpy(t->v.at + t->v.count, bytes, count);
+	t->v.count += count;
+	t->v.at[t->v.count] = '\0';
+}
+
+static struct text read_file(pid_t pid, const char *name)
+{
+	struct text t = {0};
+	char path[64], block[4096];
+	ssize_t got;
+
+	add(&t, "", 0);
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return t;
+	while ((got = read(fd, block, sizeof(block))) > 0 && t.v.count < (1 << 20))
+		add(&t, block, (size_t)got);
+	close(fd);
+	return t;
+}
+
+char *procfs_read_link(pid_t pid, const char *name)
+{
+	char path[64], target[PATH_MAX];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	ssize_t length = readlink(path, target, sizeof(target) - 1);
+	target[length < 0 ? 0 : length] = '\0';
+	return mem_copy_string(target);
+}
+
+static bool is_plain(const char *word)
+{
+	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				   "_-+=./:,@%^";
+
+	return *word && word[strspn(word, safe)] == '\0';
+}
+
+static void add_quoted(struct text *t, const char *word)
+{
+	if (is_plain(word)) {
+		add(t, word, strlen(word));
+		return;
+	}
+	add(t, "'", 1);
+	for (; *word; word++) {
+		if (*word == '\'')
+			add(t, "'\\''", 4);
+		else
+			add(t, word, 1);
+	}
+	add(t, "'", 1);
+}
+
+char *procfs_read_command(pid_t pid)
+{
+	struct text words = read_file(pid, "cmdline");
+	struct text line = {0};
+
+	add(&line, "", 0);
+	for (size_t at = 0; at < words.v.count; at += strlen(words.v.at + at) + 1) {
+		if (at)
+			add(&line, " ", 1);
+		add_quoted(&line, words.v.at + at);
+	}
+	vec_free(&words.v);
+	return line.v.at;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+char *procfs_read_program(pid_t pid)
+{
+	char *executable = procfs_read_link(pid, "exe");
+	const char *name = base_name(executable);
+	char *program = mem_copy_string(*name ? name : "program");
+
+	free(executable);
+	return program;
+}
+
+bool procfs_find_exit(pid_t pid, int *status)
+{
+	struct text stat = read_file(pid, "stat");
+	const char *after = strrchr(stat.v.at, ')');
+	bool found = after && strncmp(after, ") Z", 3) == 0;
+
+	/* exit_code is the last field (52). */
+	const char *last = strrchr(stat.v.at, ' ');
+	if (found && last)
+		*status = (int)strtol(last + 1, NULL, 10);
+	vec_free(&stat.v);
+	return found && last;
+}

@@ -1,0 +1,289 @@
+/* recording.c -- one recorded process: from its hello to its profile file.
+ * Runs: in a collector process, forked by `midden record` or started by the library as `midden collect`.
+ * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "cli/recording.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/procfs.h"
+#include "model/resolve.h"
+
+#define HELLO_MS    5000 /* a target says hello at once, or it is none */
+#define STATUS_MS   5000 /* the recorder reaps the program about when we see it die */
+#define PROGRESS_NS UINT64_C(250000000)
+
+/* What is known of the program while it lives. */
+struct subject {
+	char *program;
+	char *executable;
+	char *command;
+	char *directory;
+};
+
+/* ---- the process ---------------------------------------------------------------------------------- */
+
+void recording_isolate(void)
+{
+	static const int ignored[] = {SIGINT,  SIGQUIT, SIGHUP,	 SIGTERM,
+				      SIGPIPE, SIGTSTP, SIGUSR1, SIGUSR2};
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	sigset_t none;
+
+	(void)prctl(PR_SET_NAME, "midden-collect");
+	(void)setpgid(0, 0);
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+		(void)signal(ignored[i], SIG_IGN);
+	sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	for (int fd = 0; fd <= 2 && null >= 0; fd++)
+		(void)dup2(null, fd);
+	if (null > 2)
+		close(null);
+}
+
+/* ---- handshake ------------------------------------------------------------------------------------ */
+
+int recording_take_hello(int connection, struct segment_hello *hello)
+{
+	struct pollfd ready = {.fd = connection, .events = POLLIN};
+
+	if (poll(&ready, 1, HELLO_MS) != 1)
+		return -1;
+	ssize_t got = recv(connection, hello, sizeof(*hello), MSG_WAITALL);
+	return got == (ssize_t)sizeof(*hello) && hello->magic == SEGMENT_HELLO_MAGIC &&
+			       hello->version == SEGMENT_VERSION
+		       ? 0
+		       : -1;
+}
+
+static int send_welcome(int connection, const struct segment_welcome *welcome, int segment)
+{
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	struct segment_welcome copy = *welcome;
+	struct iovec data = {.iov_base = &copy, .iov_len = sizeof(copy)};
+	struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};
+
+	if (segment >= 0) {
+		message.msg_control = control.bytes;
+		message.msg_controllen = sizeof(control.bytes);
+		struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(c), &segment, sizeof(int));
+	}
+	return sendmsg(connection, &message, MSG_NOSIGNAL) == (ssize_t)sizeof(copy) ? 0 : -1;
+}
+
+void recording_refuse(int connection)
+{
+	const struct segment_welcome no = {
+		.magic = SEGMENT_HELLO_MAGIC, .version = SEGMENT_VERSION, .refused = 1};
+
+	(void)send_welcome(connection, &no, -1);
+}
+
+static int welcome_target(struct collector *c, int connection, struct error *e)
+{
+	struct segment_welcome yes = {.magic = SEGMENT_HELLO_MAGIC, .version = SEGMENT_VERSION};
+	struct stat segment;
+	int result = fstat(collect_get_fd(c), &segment);
+
+	if (result == 0) {
+		yes.total_bytes = (uint64_t)segment.st_size;
+		result = send_welcome(connection, &yes, collect_get_fd(c));
+	}
+	collect_close_fd(c);
+	return result ? error_set(e, "the program went away before the recording began") : 0;
+}
+
+/* ---- the subject ------------------------------------------------------------------------------------ */
+
+static void subject_init(struct subject *s, pid_t pid)
+{
+	s->program = procfs_read_program(pid);
+	s->executable = procfs_read_link(pid, "exe");
+	s->command = procfs_read_command(pid);
+	s->directory = procfs_read_link(pid, "cwd");
+}
+
+static void subject_fini(struct subject *s)
+{
+	free(s->program);
+	free(s->executable);
+	free(s->command);
+	free(s->directory);
+}
+
+static void describe(struct profile *p, const struct subject *s)
+{
+	char host[256] = "";
+
+	(void)gethostname(host, sizeof(host) - 1);
+	p->run.program = profile_add_string(p, s->program);
+	p->run.executable = profile_add_string(p, s->executable);
+	p->run.command = profile_add_string(p, s->command);
+	p->run.directory = profile_add_string(p, s->directory);
+	p->run.host = profile_add_string(p, host);
+	p->run.mode = profile_add_string(p, "exact");
+	p->run.version = profile_add_string(p, MIDDEN_VERSION);
+	/* The loader gives the program itself no name. */
+	for (size_t i = 1; i < p->modules.count; i++)
+		if (p->modules.at[i].path.v == 0)
+			p->modules.at[i].path = p->run.executable;
+}
+
+/* ---- the end ------------------------------------------------------------------------------------------ */
+
+/* The wait status of the program, from the recorder that reaps it or from /proc while nobody has. */
+static bool find_status(int status_in, pid_t pid, int *status)
+{
+	struct pollfd ready = {.fd = status_in, .events = POLLIN};
+
+	if (status_in >= 0)
+		return poll(&ready, 1, STATUS_MS) == 1 &&
+		       read(status_in, status, sizeof(*status)) == (ssize_t)sizeof(*status);
+	return procfs_find_exit(pid, status);
+}
+
+static void note_end(struct profile *p, enum collect_end end, int status_in, pid_t pid)
+{
+	int status;
+
+	p->run.exit_code = -1;
+	p->run.exit_signal = 0;
+	if (end == COLLECT_END_EXEC) {
+		p->run.end = PROFILE_END_EXEC;
+	} else if (end == COLLECT_END_ABANDONED) {
+		p->run.end = PROFILE_END_ABANDONED;
+	} else if (end == COLLECT_END_GONE && find_status(status_in, pid, &status)) {
+		p->run.end = WIFSIGNALED(status) ? PROFILE_END_SIGNALED : PROFILE_END_EXITED;
+		if (WIFSIGNALED(status))
+			p->run.exit_signal = WTERMSIG(status);
+		else
+			p->run.exit_code = WEXITSTATUS(status);
+	}
+}
+
+static void send_report(int out, const struct recording_report *report)
+{
+	const char *at = (const char *)report;
+	size_t left = sizeof(*report);
+
+	while (out >= 0 && left) {
+		ssize_t sent = write(out, at, left);
+
+		if (sent < 0 && errno == EINTR)
+			continue;
+		if (sent <= 0)
+			return;
+		at += sent;
+		left -= (size_t)sent;
+	}
+}
+
+static void fill_report(struct recording_report *r, const struct profile *p)
+{
+	const struct profile_totals *t = &p->totals;
+
+	r->end = p->run.end;
+	r->leaked_bytes = t->leaked_bytes;
+	r->leaked_blocks = t->leaked_blocks;
+	r->peak_blocks = t->peak_blocks;
+	r->losses = t->lost_events + t->truncated_stacks + t->foreign_frees + t->reentrant_calls;
+	r->duration_ns = p->run.duration_ns;
+	r->children = p->run.children_not_recorded;
+}
+
+static enum collect_end run_to_end(struct collector *c, bool progress, int report_out)
+{
+	struct recording_report now = {0};
+	enum collect_end end;
+
+	for (;;) {
+		end = collect_run(c, progress ? PROGRESS_NS : 0, NULL);
+		if (end != COLLECT_END_TICK)
+			return end;
+		collect_get_status(c, &now.status);
+		send_report(report_out, &now);
+	}
+}
+
+static int write_profile(const struct recording_options *options, struct profile *p,
+			 const char *path, struct recording_report *report)
+{
+	struct error unresolved = {0}, e = {0};
+
+	if (options->symbols) {
+		int missing = model_resolve(p, NULL, &unresolved);
+
+		report->unresolved = missing > 0 ? (uint32_t)missing : 0;
+	}
+	if (profile_write(p, path, &e) == 0)
+		return 0;
+	report->failed = 1;
+	(void)snprintf(report->text, sizeof(report->text), "%s", e.text);
+	return -1;
+}
+
+static int fail(struct recording_report *report, const struct error *e, int out)
+{
+	report->failed = 1;
+	(void)snprintf(report->text, sizeof(report->text), "%s", e->text);
+	send_report(out, report);
+	return -1;
+}
+
+int recording_run(const struct recording_options *options, const struct segment_hello *hello,
+		  const struct recording_wires *wires)
+{
+	struct recording_report report = {.is_result = 1, .pid = hello->pid};
+	struct error e = {0};
+	struct subject subject;
+	struct collector *c = collect_new(&options->collect, hello, &e);
+
+	if (!c) {
+		recording_refuse(wires->connection);
+		return fail(&report, &e, wires->report_out);
+	}
+	subject_init(&subject, hello->pid);
+	char *path = recording_output_name(options->output, subject.program, hello->pid,
+					   wires->is_first);
+	(void)snprintf(report.path, sizeof(report.path), "%s", path);
+	int result = welcome_target(c, wires->connection, &e);
+	close(wires->connection);
+	if (result == 0) {
+		enum collect_end end =
+			run_to_end(c, options->progress, wires->report_out);
+		struct profile *p = collect_build_profile(c);
+
+		describe(p, &subject);
+		note_end(p, end, wires->status_in, hello->pid);
+		collect_get_status(c, &report.status);
+		fill_report(&report, p);
+		result = write_profile(options, p, path, &report);
+		profile_free(p);
+		send_report(wires->report_out, &report);
+	} else {
+		(void)fail(&report, &e, wires->report_out);
+	}
+	collect_free(c);
+	subject_fini(&subject);
+	free(path);
+	return result;
+}

@@ -1,0 +1,76 @@
+/* recording.h -- one recorded process: from its hello to its profile file.
+ * Runs: in a collector process, forked by `midden record` or started by the library as `midden collect`.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef MIDDEN_CLI_RECORDING_H
+#define MIDDEN_CLI_RECORDING_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "collect/collect.h"
+#include "format/segment.h"
+
+/* What `record` takes as options and plain preloading as variables (format/env.h). */
+struct recording_options {
+	const char *output; /* pattern, or NULL for midden.PROGRAM.PID.mdn */
+	struct collect_config collect;
+	bool symbols;
+	bool progress;
+};
+
+/* The defaults, then what the environment says. -1 with `e` for a value that makes no sense. */
+int recording_options_init(struct recording_options *options, struct error *e);
+
+/* Setters for one option's text; -1 with `e`. */
+int recording_set_max_depth(struct recording_options *options, const char *text, struct error *e);
+int recording_set_buffer(struct recording_options *options, const char *text, struct error *e);
+int recording_set_patience(struct recording_options *options, const char *text, struct error *e);
+
+/* What a collector tells the recorder, through a pipe: a status now and then, and one result. */
+struct recording_report {
+	uint32_t is_result;
+	int32_t pid;
+	uint32_t failed; /* `text` says why */
+	uint32_t end;	 /* enum profile_end */
+	struct collect_status status;
+	uint64_t leaked_bytes;
+	uint64_t leaked_blocks;
+	uint64_t peak_blocks;
+	uint64_t losses;
+	uint64_t duration_ns;
+	uint32_t children;
+	uint32_t unresolved; /* modules whose symbols could not be had */
+	char path[PATH_MAX];
+	char text[512];
+};
+
+/* How the collector learns what became of the program and tells what it made of it. */
+struct recording_wires {
+	int connection; /* to the target, for the handshake; closed by recording_run */
+	int status_in;	/* wait status of the program (int) is read here after its end; -1: nobody knows it */
+	int report_out; /* struct recording_report; -1: nobody listens */
+	bool is_first;	/* the process that the user named: it gets the file name as it is */
+};
+
+/* Makes this process a collector that nobody minds: its own process group, signals of the terminal ignored, standard
+ * descriptors on /dev/null (a reader of the program's output waits for the last writer to close). */
+void recording_isolate(void);
+
+/* Reads the target's hello. -1: not one. */
+int recording_take_hello(int connection, struct segment_hello *hello);
+
+/* Tells a target that it is not to be recorded. */
+void recording_refuse(int connection);
+
+/* Records the process until it ends and writes its profile; the report has the outcome. 0 or -1. */
+int recording_run(const struct recording_options *options, const struct segment_hello *hello,
+		  const struct recording_wires *wires);
+
+/* The file name for a process: the pattern with %p, %n, %h, %% replaced, or the default name. All but the first process
+ * get their pid added to a pattern that does not have it. malloc'ed. */
+char *recording_output_name(const char *pattern, const char *program, pid_t pid, bool is_first);
+
+#endif

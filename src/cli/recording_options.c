@@ -1,0 +1,167 @@
+/* recording_options.c -- options of a recording, from words or from the environment.
+ * Runs: in `midden record` and `midden collect`.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cli/recording.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "format/env.h"
+
+/* A number with an optional K, M or G. */
+static int parse_size(const char *text, uint64_t *value)
+{
+	static const char units[] = "KMG";
+	char *end;
+
+	errno = 0;
+	unsigned long long number = strtoull(text, &end, 10);
+	if (end == text || errno || *text == '-')
+		return -1;
+	const char *unit = *end ? strchr(units, *end) : NULL;
+	if (unit && *unit) {
+		unsigned shift = 10 * (unsigned)(unit - units + 1);
+
+		if (number > UINT64_MAX >> shift)
+			return -1;
+		number <<= shift;
+		end++;
+	}
+	*value = number;
+	return *end ? -1 : 0;
+}
+
+static int parse_in_range(const char *text, uint64_t low, uint64_t high, uint64_t *value)
+{
+	return parse_size(text, value) || *value < low || *value > high ? -1 : 0;
+}
+
+int recording_set_max_depth(struct recording_options *options, const char *text, struct error *e)
+{
+	uint64_t value;
+
+	if (parse_in_range(text, 8, 16384, &value))
+		return error_set(e, "the depth of stacks must be 8 to 16384, not '%s'", text);
+	options->collect.max_depth = (uint32_t)value;
+	return 0;
+}
+
+int recording_set_buffer(struct recording_options *options, const char *text, struct error *e)
+{
+	if (parse_in_range(text, 1 << 20, UINT64_C(1) << 30, &options->collect.buffer_bytes))
+		return error_set(e, "the buffer must be 1M to 1G, not '%s'", text);
+	return 0;
+}
+
+int recording_set_patience(struct recording_options *options, const char *text, struct error *e)
+{
+	uint64_t value;
+
+	if (parse_in_range(text, 10, 600000, &value))
+		return error_set(e, "the patience must be 10 to 600000 ms, not '%s'", text);
+	options->collect.patience_ms = (uint32_t)value;
+	return 0;
+}
+
+int recording_options_init(struct recording_options *options, struct error *e)
+{
+	const char *depth = getenv(ENV_MAX_DEPTH);
+	const char *buffer = getenv(ENV_BUFFER);
+	const char *patience = getenv(ENV_PATIENCE);
+	const char *follow = getenv(ENV_FOLLOW);
+	const char *symbols = getenv(ENV_SYMBOLS);
+
+	*options = (struct recording_options){
+		.output = getenv(ENV_OUTPUT),
+		.collect = {.buffer_bytes = 4 << 20, .max_depth = 512, .patience_ms = 2000},
+		.symbols = !symbols || strcmp(symbols, "0") != 0,
+	};
+	options->collect.follow = follow && strcmp(follow, "0") != 0;
+	if ((depth && recording_set_max_depth(options, depth, e)) ||
+	    (buffer && recording_set_buffer(options, buffer, e)) ||
+	    (patience && recording_set_patience(options, patience, e)))
+		return -1;
+	return 0;
+}
+
+/* ---- file names --------------------------------------------------------------------------------- */
+
+static char *default_name(const char *program, pid_t pid)
+{
+	char *name = mem_format("midden.%s.%d.mdn", program, (int)pid);
+
+	/* A process that runs the same program again by exec keeps its pid. */
+	for (int n = 2; access(name, F_OK) == 0 && n < 1000; n++) {
+		free(name);
+		name = mem_format("midden.%s.%d.%d.mdn", program, (int)pid, n);
+	}
+	return name;
+}
+
+static char *append(char *text, const char *more, size_t length)
+{
+	char *joined = mem_format("%s%.*s", text, (int)length, more);
+
+	free(text);
+	return joined;
+}
+
+static char *expand(char *text, char letter, const char *program, pid_t pid)
+{
+	char number[16];
+	char host[256] = "";
+
+	switch (letter) {
+	case 'p':
+		(void)snprintf(number, sizeof(number), "%d", (int)pid);
+		return append(text, number, strlen(number));
+	case 'n':
+		return append(text, program, strlen(program));
+	case 'h':
+		(void)gethostname(host, sizeof(host) - 1);
+		return append(text, host, strlen(host));
+	default:
+		return append(text, "%", 1);
+	}
+}
+
+/* NAME.mdn becomes NAME.PID.mdn. */
+static char *insert_pid(char *name, pid_t pid)
+{
+	size_t length = strlen(name);
+	size_t stem = length > 4 && strcmp(name + length - 4, ".mdn") == 0 ? length - 4 : length;
+	char *with = mem_format("%.*s.%d%s", (int)stem, name, (int)pid, name + stem);
+
+	free(name);
+	return with;
+}
+
+char *recording_output_name(const char *pattern, const char *program, pid_t pid, bool is_first)
+{
+	bool has_pid = false;
+
+	if (!pattern || !*pattern)
+		return default_name(program, pid);
+	char *name = mem_copy_string("");
+	while (*pattern) {
+		size_t plain = strcspn(pattern, "%");
+
+		name = append(name, pattern, plain);
+		pattern += plain;
+		if (!*pattern)
+			break;
+		if (!strchr("pnh%", pattern[1]) || !pattern[1]) {
+			name = append(name, pattern, 1);
+			pattern++;
+			continue;
+		}
+		has_pid = has_pid || pattern[1] == 'p';
+		name = expand(name, pattern[1], program, pid);
+		pattern += 2;
+	}
+	return is_first || has_pid ? name : insert_pid(name, pid);
+}

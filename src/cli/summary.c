@@ -1,0 +1,57 @@
+/* summary.c -- what `midden record` tells at the end, and while it runs. Runs: in `midden record`.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cli/summary.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "cli/message.h"
+#include "profile/profile.h"
+#include "report/human.h"
+
+static void print_result(const struct recording_report *r)
+{
+	message_print("maximum %s in %s blocks, leaked %s in %s blocks, %s allocations in %s",
+		      human_bytes(r->status.peak_bytes).text, human_count(r->peak_blocks).text,
+		      human_bytes(r->leaked_bytes).text, human_count(r->leaked_blocks).text,
+		      human_count(r->status.allocations).text, human_duration(r->duration_ns).text);
+}
+
+static void print_notes(const struct recording_report *r, bool follow)
+{
+	if (r->losses)
+		message_print("some events or frames were lost: see `midden stats %s`", r->path);
+	if (r->end == PROFILE_END_EXEC)
+		message_print("the program replaced itself by another one%s",
+			      follow ? "" : ", which was not recorded (use --follow)");
+	if (r->end == PROFILE_END_ABANDONED)
+		message_print("the recording ended before the program did");
+	if (r->children && !follow)
+		message_print("%" PRIu32 " child process%s not recorded (use --follow)",
+			      r->children, r->children == 1 ? " was" : "es were");
+}
+
+void summary_print(const struct recording_report *r, bool quiet, bool follow)
+{
+	if (r->failed) {
+		message_print("process %d: %s", r->pid, r->text);
+		return;
+	}
+	if (quiet)
+		return;
+	print_result(r);
+	print_notes(r, follow);
+	message_print("wrote %s; see `midden report %s`", r->path, r->path);
+}
+
+void summary_print_progress(const struct collect_status *s)
+{
+	(void)fprintf(stderr, "\rmidden: %s  live %s  maximum %s  %s allocations\033[K",
+		      human_duration(s->elapsed_ns).text, human_bytes(s->live_bytes).text,
+		      human_bytes(s->peak_bytes).text, human_count(s->allocations).text);
+}
+
+void summary_end_progress(void)
+{
+	(void)fputs("\r\033[K", stderr);
+}

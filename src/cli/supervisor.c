@@ -1,0 +1,362 @@
+/* supervisor.c -- the process above a recording: the program, its collectors, their reports.
+ * Runs: in `midden record`.
+ * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "cli/supervisor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/vec.h"
+#include "cli/command.h"
+#include "cli/launch.h"
+#include "cli/message.h"
+#include "cli/summary.h"
+
+/* A collector that we forked, and the process it records. */
+struct worker {
+	pid_t pid; /* 0: reaped */
+	pid_t target;
+	int report_in;	/* -1: closed */
+	int status_out; /* -1: not the program itself, or told already */
+	bool has_result;
+};
+
+struct supervisor {
+	const struct supervisor_request *request;
+	char *directory; /* private, holds the socket */
+	struct sockaddr_un address;
+	int listener;
+	int signals;
+	pid_t program;
+	bool program_ended;
+	int program_status;
+	bool interrupted; /* the user does not want to wait for followed processes */
+	bool showed_progress;
+	VEC(struct worker) workers;
+};
+
+/* ---- socket ----------------------------------------------------------------------------------------- */
+
+static int try_directory(struct supervisor *s, const char *base)
+{
+	if (!base || !*base || strlen(base) > sizeof(s->address.sun_path) - 32)
+		return -1;
+	s->directory = mem_format("%s/midden-XXXXXX", base);
+	if (mkdtemp(s->directory)) /* mode 0700 */
+		return 0;
+	free(s->directory);
+	s->directory = NULL;
+	return -1;
+}
+
+static int open_listener(struct supervisor *s, struct error *e)
+{
+	if (try_directory(s, getenv("XDG_RUNTIME_DIR")) && try_directory(s, getenv("TMPDIR")) &&
+	    try_directory(s, "/tmp"))
+		return error_set_errno(e, "cannot make a private directory in /tmp");
+	s->address = (struct sockaddr_un){.sun_family = AF_UNIX};
+	(void)snprintf(s->address.sun_path, sizeof(s->address.sun_path), "%s/record", s->directory);
+	s->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (s->listener < 0 ||
+	    bind(s->listener, (const struct sockaddr *)&s->address, sizeof(s->address)) ||
+	    listen(s->listener, 128))
+		return error_set_errno(e, "cannot listen on %s", s->address.sun_path);
+	return 0;
+}
+
+static void close_listener(struct supervisor *s)
+{
+	if (s->listener >= 0)
+		close(s->listener);
+	if (s->directory) {
+		(void)unlink(s->address.sun_path);
+		(void)rmdir(s->directory);
+	}
+	free(s->directory);
+	s->directory = NULL;
+}
+
+/* ---- workers ------------------------------------------------------------------------------------------ */
+
+static bool is_own_user(int connection)
+{
+	struct ucred peer;
+	socklen_t bytes = sizeof(peer);
+
+	return getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 &&
+	       (peer.uid == geteuid() || peer.uid == 0 || geteuid() == 0);
+}
+
+static bool is_known(const struct supervisor *s, pid_t target)
+{
+	for (size_t i = 0; i < s->workers.count; i++)
+		if (s->workers.at[i].target == target)
+			return true;
+	return false;
+}
+
+/* Without --follow only the program as it was started is recorded: no child, nor what it turns into by exec. */
+static bool is_wanted(const struct supervisor *s, const struct segment_hello *hello)
+{
+	return s->request->recording->collect.follow ||
+	       (hello->pid == s->program && !is_known(s, hello->pid));
+}
+
+static void __attribute__((noreturn)) become_collector(const struct supervisor *s,
+						       const struct segment_hello *hello,
+						       const struct recording_wires *wires)
+{
+	recording_isolate();
+	close(s->listener);
+	close(s->signals);
+	_exit(recording_run(s->request->recording, hello, wires) ? COMMAND_FAILED : COMMAND_GOOD);
+}
+
+static void start_worker(struct supervisor *s, int connection, const struct segment_hello *hello)
+{
+	struct worker worker = {.target = hello->pid, .report_in = -1, .status_out = -1};
+	bool is_program = hello->pid == s->program;
+	int report[2], status[2] = {-1, -1};
+
+	if (pipe2(report, O_CLOEXEC) || (is_program && pipe2(status, O_CLOEXEC))) {
+		recording_refuse(connection);
+		return;
+	}
+	const struct recording_wires wires = {.connection = connection,
+					      .status_in = status[0],
+					      .report_out = report[1],
+					      .is_first = is_program && !is_known(s, hello->pid)};
+	worker.pid = fork();
+	if (worker.pid == 0)
+		become_collector(s, hello, &wires);
+	close(report[1]);
+	if (is_program)
+		close(status[0]);
+	worker.report_in = report[0];
+	worker.status_out = status[1];
+	if (worker.pid < 0)
+		recording_refuse(connection);
+	else
+		*vec_push(&s->workers) = worker;
+}
+
+static void accept_target(struct supervisor *s)
+{
+	struct segment_hello hello;
+	int connection = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC);
+
+	if (connection < 0)
+		return;
+	if (is_own_user(connection) && recording_take_hello(connection, &hello) == 0) {
+		if (is_wanted(s, &hello))
+			start_worker(s, connection, &hello);
+		else
+			recording_refuse(connection);
+	}
+	close(connection);
+}
+
+static void tell_status(struct supervisor *s)
+{
+	for (size_t i = 0; i < s->workers.count; i++) {
+		struct worker *w = &s->workers.at[i];
+
+		if (w->status_out < 0)
+			continue;
+		(void)!write(w->status_out, &s->program_status, sizeof(s->program_status));
+		close(w->status_out);
+		w->status_out = -1;
+	}
+}
+
+static bool read_report(int fd, struct recording_report *report)
+{
+	char *at = (char *)report;
+	size_t left = sizeof(*report);
+
+	while (left) {
+		ssize_t got = read(fd, at, left);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return false;
+		at += got;
+		left -= (size_t)got;
+	}
+	return true;
+}
+
+static void end_progress(struct supervisor *s)
+{
+	if (s->showed_progress)
+		summary_end_progress();
+	s->showed_progress = false;
+}
+
+static void take_report(struct supervisor *s, struct worker *w)
+{
+	struct recording_report report;
+
+	if (!read_report(w->report_in, &report)) {
+		close(w->report_in);
+		w->report_in = -1;
+		if (!w->has_result) {
+			end_progress(s);
+			message_print("process %d: its collector died, the profile is lost",
+				      (int)w->target);
+		}
+		return;
+	}
+	if (!report.is_result) {
+		summary_print_progress(&report.status);
+		s->showed_progress = true;
+		return;
+	}
+	end_progress(s);
+	w->has_result = true;
+	summary_print(&report, s->request->quiet, s->request->recording->collect.follow);
+}
+
+/* ---- signals -------------------------------------------------------------------------------------------- */
+
+static void reap(struct supervisor *s)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (pid == s->program) {
+			s->program_ended = true;
+			s->program_status = status;
+			tell_status(s);
+		}
+		for (size_t i = 0; i < s->workers.count; i++)
+			if (s->workers.at[i].pid == pid)
+				s->workers.at[i].pid = 0;
+	}
+}
+
+static void take_signal(struct supervisor *s)
+{
+	struct signalfd_siginfo info;
+
+	if (read(s->signals, &info, sizeof(info)) != (ssize_t)sizeof(info))
+		return;
+	int number = (int)info.ssi_signo;
+	if (number == SIGCHLD) {
+		reap(s);
+	} else if (s->program_ended) {
+		s->interrupted = s->interrupted || number != SIGWINCH;
+	} else if (info.ssi_code <= 0) {
+		/* Sent by a process, to us alone; the terminal sends its signals to the program as well. */
+		(void)kill(s->program, number);
+	}
+}
+
+static int open_signals(struct supervisor *s, sigset_t *before)
+{
+	static const int taken[] = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP,
+				    SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH};
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
+		sigaddset(&set, taken[i]);
+	(void)sigprocmask(SIG_BLOCK, &set, before);
+	(void)signal(SIGPIPE, SIG_IGN);
+	s->signals = signalfd(-1, &set, SFD_CLOEXEC);
+	return s->signals < 0 ? -1 : 0;
+}
+
+/* ---- the loop --------------------------------------------------------------------------------------------- */
+
+static bool is_finished(const struct supervisor *s)
+{
+	if (!s->program_ended)
+		return false;
+	for (size_t i = 0; i < s->workers.count; i++)
+		if (s->workers.at[i].report_in >= 0)
+			return s->interrupted;
+	return true;
+}
+
+static void wait_once(struct supervisor *s)
+{
+	VEC(struct pollfd) ready = {0};
+	VEC(size_t) which = {0};
+
+	*vec_push(&ready) = (struct pollfd){.fd = s->signals, .events = POLLIN};
+	*vec_push(&ready) = (struct pollfd){.fd = s->listener, .events = POLLIN};
+	for (size_t i = 0; i < s->workers.count; i++) {
+		if (s->workers.at[i].report_in < 0)
+			continue;
+		*vec_push(&ready) =
+			(struct pollfd){.fd = s->workers.at[i].report_in, .events = POLLIN};
+		*vec_push(&which) = i;
+	}
+	if (poll(ready.at, ready.count, -1) > 0) {
+		/* Reports before new workers: a push may move the array. */
+		for (size_t i = 2; i < ready.count; i++)
+			if (ready.at[i].revents)
+				take_report(s, &s->workers.at[which.at[i - 2]]);
+		if (ready.at[0].revents)
+			take_signal(s);
+		if (ready.at[1].revents)
+			accept_target(s);
+	}
+	vec_free(&ready);
+	vec_free(&which);
+}
+
+static void say_if_nothing(const struct supervisor *s)
+{
+	if (s->workers.count == 0)
+		message_print("nothing was recorded: %s did not load libmidden.so (statically "
+			      "linked, setuid, or of another architecture?)",
+			      s->request->arguments[0]);
+	else if (s->interrupted)
+		message_print("some processes are still running; their profiles are written when "
+			      "they end");
+}
+
+int supervisor_run(const struct supervisor_request *request)
+{
+	struct supervisor s = {.request = request, .listener = -1, .signals = -1};
+	struct error e = {0};
+	sigset_t before;
+	int status = COMMAND_FAILED;
+
+	if (open_listener(&s, &e) == 0 && open_signals(&s, &before) == 0) {
+		const struct launch launch = {.arguments = request->arguments,
+					      .library = request->library,
+					      .socket = s.address.sun_path,
+					      .signals = &before};
+
+		s.program = launch_start(&launch, &status, &e);
+	}
+	if (s.program <= 0) {
+		close_listener(&s);
+		message_print("%s", e.set ? e.text : "cannot wait for signals");
+		return status;
+	}
+	while (!is_finished(&s))
+		wait_once(&s);
+	close_listener(&s);
+	say_if_nothing(&s);
+	vec_free(&s.workers);
+	launch_hand_on(s.program_status);
+}

@@ -1,0 +1,284 @@
+/* account.c -- what each event does to the figures. Runs: in the collector process, one thread, for every event.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "collect/account.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+#define FIRST_INTERVAL_NS UINT64_C(1000000)
+
+void account_init(struct account *a, const struct ticks *clock, uint32_t slot_count)
+{
+	*a = (struct account){.clock = clock};
+	live_init(&a->live);
+	series_init(&a->series, ticks_from_ns(clock, FIRST_INTERVAL_NS));
+	a->actors = mem_new(slot_count, sizeof(a->actors[0]));
+}
+
+void account_fini(struct account *a)
+{
+	live_fini(&a->live);
+	sites_fini(&a->sites);
+	threads_fini(&a->threads);
+	series_fini(&a->series);
+	free(a->actors);
+}
+
+struct thread *account_open_thread(struct account *a, uint32_t slot, uint32_t serial)
+{
+	uint32_t index = threads_reserve(&a->threads, serial);
+	struct thread *thread = &a->threads.list.at[index];
+
+	a->actors[slot] = (struct actor){.thread = index};
+	if (!thread->shared) {
+		a->actors[slot].last_ptr = thread->last_ptr;
+		a->actors[slot].last_ticks = thread->last_ticks;
+	}
+	return thread;
+}
+
+/* A block in the middle of a realloc stays counted: nobody said that it was given back. */
+void account_close_thread(struct account *a, uint32_t slot)
+{
+	struct actor *by = &a->actors[slot];
+	struct thread *thread = &a->threads.list.at[by->thread];
+
+	thread->last_ptr = by->last_ptr;
+	thread->last_ticks = by->last_ticks;
+	*by = (struct actor){0};
+}
+
+/* ---- time --------------------------------------------------------------------------------------- */
+
+struct profile_point account_get_point(const struct account *a, uint64_t ticks)
+{
+	return (struct profile_point){
+		.time_ns = ticks,
+		.live_bytes = a->peak.live_bytes,
+		.live_blocks = a->peak.live_blocks,
+		.peak_bytes = a->peak.span_bytes,
+		.allocations = a->allocations,
+		.allocated_bytes = a->allocated_bytes,
+		.frees = a->frees,
+		.freed_bytes = a->freed_bytes,
+		.rss_bytes = a->rss_bytes,
+	};
+}
+
+static void add_point(struct account *a, uint64_t ticks)
+{
+	struct profile_point point = account_get_point(a, ticks);
+
+	series_add(&a->series, &point, &a->sites);
+	a->peak.span_bytes = a->peak.live_bytes;
+}
+
+/* Two points where time jumps: the state since the first held until the last. */
+static void cross_points(struct account *a, uint64_t ticks)
+{
+	add_point(a, a->series.next);
+
+	uint64_t last = ticks / a->series.interval * a->series.interval;
+	if (last >= a->series.next)
+		add_point(a, last);
+	series_skip(&a->series, ticks);
+}
+
+void account_pass_time(struct account *a, uint64_t ticks)
+{
+	if (ticks >= a->series.next)
+		cross_points(a, ticks);
+}
+
+/* ---- blocks come and go ------------------------------------------------------------------------- */
+
+static void enter(struct account *a, const struct event *e, const struct live_block *block)
+{
+	struct site *site = sites_touch(&a->sites, block->site);
+	struct thread *thread = &a->threads.list.at[block->thread];
+
+	holding_add(&site->held, &a->peak, block->size, block->ticks);
+	holding_add(&thread->held, &a->peak, block->size, block->ticks);
+	lifetimes_add(&a->lifetimes, block->size);
+	a->allocations++;
+	a->allocated_bytes += block->size;
+	a->api_calls[e->api]++;
+	peak_add(&a->peak, block->size, block->ticks);
+}
+
+static struct site *leave(struct account *a, const struct live_block *block, uint64_t ticks)
+{
+	struct site *site = sites_touch(&a->sites, block->site);
+	struct thread *thread = &a->threads.list.at[block->thread];
+	uint64_t life = ticks > block->ticks ? ticks - block->ticks : 0;
+
+	holding_remove(&site->held, &a->peak, block->size, life);
+	holding_remove(&thread->held, &a->peak, block->size, life);
+	lifetimes_remove(&a->lifetimes, block->size, ticks_to_rough_ns(a->clock, life));
+	a->frees++;
+	a->freed_bytes += block->size;
+	peak_remove(&a->peak, block->size);
+	return site;
+}
+
+/* A free that the thread in this slot asked for. */
+static struct site *give_back(struct account *a, const struct actor *by,
+			      const struct live_block *block, uint64_t ticks)
+{
+	struct thread *thread = &a->threads.list.at[by->thread];
+
+	thread->frees++;
+	thread->freed_bytes += block->size;
+	return leave(a, block, ticks);
+}
+
+static void give_back_plainly(struct account *a, struct actor *by, const struct live_block *block,
+			      uint64_t ticks)
+{
+	struct site *site = give_back(a, by, block, ticks);
+
+	/* The stamp tells the block from a later one at the same address. */
+	if (by->last_ptr != block->ptr || by->last_ticks != block->ticks)
+		return;
+	by->last_ptr = 0;
+	site->temporary++;
+	a->temporary++;
+	a->threads.list.at[by->thread].temporary++;
+}
+
+/* Whatever the table holds at this address was freed unseen, at the latest now. */
+static void put_over(struct account *a, uint64_t hash, const struct live_block *block,
+		     uint64_t ticks)
+{
+	struct live_block *stale = live_add(&a->live, hash, block);
+
+	if (!stale)
+		return;
+	struct live_block gone = *stale;
+	*stale = *block;
+	leave(a, &gone, ticks);
+	a->missed_frees++;
+}
+
+static struct live_block get_block(struct account *a, const struct event *e)
+{
+	return (struct live_block){
+		.ptr = e->ptr,
+		.ticks = e->ticks,
+		.size = e->size,
+		.site = sites_reserve(&a->sites, e->node),
+		.thread = a->actors[e->slot].thread,
+	};
+}
+
+static void remember_last(struct actor *by, const struct event *e)
+{
+	by->last_ptr = e->ptr;
+	by->last_ticks = e->ticks;
+}
+
+/* ---- events ------------------------------------------------------------------------------------- */
+
+static bool apply_alloc(struct account *a, const struct event *e, bool force)
+{
+	struct live_block block = get_block(a, e);
+
+	if (force)
+		put_over(a, e->hash, &block, e->ticks);
+	else if (live_add(&a->live, e->hash, &block))
+		return false;
+	enter(a, e, &block);
+	remember_last(&a->actors[e->slot], e);
+	return true;
+}
+
+static bool apply_free(struct account *a, const struct event *e, bool force)
+{
+	struct live_block block;
+
+	if (live_remove(&a->live, e->hash, e->ptr, &block)) {
+		give_back_plainly(a, &a->actors[e->slot], &block, e->ticks);
+		return true;
+	}
+	a->foreign_frees += force;
+	return force;
+}
+
+/* Back under its address as it was, unless another block has come there since. */
+static void put_back(struct account *a, struct actor *by, uint64_t ticks)
+{
+	struct live_block block = by->resizing;
+
+	by->resizing.ptr = 0;
+	if (block.ptr && live_add(&a->live, live_hash(block.ptr), &block)) {
+		leave(a, &block, ticks);
+		a->missed_frees++;
+	}
+}
+
+static bool apply_resize(struct account *a, const struct event *e, bool force)
+{
+	struct actor *by = &a->actors[e->slot];
+	struct live_block block;
+	bool known = live_remove(&a->live, e->hash, e->ptr, &block);
+
+	if (!known && !force)
+		return false;
+	put_back(a, by, e->ticks); /* only a damaged stream has one left over */
+	if (known)
+		by->resizing = block;
+	else
+		a->foreign_frees++;
+	return true;
+}
+
+static bool apply_resized(struct account *a, const struct event *e, bool force)
+{
+	struct actor *by = &a->actors[e->slot];
+	struct live_block block = get_block(a, e);
+
+	if (force)
+		put_over(a, e->hash, &block, e->ticks);
+	else if (live_add(&a->live, e->hash, &block))
+		return false;
+	if (by->resizing.ptr) /* goes first: the peak does not hold both */
+		give_back(a, by, &by->resizing, e->ticks);
+	by->resizing.ptr = 0;
+	enter(a, e, &block);
+	a->sites.list.at[block.site].reallocations++;
+	a->threads.list.at[block.thread].reallocations++;
+	a->reallocations++;
+	remember_last(by, e);
+	return true;
+}
+
+static void apply_resize_freed(struct account *a, const struct event *e)
+{
+	struct actor *by = &a->actors[e->slot];
+
+	if (by->resizing.ptr)
+		give_back_plainly(a, by, &by->resizing, e->ticks);
+	by->resizing.ptr = 0;
+}
+
+bool account_apply(struct account *a, const struct event *e, bool force)
+{
+	account_pass_time(a, e->ticks);
+	switch (e->kind) {
+	case SEGMENT_EVENT_ALLOC:
+		return apply_alloc(a, e, force);
+	case SEGMENT_EVENT_FREE:
+		return apply_free(a, e, force);
+	case SEGMENT_EVENT_RESIZE:
+		return apply_resize(a, e, force);
+	case SEGMENT_EVENT_RESIZED:
+		return apply_resized(a, e, force);
+	case SEGMENT_EVENT_RESIZE_FAILED:
+		put_back(a, &a->actors[e->slot], e->ticks);
+		return true;
+	default: /* SEGMENT_EVENT_RESIZE_FREED: the reader lets no other kind through */
+		apply_resize_freed(a, e);
+		return true;
+	}
+}

@@ -1,0 +1,65 @@
+/* account.h -- what each event does to the figures. Runs: in the collector process, one thread, for every event.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef MIDDEN_COLLECT_ACCOUNT_H
+#define MIDDEN_COLLECT_ACCOUNT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collect/event.h"
+#include "collect/lifetimes.h"
+#include "collect/live.h"
+#include "collect/series.h"
+#include "collect/sites.h"
+#include "collect/threads.h"
+#include "collect/ticks.h"
+
+/* What has to be remembered of the thread in a slot from one event to the next. */
+struct actor {
+	uint64_t last_ptr; /* its latest allocation, 0 once that is freed */
+	uint64_t last_ticks;
+	struct live_block resizing; /* ptr 0: none; off the table, still counted as live */
+	uint32_t thread;
+};
+
+struct account {
+	struct live live;
+	struct sites sites;
+	struct threads threads;
+	struct lifetimes lifetimes;
+	struct series series;
+	struct peak peak;
+	struct actor *actors; /* by slot */
+	const struct ticks *clock;
+	uint64_t events;
+	uint64_t allocations;
+	uint64_t allocated_bytes;
+	uint64_t frees;
+	uint64_t freed_bytes;
+	uint64_t temporary;
+	uint64_t reallocations;
+	uint64_t foreign_frees;
+	uint64_t missed_frees; /* an address was given out again: its free was never seen */
+	uint64_t api_calls[SEGMENT_API_KINDS];
+	uint64_t rss_bytes; /* as last sampled, for the series */
+};
+
+/* `clock` must outlive the account. */
+void account_init(struct account *a, const struct ticks *clock, uint32_t slot_count);
+void account_fini(struct account *a);
+
+/* The thread `serial` now acts in `slot`, or no longer does. */
+struct thread *account_open_thread(struct account *a, uint32_t slot, uint32_t serial);
+void account_close_thread(struct account *a, uint32_t slot);
+
+/* Handles one event. False, with nothing done, if the state of the block contradicts it (allocated though live,
+ * freed though not) and `force` is not set: another event of the same time may have to go first. */
+bool account_apply(struct account *a, const struct event *e, bool force);
+
+/* Time has come this far: makes a point of the series if one is due. */
+void account_pass_time(struct account *a, uint64_t ticks);
+
+/* The state as a point of the series at this time. */
+struct profile_point account_get_point(const struct account *a, uint64_t ticks);
+
+#endif

@@ -1,0 +1,412 @@
+/* build.c -- the collector's figures as a profile. Runs: in the collector process, one thread, when one is wanted.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Stacks and modules come straight from the segment and are as hostile as the events: indices are checked, loops of
+ * stacks are cut, strings are bounded. */
+#include "collect/collect.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "collect/collector.h"
+
+#define PATH_BYTES_MAX       4096u
+#define PRIVATE_THREAD_BYTES (32u << 10) /* memo and rule cache that the library keeps for a thread */
+#define OTHER_THREADS_NAME   "(other threads)"
+
+#define read_once(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
+
+struct build {
+	struct collector *c;
+	struct profile *p;
+	uint64_t now;     /* ticks that the profile is as of */
+	uint32_t *places; /* segment's node -> index in p->nodes; 0 not there, PLACE_OPEN on the way */
+	uint32_t node_count;
+	VEC(uint32_t) path;
+};
+
+#define PLACE_OPEN UINT32_MAX
+
+static uint64_t to_ns(const struct build *b, uint64_t ticks)
+{
+	return ticks_to_ns(&b->c->clock, ticks);
+}
+
+/* Stamps outside of events are the target's word: nothing happens after now. */
+static uint64_t to_bounded_ns(const struct build *b, uint64_t ticks)
+{
+	return to_ns(b, ticks < b->now ? ticks : b->now);
+}
+
+static uint64_t to_ns_unless_none(const struct build *b, uint64_t ticks)
+{
+	return ticks == UINT64_MAX ? UINT64_MAX : to_ns(b, ticks);
+}
+
+/* ---- modules ------------------------------------------------------------------------------------ */
+
+static struct string_id add_segment_string(struct build *b, uint32_t offset)
+{
+	const struct segment_map *map = &b->c->map;
+	char text[PATH_BYTES_MAX];
+	size_t length = 0;
+
+	while (length < sizeof(text) - 1 && offset + length < map->layout.string_bytes) {
+		text[length] = read_once(map->strings[offset + length]);
+		if (!text[length])
+			break;
+		length++;
+	}
+	text[length] = '\0';
+	return profile_add_string(b->p, text);
+}
+
+static struct profile_module get_module(struct build *b, const struct segment_module *from)
+{
+	struct profile_module m = {
+		.path = add_segment_string(b, read_once(from->path_offset)),
+		.bias = read_once(from->bias),
+		.map_start = read_once(from->map_start),
+		.map_end = read_once(from->map_end),
+		.load_time_ns = to_bounded_ns(b, read_once(from->load_ticks)),
+		.build_id_bytes = read_once(from->build_id_bytes),
+	};
+
+	if (m.map_end < m.map_start)
+		m.map_end = m.map_start;
+	if (m.build_id_bytes > sizeof(m.build_id))
+		m.build_id_bytes = sizeof(m.build_id);
+	for (uint32_t i = 0; i < m.build_id_bytes; i++)
+		m.build_id[i] = read_once(from->build_id[i]);
+	return m;
+}
+
+/* Indices stay as they are; an entry that is not ready is left empty. */
+static void build_modules(struct build *b)
+{
+	const struct segment_map *map = &b->c->map;
+	uint32_t used = atomic_load_explicit(&map->header->modules_used, memory_order_acquire);
+
+	for (uint32_t i = 1; i <= used && i < map->layout.module_count; i++) {
+		const struct segment_module *from = &map->modules[i];
+		struct profile_module module = {0};
+
+		/* Pairs with the release that follows the last field. */
+		if (atomic_load_explicit(&from->ready, memory_order_acquire) == 1)
+			module = get_module(b, from);
+		*vec_push(&b->p->modules) = module;
+	}
+}
+
+/* ---- stacks ------------------------------------------------------------------------------------- */
+
+static uint32_t add_node(struct build *b, uint32_t id, uint32_t parent)
+{
+	const struct segment_node *from = &b->c->map.nodes[id];
+	uint32_t word = read_once(from->module);
+	uint32_t module = word & SEGMENT_NODE_MODULE_MASK;
+
+	*vec_push(&b->p->nodes) = (struct profile_node){
+		.pc = read_once(from->pc),
+		.parent = parent,
+		.module = module < b->p->modules.count ? module : 0,
+		.exact = (word & SEGMENT_NODE_EXACT) != 0,
+		.cut = (word & SEGMENT_NODE_CUT) != 0,
+	};
+	return (uint32_t)b->p->nodes.count - 1;
+}
+
+/* Up from the node to the first that is there already, or the root; then down again, so that every parent comes
+ * before its children. A node met twice on the way up closes a loop: the stack is cut there. */
+static uint32_t place_node(struct build *b, uint32_t id)
+{
+	b->path.count = 0;
+	while (id && id < b->node_count && !b->places[id]) {
+		b->places[id] = PLACE_OPEN;
+		*vec_push(&b->path) = id;
+		id = read_once(b->c->map.nodes[id].parent);
+	}
+
+	uint32_t parent = id < b->node_count ? b->places[id] : 0;
+	if (parent == PLACE_OPEN)
+		parent = 0;
+	for (size_t i = b->path.count; i-- > 0;)
+		parent = b->places[b->path.at[i]] = add_node(b, b->path.at[i], parent);
+	return parent;
+}
+
+static uint32_t get_node_count(const struct segment_map *map)
+{
+	uint32_t used = atomic_load_explicit(&map->header->nodes_used, memory_order_acquire);
+
+	return used < map->layout.node_count ? used + 1 : map->layout.node_count;
+}
+
+/* ---- sites -------------------------------------------------------------------------------------- */
+
+static struct profile_site get_site(struct build *b, struct site *site)
+{
+	struct holding *held = &site->held;
+
+	holding_settle(held, &b->c->account.peak);
+	return (struct profile_site){
+		.node = place_node(b, site->node),
+		.allocations = held->allocations,
+		.allocated_bytes = held->allocated_bytes,
+		.frees = held->frees,
+		.freed_bytes = held->freed_bytes,
+		.size_min = held->size_min,
+		.size_max = held->size_max,
+		.live_blocks = holding_get_blocks(held),
+		.live_bytes = holding_get_bytes(held),
+		.at_peak_blocks = held->at_peak_blocks,
+		.at_peak_bytes = held->at_peak_bytes,
+		.own_peak_bytes = held->own_peak_bytes,
+		.own_peak_time_ns = to_ns(b, held->own_peak_ticks),
+		.lifetime_min_ns = to_ns_unless_none(b, held->life_min),
+		.lifetime_max_ns = to_ns(b, held->life_max),
+		.lifetime_sum_ns = to_ns(b, held->life_sum),
+		.temporary = site->temporary,
+		.reallocations = site->reallocations,
+	};
+}
+
+static void build_sites(struct build *b)
+{
+	struct sites *sites = &b->c->account.sites;
+
+	b->node_count = get_node_count(&b->c->map);
+	b->places = mem_new(b->node_count, sizeof(b->places[0]));
+	vec_reserve(&b->p->sites, sites->list.count);
+	for (size_t i = 0; i < sites->list.count; i++)
+		*vec_push(&b->p->sites) = get_site(b, &sites->list.at[i]);
+	vec_free(&b->path);
+	free(b->places);
+}
+
+/* ---- threads ------------------------------------------------------------------------------------ */
+
+static uint64_t get_end_ns(const struct build *b, const struct thread *t)
+{
+	if (t->end_ticks == UINT64_MAX)
+		return UINT64_MAX;
+	return to_bounded_ns(b, t->end_ticks > t->start_ticks ? t->end_ticks : t->start_ticks);
+}
+
+static struct profile_thread get_thread(struct build *b, struct thread *t)
+{
+	struct holding *held = &t->held;
+
+	holding_settle(held, &b->c->account.peak);
+	return (struct profile_thread){
+		.tid = t->shared ? 0 : t->tid,
+		.serial = t->serial,
+		.name = profile_add_string(b->p, t->shared ? OTHER_THREADS_NAME : t->name),
+		.start_ns = to_bounded_ns(b, t->start_ticks),
+		.end_ns = get_end_ns(b, t),
+		.allocations = held->allocations,
+		.allocated_bytes = held->allocated_bytes,
+		.frees = t->frees,
+		.freed_bytes = t->freed_bytes,
+		.temporary = t->temporary,
+		.reallocations = t->reallocations,
+		.failed_allocations = t->failed_allocations,
+		.live_blocks = holding_get_blocks(held),
+		.live_bytes = holding_get_bytes(held),
+		.own_peak_bytes = held->own_peak_bytes,
+		.own_peak_time_ns = to_ns(b, held->own_peak_ticks),
+		.at_peak_bytes = held->at_peak_bytes,
+		.at_peak_blocks = held->at_peak_blocks,
+		.lifetime_min_ns = to_ns_unless_none(b, held->life_min),
+		.lifetime_max_ns = to_ns(b, held->life_max),
+		.lifetime_sum_ns = to_ns(b, held->life_sum),
+		.size_min = held->size_min,
+		.size_max = held->size_max,
+		.losses = t->losses,
+	};
+}
+
+/* Names and losses of a thread that has a slot are as the slot says now. */
+static void add_open_slot(struct build *b, uint32_t slot, struct stream_losses *sum)
+{
+	uint32_t index = b->c->account.actors[slot].thread;
+	struct thread *thread = &b->c->account.threads.list.at[index];
+	struct profile_thread *out = &b->p->threads.at[index];
+	struct stream_losses losses = {0};
+
+	streams_add_losses(&losses, &b->c->map.slots[slot].losses);
+	streams_sum_losses(sum, &losses);
+	out->failed_allocations += losses.failed_allocations;
+	out->losses += losses.lost_events + losses.reentrant_calls;
+	if (thread->shared)
+		return;
+	streams_read_name(&b->c->streams, slot, thread->name);
+	out->name = profile_add_string(b->p, thread->name);
+}
+
+static void add_open_slots(struct build *b, struct stream_losses *sum)
+{
+	const struct streams *s = &b->c->streams;
+
+	for (uint32_t slot = 1; slot <= s->used; slot++)
+		if (s->at[slot].state == STREAM_OPEN || s->at[slot].state == STREAM_ENDING)
+			add_open_slot(b, slot, sum);
+}
+
+static int compare_serials(const void *a, const void *b)
+{
+	const struct profile_thread *x = a, *y = b;
+
+	return (x->serial > y->serial) - (x->serial < y->serial);
+}
+
+/* `sum` gets the losses of threads that have a slot. The record for all further threads has the highest serial. */
+static void build_threads(struct build *b, struct stream_losses *sum)
+{
+	struct threads *threads = &b->c->account.threads;
+
+	vec_reserve(&b->p->threads, threads->list.count);
+	for (size_t i = 0; i < threads->list.count; i++)
+		*vec_push(&b->p->threads) = get_thread(b, &threads->list.at[i]);
+	add_open_slots(b, sum);
+	if (b->p->threads.count)
+		qsort(b->p->threads.at, b->p->threads.count, sizeof(b->p->threads.at[0]),
+		      compare_serials);
+}
+
+/* ---- series, totals, run ------------------------------------------------------------------------ */
+
+static void build_series(struct build *b)
+{
+	const struct account *a = &b->c->account;
+	struct profile_point last = account_get_point(a, b->now);
+
+	series_build(&a->series, &last, &a->sites, b->p);
+	for (size_t i = 0; i < b->p->points.count; i++)
+		b->p->points.at[i].time_ns = to_ns(b, b->p->points.at[i].time_ns);
+}
+
+static uint64_t round_to_pages(const struct build *b, uint64_t bytes)
+{
+	uint64_t page = b->c->watch.page_bytes;
+
+	return (bytes + page - 1) / page * page;
+}
+
+/* What the target's mapping of the segment has resident, reckoned from the high-water marks (all that was ever used
+ * stays), and the library's private memory per thread. */
+static uint64_t get_own_memory(const struct build *b)
+{
+	const struct segment_map *map = &b->c->map;
+	const struct segment_layout *l = &map->layout;
+	struct segment_header *h = map->header;
+	struct {
+		uint32_t used, most;
+		uint64_t unit;
+	} const parts[] = {
+		{atomic_load(&h->slots_used), l->slot_count, sizeof(struct segment_slot)},
+		{atomic_load(&h->modules_used), l->module_count, sizeof(struct segment_module)},
+		{atomic_load(&h->strings_used), l->string_bytes, 1},
+		{atomic_load(&h->nodes_used), l->node_count, sizeof(struct segment_node)},
+		{atomic_load(&h->chunks_used), l->chunk_count, sizeof(struct segment_chunk)},
+		{SEGMENT_ROOT_COUNT, SEGMENT_ROOT_COUNT, sizeof(uint32_t)},
+		{1, 1, sizeof(struct segment_header)},
+	};
+	uint64_t bytes = (uint64_t)b->c->streams.open_max * PRIVATE_THREAD_BYTES;
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		uint32_t used = parts[i].used < parts[i].most ? parts[i].used : parts[i].most;
+
+		bytes += round_to_pages(b, used * parts[i].unit);
+	}
+	return bytes;
+}
+
+static void build_losses(struct build *b, struct stream_losses *sum)
+{
+	const struct account *a = &b->c->account;
+	struct profile_totals *t = &b->p->totals;
+
+	streams_sum_losses(sum, &b->c->streams.retired);
+	streams_add_losses(sum, &b->c->map.header->losses);
+	t->lost_events = sum->lost_events + b->c->streams.broken + a->missed_frees;
+	t->truncated_stacks = sum->truncated_stacks;
+	t->unwind_failures = sum->unwind_failures;
+	t->foreign_frees = a->foreign_frees;
+	t->reentrant_calls = sum->reentrant_calls;
+	t->failed_allocations = sum->failed_allocations;
+}
+
+static void build_totals(struct build *b)
+{
+	const struct account *a = &b->c->account;
+	struct profile_totals *t = &b->p->totals;
+
+	t->allocations = a->allocations;
+	t->frees = a->frees;
+	t->allocated_bytes = a->allocated_bytes;
+	t->freed_bytes = a->freed_bytes;
+	t->peak_bytes = a->peak.bytes;
+	t->peak_blocks = a->peak.blocks;
+	t->peak_time_ns = to_ns(b, a->peak.ticks);
+	t->leaked_bytes = a->peak.live_bytes;
+	t->leaked_blocks = a->peak.live_blocks;
+	t->temporary_allocations = a->temporary;
+	t->reallocations = a->reallocations;
+	t->threads = threads_get_count(&a->threads);
+	t->stacks = a->sites.list.count;
+	t->rss_peak_bytes = b->c->watch.rss_peak_bytes;
+	t->own_memory_bytes = get_own_memory(b);
+	for (unsigned i = 0; i < SEGMENT_API_KINDS; i++)
+		t->api_calls[i] = a->api_calls[i];
+}
+
+static const char *get_machine_name(uint32_t machine)
+{
+	switch (machine) {
+	case EM_X86_64:
+		return "x86_64";
+	case EM_AARCH64:
+		return "aarch64";
+	default:
+		return "";
+	}
+}
+
+static void build_run(struct build *b)
+{
+	const struct collector *c = b->c;
+	struct profile_run *run = &b->p->run;
+
+	run->machine = profile_add_string(b->p, get_machine_name(c->hello.machine));
+	run->start_unix_ns = c->clock.base_unix_ns;
+	run->duration_ns = to_ns(b, b->now);
+	run->page_bytes = c->watch.page_bytes;
+	run->pid = (uint32_t)c->hello.pid;
+	run->parent_pid = (uint32_t)c->hello.parent_pid;
+	run->exit_code = -1;
+	run->children_not_recorded =
+		c->follow ? 0
+			  : atomic_load_explicit(&c->map.header->children, memory_order_relaxed);
+}
+
+struct profile *collect_build_profile(struct collector *c)
+{
+	struct build b = {.c = c, .p = profile_new()};
+	struct stream_losses losses = {0};
+
+	if (!c->end_ticks)
+		ticks_calibrate(&c->clock);
+	b.now = collector_get_time(c);
+	build_run(&b);
+	build_modules(&b);
+	build_sites(&b);
+	build_threads(&b, &losses);
+	build_series(&b);
+	build_totals(&b);
+	build_losses(&b, &losses);
+	lifetimes_build(&c->account.lifetimes, b.p);
+	return b.p;
+}

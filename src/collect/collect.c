@@ -1,0 +1,336 @@
+/* collect.c -- the collector's life: made for a target, run until it is gone, asked how things stand.
+ * Runs: in the collector process, one thread.
+ * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "collect/collect.h"
+
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "collect/collector.h"
+
+#define MS UINT64_C(1000000)
+
+/* How often to look at what costs a system call. */
+#define ALIVE_NS        (5 * MS)
+#define THREADS_NS      (50 * MS)
+#define WANTED_CHUNK_NS (1 * MS) /* the same while targets wait: a dead thread may hold what they need */
+#define RSS_NS_MIN      (10 * MS)
+#define RSS_NS_MAX      (100 * MS)
+#define EXEC_QUIET_NS   (200 * MS)
+#define EXEC_NS         (500 * MS)
+
+/* Pauses. Each round costs about a microsecond however little it finds, so it pays to let events gather; a buffer of
+ * 4 MiB holds some 10 ms of pure malloc. */
+#define BUSY_EVENTS  8192u
+#define BRISK_EVENTS 256u
+#define REST_NS_MIN  (MS / 20)
+#define BRISK_NS_MAX (MS / 2)
+#define CALM_NS_MAX  (2 * MS)
+#define IDLE_NS_MAX  (10 * MS)
+
+#define LAST_ROUNDS_MAX 1000 /* for an abandoning target whose threads keep writing meanwhile */
+
+/* ---- life --------------------------------------------------------------------------------------- */
+
+static void fill_header(struct collector *c, const struct collect_config *config)
+{
+	struct segment_header *header = c->map.header;
+
+	header->version = SEGMENT_VERSION;
+	header->clock = c->clock.kind;
+	header->layout = c->map.layout;
+	header->clock_base = c->clock.base;
+	header->max_depth = config->max_depth;
+	header->follow = config->follow;
+	header->patience_ms = config->patience_ms;
+	header->collector_pid = getpid();
+	header->magic = SEGMENT_MAGIC;
+}
+
+struct collector *collect_new(const struct collect_config *config,
+			      const struct segment_hello *hello, struct error *e)
+{
+	struct collector *c = mem_new(1, sizeof(*c));
+	uint64_t buffer_bytes = config->buffer_bytes;
+	struct segment_layout layout;
+
+	if (segment_map_plan(&layout, &buffer_bytes, hello->address_space_limit, e) ||
+	    segment_map_open(&c->map, &layout, e)) {
+		free(c);
+		return NULL;
+	}
+	c->hello = *hello;
+	c->follow = config->follow;
+	ticks_init(&c->clock, ticks_choose(hello->machine));
+	account_init(&c->account, &c->clock, layout.slot_count);
+	streams_init(&c->streams, &c->map, &c->account,
+		     (uint32_t)(buffer_bytes / SEGMENT_CHUNK_BYTES));
+	watch_open(&c->watch, hello->pid);
+	fill_header(c, config);
+	c->last_event_ns = clock_monotonic_ns();
+	return c;
+}
+
+void collect_free(struct collector *c)
+{
+	if (!c)
+		return;
+	watch_close(&c->watch);
+	drain_fini(&c->drain);
+	streams_fini(&c->streams);
+	account_fini(&c->account);
+	segment_map_close(&c->map);
+	free(c);
+}
+
+int collect_get_fd(const struct collector *c)
+{
+	return c->map.fd;
+}
+
+void collect_close_fd(struct collector *c)
+{
+	segment_map_close_fd(&c->map);
+}
+
+void collect_get_status(const struct collector *c, struct collect_status *status)
+{
+	const struct account *a = &c->account;
+	uint64_t lost = atomic_load_explicit(&c->map.header->losses.lost_events,
+					     memory_order_relaxed);
+
+	*status = (struct collect_status){
+		.events = a->events,
+		.live_bytes = a->peak.live_bytes,
+		.live_blocks = a->peak.live_blocks,
+		.peak_bytes = a->peak.bytes,
+		.allocations = a->allocations,
+		.frees = a->frees,
+		.lost_events = lost + c->streams.retired.lost_events + c->streams.broken +
+			       a->missed_frees + c->open_lost,
+		.threads_live = c->streams.open,
+		.elapsed_ns = ticks_to_ns(&c->clock, collector_get_time(c)),
+	};
+}
+
+uint64_t collect_drain(struct collector *c)
+{
+	return drain_round(&c->drain, &c->streams);
+}
+
+/* ---- threads that died without a word ----------------------------------------------------------- */
+
+struct tenant {
+	uint32_t tid;
+	uint32_t serial;
+	uint32_t slot;
+};
+
+static int compare_tenants(const void *a, const void *b)
+{
+	const struct tenant *x = a, *y = b;
+
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	return (x->serial > y->serial) - (x->serial < y->serial);
+}
+
+/* The open slots by thread id, for one id the oldest thread first. The caller frees. */
+static struct tenant *list_tenants(const struct streams *s, size_t *count)
+{
+	struct tenant *list = mem_new(s->open + 1, sizeof(*list));
+
+	*count = 0;
+	for (uint32_t slot = 1; slot <= s->used; slot++)
+		if (s->at[slot].state == STREAM_OPEN)
+			list[(*count)++] =
+				(struct tenant){s->at[slot].tid, s->at[slot].serial, slot};
+	qsort(list, *count, sizeof(*list), compare_tenants);
+	return list;
+}
+
+/* A thread whose id has been given to another one is dead as well. */
+static void find_dead_threads(struct collector *c)
+{
+	size_t count;
+	struct tenant *list = list_tenants(&c->streams, &count);
+	uint64_t now = ticks_get_now(&c->clock);
+
+	for (size_t i = 0; i < count; i++) {
+		bool replaced = i + 1 < count && list[i + 1].tid == list[i].tid;
+
+		if (replaced || !watch_has_thread(&c->watch, list[i].tid))
+			streams_mark_dead(&c->streams, list[i].slot, now);
+	}
+	free(list);
+}
+
+static void add_up_open_losses(struct collector *c)
+{
+	struct stream_losses sum = {0};
+
+	for (uint32_t slot = 1; slot <= c->streams.used; slot++)
+		if (c->streams.at[slot].state == STREAM_OPEN)
+			streams_add_losses(&sum, &c->map.slots[slot].losses);
+	c->open_lost = sum.lost_events;
+}
+
+/* ---- looking around ----------------------------------------------------------------------------- */
+
+/* True, and the time noted, if `every` has passed since `*last`. */
+static bool is_due(uint64_t *last, uint64_t now, uint64_t every)
+{
+	if (now - *last < every)
+		return false;
+	*last = now;
+	return true;
+}
+
+static uint64_t get_rss_interval(const struct collector *c)
+{
+	uint64_t ns = ticks_to_ns(&c->clock, c->account.series.interval);
+
+	if (ns < RSS_NS_MIN)
+		return RSS_NS_MIN;
+	return ns > RSS_NS_MAX ? RSS_NS_MAX : ns;
+}
+
+static void look_at_memory(struct collector *c, uint64_t now)
+{
+	if (is_due(&c->last_rss_ns, now, get_rss_interval(c))) {
+		watch_sample_rss(&c->watch);
+		c->account.rss_bytes = c->watch.rss_bytes;
+	}
+	if (is_due(&c->last_rss_peak_ns, now, RSS_NS_MAX))
+		watch_sample_rss_peak(&c->watch);
+}
+
+static void look_at_threads(struct collector *c, uint64_t now)
+{
+	bool wanted = atomic_load_explicit(&c->map.header->waiters, memory_order_relaxed) != 0;
+
+	if (!is_due(&c->last_threads_ns, now, wanted ? WANTED_CHUNK_NS : THREADS_NS))
+		return;
+	find_dead_threads(c);
+	add_up_open_losses(c);
+	ticks_calibrate(&c->clock);
+}
+
+static bool has_been_replaced(struct collector *c, uint64_t now)
+{
+	return now - c->last_event_ns >= EXEC_QUIET_NS && is_due(&c->last_exec_ns, now, EXEC_NS) &&
+	       !watch_has_segment(&c->watch, c->map.inode);
+}
+
+static bool is_abandoned(const struct collector *c)
+{
+	return atomic_load_explicit(&c->map.header->target_state, memory_order_acquire) ==
+	       SEGMENT_TARGET_ABANDONED;
+}
+
+/* Whether the recording has ended; COLLECT_END_TICK if not. */
+static enum collect_end look_for_end(struct collector *c, uint64_t now, bool idle)
+{
+	if ((is_due(&c->last_alive_ns, now, ALIVE_NS) || idle) && watch_is_gone(&c->watch))
+		return COLLECT_END_GONE;
+	if (idle && is_abandoned(c))
+		return COLLECT_END_ABANDONED;
+	if (idle && has_been_replaced(c, now))
+		return COLLECT_END_EXEC;
+	return COLLECT_END_TICK;
+}
+
+/* ---- resting ------------------------------------------------------------------------------------ */
+
+/* Something was published after the last round. Sequentially consistent, after `sleeping` was set: a target
+ * that publishes and then reads `sleeping` either sees it set or is seen here. */
+static bool has_news(const struct collector *c)
+{
+	for (uint32_t slot = 1; slot <= c->streams.used; slot++) {
+		const struct stream *stream = &c->streams.at[slot];
+
+		if (stream->state == STREAM_OPEN &&
+		    atomic_load(&c->map.slots[slot].head) != stream->head)
+			return true;
+	}
+	return atomic_load(&c->map.header->waiters) != 0;
+}
+
+static void sleep_until_woken(struct collector *c, uint64_t ns)
+{
+	struct segment_header *header = c->map.header;
+	struct timespec timeout = {.tv_nsec = (long)ns};
+
+	atomic_store(&header->sleeping, 1);
+	if (!has_news(c))
+		(void)syscall(SYS_futex, &header->sleeping, FUTEX_WAIT, 1, &timeout, NULL, 0);
+	atomic_store(&header->sleeping, 0);
+}
+
+static uint64_t get_rest_limit(uint64_t handled)
+{
+	if (handled == 0)
+		return IDLE_NS_MAX;
+	return handled < BRISK_EVENTS ? CALM_NS_MAX : BRISK_NS_MAX;
+}
+
+/* Doubles the pause while rounds find little. In a short one the target need not wake us: a system call per chunk
+ * would cost it more than the wait. */
+static void rest(struct collector *c, uint64_t handled)
+{
+	uint64_t limit = get_rest_limit(handled);
+
+	c->rest_ns = c->rest_ns ? c->rest_ns * 2 : REST_NS_MIN;
+	if (c->rest_ns > limit)
+		c->rest_ns = limit;
+	if (handled >= BUSY_EVENTS) {
+		c->rest_ns = 0;
+	} else if (c->rest_ns > BRISK_NS_MAX) {
+		sleep_until_woken(c, c->rest_ns);
+	} else if (!atomic_load(&c->map.header->waiters)) {
+		struct timespec nap = {.tv_nsec = (long)c->rest_ns};
+
+		(void)nanosleep(&nap, NULL);
+	}
+}
+
+/* ---- running ------------------------------------------------------------------------------------ */
+
+/* Handles all that is left. Nobody will finish what cannot be read by now. */
+static enum collect_end finish(struct collector *c, enum collect_end why)
+{
+	for (int round = 0; collect_drain(c) != 0 && round < LAST_ROUNDS_MAX; round++)
+		continue;
+	for (uint32_t slot = 1; slot <= c->streams.used; slot++)
+		streams_abandon_rest(&c->streams, slot);
+	add_up_open_losses(c);
+	ticks_calibrate(&c->clock);
+	c->end_ticks = ticks_get_now(&c->clock);
+	return why;
+}
+
+enum collect_end collect_run(struct collector *c, uint64_t tick_ns, const volatile bool *stop)
+{
+	uint64_t start = clock_monotonic_ns();
+
+	while (!stop || !*stop) {
+		uint64_t handled = collect_drain(c);
+		uint64_t now = clock_monotonic_ns();
+
+		if (handled)
+			c->last_event_ns = now;
+		look_at_memory(c, now);
+		look_at_threads(c, now);
+		enum collect_end end = look_for_end(c, now, handled == 0);
+		if (end != COLLECT_END_TICK)
+			return finish(c, end);
+		if (tick_ns && now - start >= tick_ns)
+			return COLLECT_END_TICK;
+		rest(c, handled);
+	}
+	return COLLECT_END_STOPPED;
+}

@@ -1,0 +1,243 @@
+/* drain.c -- rounds: all events up to now, merged by time, into the account.
+ * Runs: in the collector process, one thread.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "collect/drain.h"
+
+#include <string.h>
+
+#define SWAPS_MAX 16u /* reorderings tried for one place; a tie of more threads than that is damage */
+
+void drain_fini(struct drain *d)
+{
+	vec_free(&d->turns);
+}
+
+/* ---- the clock ---------------------------------------------------------------------------------- */
+
+/* No load that follows may be done before the clock was read. */
+static inline void wait_for_clock(void)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("lfence" ::: "memory");
+#else
+	__asm__ volatile("isb" ::: "memory");
+#endif
+}
+
+/* Events stamped earlier than this are complete. Waits for the clock to move, so that on a slow counter those
+ * stamped in the tick of the call are among them. */
+static uint64_t read_limit(const struct ticks *clock)
+{
+	uint64_t first = ticks_get_now(clock);
+	uint64_t now;
+
+	do
+		now = ticks_get_now(clock);
+	while (now == first);
+	wait_for_clock();
+	return now;
+}
+
+/* ---- the heap of streams ------------------------------------------------------------------------ */
+
+static void swap(struct turn *a, struct turn *b)
+{
+	struct turn kept = *a;
+
+	*a = *b;
+	*b = kept;
+}
+
+static void sift_down(struct drain *d, size_t i)
+{
+	struct turn *at = d->turns.at;
+
+	for (;;) {
+		size_t least = i, left = 2 * i + 1;
+
+		if (left < d->turns.count && at[left].ticks < at[least].ticks)
+			least = left;
+		if (left + 1 < d->turns.count && at[left + 1].ticks < at[least].ticks)
+			least = left + 1;
+		if (least == i)
+			return;
+		swap(&at[i], &at[least]);
+		i = least;
+	}
+}
+
+static void build_heap(struct drain *d)
+{
+	for (size_t i = d->turns.count / 2; i-- > 0;)
+		sift_down(d, i);
+}
+
+/* The stamp up to which the first stream can run without asking the others. */
+static uint64_t get_second(const struct drain *d)
+{
+	uint64_t second = UINT64_MAX;
+
+	for (size_t i = 1; i < d->turns.count && i <= 2; i++)
+		if (d->turns.at[i].ticks < second)
+			second = d->turns.at[i].ticks;
+	return second;
+}
+
+/* ---- the batch ---------------------------------------------------------------------------------- */
+
+/* The block's state contradicts batch[0]. If an event of the same time in another thread explains it (a block that
+ * is live can only be freed next, one that is not only allocated), lets that thread go first. */
+static bool settle_tie(struct event *batch, uint32_t count)
+{
+	const struct event first = batch[0];
+	uint32_t found = 0;
+
+	for (uint32_t i = 1; i < count && !found && batch[i].ticks == first.ticks; i++) {
+		bool opposite = event_is_arrival(&first) ? event_is_departure(&batch[i])
+							 : event_is_arrival(&batch[i]);
+		if (opposite && batch[i].ptr == first.ptr && batch[i].slot != first.slot)
+			found = i;
+	}
+	if (!found)
+		return false;
+
+	/* What that thread did before it, at the same time, stays before it. */
+	uint32_t slot = batch[found].slot;
+	uint32_t front = 0;
+	for (uint32_t i = 0; i <= found; i++) {
+		struct event moved = batch[i];
+
+		if (moved.slot != slot)
+			continue;
+		memmove(&batch[front + 1], &batch[front], (i - front) * sizeof(batch[0]));
+		batch[front++] = moved;
+	}
+	return true;
+}
+
+/* Slow path: the state of the block contradicts batch[at]. True if it has been dealt with for good. */
+static bool handle_odd(struct account *a, struct event *batch, uint32_t count, uint32_t *swaps)
+{
+	if (*swaps < SWAPS_MAX && settle_tie(batch, count)) {
+		++*swaps;
+		return false;
+	}
+	return account_apply(a, batch, true);
+}
+
+static void handle(struct account *a, struct event *batch, uint32_t count)
+{
+	uint32_t swaps = 0;
+
+	for (uint32_t i = 0; i < count;) {
+		if (account_apply(a, &batch[i], false) ||
+		    handle_odd(a, &batch[i], count - i, &swaps)) {
+			i++;
+			swaps = 0;
+		}
+	}
+	a->events += count;
+}
+
+/* The target takes a change for a sign of life. Only we write it. */
+static void beat(struct segment_header *header)
+{
+	uint64_t beats = atomic_load_explicit(&header->heartbeat, memory_order_relaxed);
+
+	atomic_store_explicit(&header->heartbeat, beats + 1, memory_order_relaxed);
+}
+
+static void flush(struct drain *d, struct streams *s)
+{
+	handle(s->account, d->batch, d->count);
+	d->count = 0;
+	beat(s->map->header);
+}
+
+/* Makes room. Events of the latest stamp stay: one that ties with them may follow. */
+static void flush_settled(struct drain *d, struct streams *s)
+{
+	uint32_t settled = d->count;
+
+	while (settled && d->batch[settled - 1].ticks == d->batch[d->count - 1].ticks)
+		settled--;
+	if (!settled) {
+		flush(d, s);
+		return;
+	}
+	handle(s->account, d->batch, settled);
+	d->count -= settled;
+	memmove(d->batch, d->batch + settled, d->count * sizeof(d->batch[0]));
+	beat(s->map->header);
+}
+
+static void prefetch(const struct live *live, struct event *events, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		events[i].hash = live_hash(events[i].ptr);
+		live_prefetch(live, events[i].hash);
+	}
+}
+
+/* ---- the merge ---------------------------------------------------------------------------------- */
+
+/* Lets one stream run up to `bound`. Returns the stamp of its next event, UINT64_MAX if it has none. */
+static uint64_t run(struct drain *d, struct streams *s, uint32_t slot, uint64_t bound)
+{
+	uint64_t next;
+
+	while (streams_peek(s, slot, &next)) {
+		if (next > bound)
+			return next;
+		if (d->count == DRAIN_BATCH)
+			flush_settled(d, s);
+
+		struct event *out = d->batch + d->count;
+		uint32_t count = streams_take(s, slot, bound, out, DRAIN_BATCH - d->count);
+		prefetch(&s->account->live, out, count);
+		d->count += count;
+	}
+	return UINT64_MAX;
+}
+
+static void gather(struct drain *d, struct streams *s, uint64_t limit)
+{
+	d->turns.count = 0;
+	streams_start_round(s);
+	for (uint32_t slot = 1; slot <= s->used; slot++) {
+		uint64_t ticks;
+
+		streams_refresh(s, slot);
+		if (streams_peek(s, slot, &ticks) && ticks < limit)
+			*vec_push(&d->turns) = (struct turn){ticks, slot};
+	}
+	build_heap(d);
+}
+
+static void merge(struct drain *d, struct streams *s, uint64_t limit)
+{
+	while (d->turns.count) {
+		struct turn *first = d->turns.at;
+		uint64_t second = get_second(d);
+
+		first->ticks = run(d, s, first->slot, second < limit ? second : limit - 1);
+		if (first->ticks >= limit)
+			*first = d->turns.at[--d->turns.count];
+		sift_down(d, 0);
+	}
+	flush(d, s);
+}
+
+uint64_t drain_round(struct drain *d, struct streams *s)
+{
+	uint64_t before = s->account->events;
+	uint64_t limit = read_limit(s->account->clock);
+
+	gather(d, s, limit);
+	merge(d, s, limit);
+	account_pass_time(s->account, limit);
+	for (uint32_t slot = 1; slot <= s->used; slot++)
+		if (s->at[slot].state == STREAM_ENDING)
+			streams_retire(s, slot);
+	return s->account->events - before;
+}

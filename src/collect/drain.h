@@ -1,0 +1,36 @@
+/* drain.h -- rounds: all events up to now, merged by time, into the account.
+ * Runs: in the collector process, one thread.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A round reads the clock and then all heads, and handles what is stamped earlier than that reading. Whatever could
+ * precede such an event was published before the event was stamped, so it is among what the heads show: the
+ * merged order is right for every block. */
+#ifndef MIDDEN_COLLECT_DRAIN_H
+#define MIDDEN_COLLECT_DRAIN_H
+
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "collect/streams.h"
+
+#define DRAIN_BATCH 128u /* decoded ahead of handling: enough to overlap cache misses, 6 KiB */
+
+/* A stream's place in the merge. */
+struct turn {
+	uint64_t ticks; /* of its next event */
+	uint32_t slot;
+};
+
+/* Zero-initialise. */
+struct drain {
+	VEC(struct turn) turns; /* a heap: the earliest first */
+	uint32_t count;
+	struct event batch[DRAIN_BATCH];
+};
+
+void drain_fini(struct drain *d);
+
+/* One round; returns the number of events handled. */
+uint64_t drain_round(struct drain *d, struct streams *s);
+
+#endif

@@ -1,0 +1,393 @@
+/* streams.c -- the threads' event streams, read out of the segment. Runs: in the collector process, one thread.
+ * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "collect/streams.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+#define SPARE_CHUNKS 64u /* threads that have started and whose slots we have not seen yet */
+
+/* Plain fields are read once, as if atomic: the target could change them between a check and its use. */
+#define read_once(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
+
+void streams_init(struct streams *s, const struct segment_map *map, struct account *account,
+		  uint32_t chunk_base)
+{
+	*s = (struct streams){.map = map, .account = account, .chunk_base = chunk_base};
+	s->at = mem_new(map->layout.slot_count, sizeof(s->at[0]));
+	atomic_store_explicit(&map->header->chunk_limit, chunk_base + SPARE_CHUNKS,
+			      memory_order_relaxed);
+}
+
+void streams_fini(struct streams *s)
+{
+	free(s->at);
+}
+
+static void mark_broken(struct streams *s, uint32_t slot)
+{
+	if (s->at[slot].state == STREAM_BROKEN)
+		return;
+	s->at[slot].state = STREAM_BROKEN;
+	s->broken++;
+}
+
+/* ---- giving back -------------------------------------------------------------------------------- */
+
+/* Pairs with the acquiring pop in the target. The tag changes so that a pop which read the link of an element
+ * that was popped and pushed again meanwhile fails. */
+static void push(_Atomic uint64_t *stack, _Atomic uint32_t *link, uint32_t index)
+{
+	uint64_t top = atomic_load_explicit(stack, memory_order_relaxed);
+	uint64_t pushed;
+
+	do {
+		atomic_store_explicit(link, (uint32_t)top, memory_order_relaxed);
+		pushed = ((top >> 32) + 1) << 32 | index;
+	} while (!atomic_compare_exchange_weak_explicit(stack, &top, pushed, memory_order_release,
+							memory_order_relaxed));
+}
+
+/* `freed` before `waiters`, both sequentially consistent: a target that has counted itself as a waiter either
+ * sees the new value of `freed` or is woken. */
+static void tell_freed(struct segment_header *header)
+{
+	atomic_fetch_add(&header->freed, 1);
+	if (atomic_load(&header->waiters))
+		(void)syscall(SYS_futex, &header->freed, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* `next` is cleared so that a link found at the end of a stream is one that this stream made. */
+static void return_chunk(struct streams *s, uint32_t index)
+{
+	struct segment_chunk *chunk = &s->map->chunks[index];
+
+	atomic_store_explicit(&chunk->next, 0, memory_order_relaxed);
+	push(&s->map->header->free_chunks, &chunk->next_free, index);
+	tell_freed(s->map->header);
+}
+
+/* Every live thread may hold one chunk beyond the budget, or a thousand threads could stall for want of them. */
+static void set_open_count(struct streams *s, uint32_t open)
+{
+	s->open = open;
+	if (open > s->open_max)
+		s->open_max = open;
+	atomic_store_explicit(&s->map->header->chunk_limit, s->chunk_base + SPARE_CHUNKS + open,
+			      memory_order_relaxed);
+}
+
+/* ---- open and refresh --------------------------------------------------------------------------- */
+
+static bool has_chunk(const struct streams *s, uint32_t index)
+{
+	return index != 0 && index < s->map->layout.chunk_count;
+}
+
+static void open_stream(struct streams *s, uint32_t slot)
+{
+	struct segment_slot *from = &s->map->slots[slot];
+	struct stream *stream = &s->at[slot];
+	uint64_t start = read_once(from->start_ticks);
+
+	*stream = (struct stream){
+		.state = STREAM_OPEN,
+		.tid = read_once(from->tid),
+		.serial = read_once(from->serial),
+	};
+	if (stream->serial == 0) {
+		mark_broken(s, slot);
+		return;
+	}
+	set_open_count(s, s->open + 1);
+
+	struct thread *thread = account_open_thread(s->account, slot, stream->serial);
+	if (start < thread->start_ticks)
+		thread->start_ticks = start;
+	thread->end_ticks = UINT64_MAX;
+	thread->tid = stream->tid;
+	if (!thread->shared)
+		streams_read_name(s, slot, thread->name);
+}
+
+/* All streams together cannot have more waiting than the chunks hold, twice over for those that come back into use
+ * while we look; without this check a wild head would keep us reading the same chunks for ever. */
+static bool is_sane_head(struct streams *s, const struct stream *stream, uint64_t head)
+{
+	uint64_t position = stream->base + stream->offset;
+
+	if (head % 8 || head < position || head - position > s->budget)
+		return false;
+	s->budget -= head - position;
+	return true;
+}
+
+void streams_start_round(struct streams *s)
+{
+	uint32_t used = atomic_load_explicit(&s->map->header->slots_used, memory_order_acquire);
+
+	s->used = used < s->map->layout.slot_count ? used : s->map->layout.slot_count - 1;
+	s->budget = (uint64_t)s->map->layout.chunk_count * SEGMENT_CHUNK_PAYLOAD * 2;
+}
+
+void streams_refresh(struct streams *s, uint32_t slot)
+{
+	struct segment_slot *from = &s->map->slots[slot];
+	struct stream *stream = &s->at[slot];
+	/* Before the head: what is published when we see ENDED is all there will be. Pairs with the target's release. */
+	uint32_t state = atomic_load_explicit(&from->state, memory_order_acquire);
+
+	if (stream->state == STREAM_BROKEN ||
+	    (state != SEGMENT_SLOT_LIVE && state != SEGMENT_SLOT_ENDED))
+		return;
+	if (stream->state == STREAM_CLOSED)
+		open_stream(s, slot);
+	if (stream->state == STREAM_OPEN && state == SEGMENT_SLOT_ENDED)
+		stream->state = STREAM_ENDING;
+
+	/* Pairs with the release store that publishes: the events below it are ours to read. */
+	uint64_t head = atomic_load_explicit(&from->head, memory_order_acquire);
+	if (is_sane_head(s, stream, head))
+		stream->head = head;
+	else
+		mark_broken(s, slot);
+}
+
+/* ---- reading ------------------------------------------------------------------------------------ */
+
+static bool is_at_chunk_end(const struct stream *stream)
+{
+	return SEGMENT_CHUNK_PAYLOAD - stream->offset < SEGMENT_EVENT_MAX;
+}
+
+static void enter_chunk(struct streams *s, uint32_t slot, uint32_t index)
+{
+	if (has_chunk(s, index))
+		s->at[slot].chunk = index;
+	else
+		mark_broken(s, slot);
+}
+
+static void enter_next_chunk(struct streams *s, uint32_t slot)
+{
+	struct stream *stream = &s->at[slot];
+	uint32_t drained = stream->chunk;
+	/* Ordered by the acquire of the head, which has passed the boundary. */
+	uint32_t next = atomic_load_explicit(&s->map->chunks[drained].next, memory_order_relaxed);
+
+	enter_chunk(s, slot, next);
+	if (stream->state == STREAM_BROKEN)
+		return;
+	stream->base += SEGMENT_CHUNK_PAYLOAD;
+	stream->offset = 0;
+	return_chunk(s, drained);
+}
+
+/* True if the stream stands before an event. */
+static bool has_event(struct streams *s, uint32_t slot)
+{
+	struct stream *stream = &s->at[slot];
+
+	if (stream->state != STREAM_OPEN && stream->state != STREAM_ENDING)
+		return false;
+	if (stream->head == stream->base + stream->offset)
+		return false;
+	if (!stream->chunk)
+		enter_chunk(s, slot, read_once(s->map->slots[slot].first_chunk));
+	if (stream->state != STREAM_BROKEN && is_at_chunk_end(stream)) {
+		if (stream->head <= stream->base + SEGMENT_CHUNK_PAYLOAD)
+			return false;
+		enter_next_chunk(s, slot);
+	}
+	return stream->state != STREAM_BROKEN && stream->base + stream->offset < stream->head;
+}
+
+bool streams_peek(struct streams *s, uint32_t slot, uint64_t *ticks)
+{
+	if (!has_event(s, slot))
+		return false;
+	const struct stream *stream = &s->at[slot];
+	*ticks = read_once(s->map->chunks[stream->chunk].words[stream->offset / 8]) >> 8;
+	return true;
+}
+
+/* Reads ptr, node and size as the kind has them. False if they break the contract. */
+static inline bool decode(const struct streams *s, const uint64_t *words, struct event *e)
+{
+	uint64_t node;
+
+	switch (e->kind) {
+	case SEGMENT_EVENT_RESIZE_FAILED:
+	case SEGMENT_EVENT_RESIZE_FREED:
+		e->ptr = 0;
+		return true;
+	case SEGMENT_EVENT_FREE:
+	case SEGMENT_EVENT_RESIZE:
+		e->ptr = read_once(words[1]);
+		return true;
+	case SEGMENT_EVENT_ALLOC_BIG:
+	case SEGMENT_EVENT_RESIZED_BIG:
+		node = read_once(words[2]);
+		e->size = read_once(words[3]);
+		e->kind--; /* the plain form from here on */
+		break;
+	default: /* ALLOC and RESIZED; the caller has sorted out what is no event */
+		node = read_once(words[2]);
+		e->size = node >> 32;
+		node &= UINT32_MAX;
+	}
+	e->ptr = read_once(words[1]);
+	e->node = (uint32_t)node;
+	return e->ptr != 0 && node < s->map->layout.node_count;
+}
+
+/* A failed realloc names no block: it is the one that the thread's RESIZE named. */
+static inline void pair_resize(struct stream *stream, struct event *e)
+{
+	if (e->kind == SEGMENT_EVENT_RESIZE)
+		stream->resize_ptr = e->ptr;
+	else if (e->kind == SEGMENT_EVENT_RESIZE_FAILED)
+		e->ptr = stream->resize_ptr;
+}
+
+uint32_t streams_take(struct streams *s, uint32_t slot, uint64_t bound, struct event *out,
+		      uint32_t room)
+{
+	struct stream *stream = &s->at[slot];
+	const uint64_t *payload = s->map->chunks[stream->chunk].words;
+	uint64_t waiting = stream->head - stream->base;
+	uint32_t end = waiting < SEGMENT_CHUNK_PAYLOAD ? (uint32_t)waiting : SEGMENT_CHUNK_PAYLOAD;
+	uint32_t offset = stream->offset;
+	uint32_t count = 0;
+
+	while (count < room && offset < end && offset <= SEGMENT_CHUNK_PAYLOAD - SEGMENT_EVENT_MAX) {
+		const uint64_t *words = payload + offset / 8;
+		uint64_t first = read_once(words[0]);
+		uint32_t bytes = segment_event_bytes((uint32_t)first & 15u);
+		struct event *e = &out[count];
+
+		if (first >> 8 > bound)
+			break;
+		e->ticks = first >> 8;
+		e->slot = slot;
+		e->kind = (uint8_t)(first & 15u);
+		e->api = (uint8_t)(first >> 4 & 15u);
+		if (e->api >= SEGMENT_API_KINDS)
+			e->api = SEGMENT_API_OTHER;
+		if (bytes == 0 || bytes > end - offset || !decode(s, words, e)) {
+			mark_broken(s, slot);
+			break;
+		}
+		pair_resize(stream, e);
+		offset += bytes;
+		count++;
+	}
+	stream->offset = offset;
+	return count;
+}
+
+/* ---- the end of a thread ------------------------------------------------------------------------ */
+
+void streams_mark_dead(struct streams *s, uint32_t slot, uint64_t now_ticks)
+{
+	struct stream *stream = &s->at[slot];
+
+	if (stream->state != STREAM_OPEN)
+		return;
+	stream->state = STREAM_ENDING;
+	stream->end_ticks = now_ticks;
+}
+
+void streams_add_losses(struct stream_losses *sum, const struct segment_losses *l)
+{
+	sum->lost_events += atomic_load_explicit(&l->lost_events, memory_order_relaxed);
+	sum->truncated_stacks += atomic_load_explicit(&l->truncated_stacks, memory_order_relaxed);
+	sum->reentrant_calls += atomic_load_explicit(&l->reentrant_calls, memory_order_relaxed);
+	sum->failed_allocations += atomic_load_explicit(&l->failed_allocations, memory_order_relaxed);
+	sum->unwind_failures += atomic_load_explicit(&l->unwind_failures, memory_order_relaxed);
+}
+
+void streams_read_name(const struct streams *s, uint32_t slot, char name[SEGMENT_NAME_BYTES])
+{
+	const char *from = s->map->slots[slot].name;
+
+	for (unsigned i = 0; i < SEGMENT_NAME_BYTES; i++)
+		name[i] = read_once(from[i]);
+	name[SEGMENT_NAME_BYTES - 1] = '\0';
+}
+
+void streams_sum_losses(struct stream_losses *sum, const struct stream_losses *more)
+{
+	sum->lost_events += more->lost_events;
+	sum->truncated_stacks += more->truncated_stacks;
+	sum->reentrant_calls += more->reentrant_calls;
+	sum->failed_allocations += more->failed_allocations;
+	sum->unwind_failures += more->unwind_failures;
+}
+
+static void close_record(struct streams *s, uint32_t slot)
+{
+	const struct stream *stream = &s->at[slot];
+	struct segment_slot *from = &s->map->slots[slot];
+	struct thread *thread =
+		&s->account->threads.list.at[s->account->actors[slot].thread];
+	struct stream_losses losses = {0};
+
+	streams_add_losses(&losses, &from->losses);
+	streams_sum_losses(&s->retired, &losses);
+	thread->failed_allocations += losses.failed_allocations;
+	thread->losses += losses.lost_events + losses.reentrant_calls;
+	thread->end_ticks = stream->end_ticks
+				    ? stream->end_ticks
+				    : atomic_load_explicit(&from->end_ticks, memory_order_relaxed);
+	if (!thread->shared)
+		streams_read_name(s, slot, thread->name);
+	account_close_thread(s->account, slot);
+}
+
+/* The chunk after the current one may be linked already, by a thread that took it and then wrote nothing. */
+static void return_last_chunks(struct streams *s, const struct stream *stream)
+{
+	uint32_t index = stream->chunk;
+
+	if (!has_chunk(s, index))
+		return;
+	uint32_t next = atomic_load_explicit(&s->map->chunks[index].next, memory_order_relaxed);
+	return_chunk(s, index);
+	if (has_chunk(s, next) && next != index)
+		return_chunk(s, next);
+}
+
+void streams_retire(struct streams *s, uint32_t slot)
+{
+	struct segment_slot *from = &s->map->slots[slot];
+	struct stream *stream = &s->at[slot];
+
+	if (stream->state != STREAM_ENDING || has_event(s, slot) ||
+	    stream->state != STREAM_ENDING)
+		return;
+	if (!stream->chunk) /* ended without an event */
+		stream->chunk = read_once(from->first_chunk);
+	close_record(s, slot);
+	return_last_chunks(s, stream);
+	stream->state = STREAM_CLOSED;
+	set_open_count(s, s->open - 1);
+
+	/* The counts are in our sums now: the next owner starts from nothing. */
+	memset(&from->losses, 0, sizeof(from->losses));
+	atomic_store_explicit(&from->state, SEGMENT_SLOT_FREE, memory_order_release);
+	push(&s->map->header->free_slots, &from->next_free, slot);
+}
+
+void streams_abandon_rest(struct streams *s, uint32_t slot)
+{
+	if (has_event(s, slot))
+		mark_broken(s, slot);
+}

@@ -1,0 +1,40 @@
+/* watch.h -- the target process from outside: is it there, is it still the same program, how big is it.
+ * Runs: in the collector process, one thread, a few times a second.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef MIDDEN_COLLECT_WATCH_H
+#define MIDDEN_COLLECT_WATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct watch {
+	pid_t pid;
+	int pidfd;    /* -1: the kernel has none */
+	int statm_fd; /* -1: not readable */
+	int status_fd;
+	bool gone;         /* was dead when we first looked */
+	bool shares_tids;  /* its thread ids mean the same to us: one pid namespace */
+	uint64_t page_bytes;
+	uint64_t rss_bytes;
+	uint64_t rss_peak_bytes;
+};
+
+void watch_open(struct watch *w, pid_t pid);
+void watch_close(struct watch *w);
+
+/* The process has ended (it may not have been waited for yet). */
+bool watch_is_gone(const struct watch *w);
+
+/* The mapping of the file with this inode is still there; true too where we may not look. Without it, the process
+ * has replaced itself by another program. */
+bool watch_has_segment(const struct watch *w, uint64_t inode);
+
+/* The thread exists, as far as we can tell. */
+bool watch_has_thread(const struct watch *w, uint32_t tid);
+
+/* Reads the resident size, and the kernel's own record of its maximum. */
+void watch_sample_rss(struct watch *w);
+void watch_sample_rss_peak(struct watch *w);
+
+#endif

@@ -1,0 +1,288 @@
+/* wire.h -- the profile file (.mdn): magic, version, section tags, column numbers, limits.
+ * Pure contract: no I/O, no allocation, no state. docs/format.md is the same in words, with the
+ * reasons. SPDX-License-Identifier: Apache-2.0
+ *
+ *   +-------------+---------+---------+---------+     +-----+
+ *   | file header | section | section | section | ... | END |      section = header + zstd frame
+ *   +-------------+---------+---------+---------+     +-----+
+ *
+ * Fixed-width integers are little-endian. A number that was once given out here is never used for
+ * something else: old files must keep their meaning. */
+#ifndef MIDDEN_FORMAT_WIRE_H
+#define MIDDEN_FORMAT_WIRE_H
+
+#include <stdint.h>
+
+/* ---- file header ------------------------------------------------------------------------------
+ */
+
+/* A byte above 127, both line endings and a control-Z: a copy made in text mode is seen at once. */
+#define WIRE_MAGIC	       "\x89MDN\r\n\x1a\n"
+#define WIRE_MAGIC_BYTES       8u
+#define WIRE_VERSION	       1u /* raised only when an older reader would misread the file */
+
+#define WIRE_FILE_HEADER_BYTES 24u
+enum wire_file_header {
+	WIRE_FILE_VERSION = 8,	 /* u32 */
+	WIRE_FILE_RESERVED = 12, /* u32, 0 */
+	WIRE_FILE_CHECK = 16,	 /* u64, XXH64 of the bytes before it */
+};
+
+/* ---- section header ---------------------------------------------------------------------------
+ */
+
+#define WIRE_SECTION_SYNC	  "\xd5MDs" /* where a reader that lost its place looks for a section */
+#define WIRE_SECTION_SYNC_BYTES	  4u
+#define WIRE_SECTION_HEADER_BYTES 40u
+enum wire_section_header {
+	WIRE_SECTION_TAG = 4,	    /* u32, WIRE_TAG */
+	WIRE_SECTION_FLAGS = 8,	    /* u32, enum wire_section_flags */
+	WIRE_SECTION_SEQUENCE = 12, /* u32, sections before this one */
+	WIRE_SECTION_RAW = 16,	    /* u32, bytes of the payload once decompressed */
+	WIRE_SECTION_STORED = 20,   /* u32, bytes that follow the header */
+	WIRE_SECTION_HASH = 24,	    /* u64, XXH64 of the bytes that follow */
+	WIRE_SECTION_CHECK = 32,    /* u64, XXH64 of the header's bytes before it */
+};
+
+enum wire_section_flags {
+	WIRE_FLAG_REQUIRED = 1, /* a reader that does not know this tag must refuse the file */
+};
+
+#define WIRE_TAG(a, b, c, d) \
+	((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
+
+#define WIRE_TAG_INFO	 WIRE_TAG('I', 'N', 'F', 'O') /* how much of everything is to come */
+#define WIRE_TAG_TOTALS	 WIRE_TAG('T', 'O', 'T', 'L')
+#define WIRE_TAG_TEXT	 WIRE_TAG('T', 'E', 'X', 'T') /* the string table */
+#define WIRE_TAG_RUN	 WIRE_TAG('R', 'U', 'N', ' ')
+#define WIRE_TAG_THREADS WIRE_TAG('T', 'H', 'R', 'D')
+#define WIRE_TAG_SIZES	 WIRE_TAG('S', 'I', 'Z', 'E') /* histogram of sizes */
+#define WIRE_TAG_LIVES	 WIRE_TAG('L', 'I', 'F', 'E') /* sizes by lifetimes */
+#define WIRE_TAG_POINTS	 WIRE_TAG('P', 'N', 'T', 'S') /* the time line */
+#define WIRE_TAG_MODULES WIRE_TAG('M', 'O', 'D', 'L')
+#define WIRE_TAG_NODES	 WIRE_TAG('N', 'O', 'D', 'E')
+#define WIRE_TAG_SITES	 WIRE_TAG('S', 'I', 'T', 'E')
+#define WIRE_TAG_FRAMES	 WIRE_TAG('F', 'R', 'A', 'M')
+#define WIRE_TAG_CHANGES WIRE_TAG('C', 'H', 'N', 'G')
+#define WIRE_TAG_END	 WIRE_TAG('E', 'N', 'D', ' ') /* no payload; its sequence counts the others */
+
+/* ---- payload: a run of rows, stored column by column ------------------------------------------
+ */
+
+/* varint first row, varint row count, then columns: varint column << 3 | coding, u32 bytes, data.
+ * A column that is not there is 0 in every row; an unknown column is skipped. */
+enum wire_coding {
+	WIRE_PLAIN = 0, /* varint */
+	WIRE_DELTA = 1, /* zigzag varint of the difference to the row before (first row: to 0) */
+	WIRE_BEHIND =
+		2, /* varint of row number - value: references to earlier rows of the same table */
+	WIRE_BYTES = 3, /* a fixed number of bytes per row, as they are */
+};
+#define WIRE_CODING_BITS 3u
+
+/* ---- limits, so that a lying file costs no more than an honest one ----------------------------
+ */
+
+#define WIRE_BLOCK_ROWS	 32768u	     /* rows per section: a cut costs at most one block */
+#define WIRE_TEXT_BLOCK	 (1u << 20)  /* bytes of strings per section */
+#define WIRE_RAW_MAX	 (16u << 20) /* payload bytes; 32768 rows x 25 columns x 10 fit twice */
+#define WIRE_FILE_MAX	 (UINT64_C(4) << 30)
+#define WIRE_BUDGET_BASE (UINT64_C(64) << 20) /* decoded bytes that any file may ask for ... */
+#define WIRE_BUDGET_RATE 256u /* ... and per byte of file; honest ones need 5 to 30 */
+
+/* ---- columns ----------------------------------------------------------------------------------
+ */
+
+enum wire_info_column {
+	WIRE_INFO_TEXT = 1, /* rows in all sections of that tag together */
+	WIRE_INFO_MODULES = 2,
+	WIRE_INFO_NODES = 3,
+	WIRE_INFO_FRAMES = 4,
+	WIRE_INFO_SITES = 5,
+	WIRE_INFO_THREADS = 6,
+	WIRE_INFO_POINTS = 7,
+	WIRE_INFO_CHANGES = 8,
+	WIRE_INFO_RESOLVED = 9,
+	WIRE_INFO_DAMAGED = 10, /* the profile was incomplete before it was written */
+	WIRE_INFO_DAMAGE = 11,	/* 128 bytes */
+};
+
+enum wire_text_column {
+	WIRE_TEXT_BYTES = 1,
+};
+
+enum wire_run_column {
+	WIRE_RUN_PROGRAM = 1,
+	WIRE_RUN_EXECUTABLE = 2,
+	WIRE_RUN_COMMAND = 3,
+	WIRE_RUN_DIRECTORY = 4,
+	WIRE_RUN_HOST = 5,
+	WIRE_RUN_MODE = 6,
+	WIRE_RUN_MACHINE = 7,
+	WIRE_RUN_VERSION = 8,
+	WIRE_RUN_START_UNIX_NS = 9,
+	WIRE_RUN_DURATION_NS = 10,
+	WIRE_RUN_PAGE_BYTES = 11,
+	WIRE_RUN_PID = 12,
+	WIRE_RUN_PARENT_PID = 13,
+	WIRE_RUN_END = 14,
+	WIRE_RUN_EXIT_CODE = 15,
+	WIRE_RUN_EXIT_SIGNAL = 16,
+	WIRE_RUN_CHILDREN_NOT_RECORDED = 17,
+};
+
+enum wire_totals_column {
+	WIRE_TOTALS_ALLOCATIONS = 1,
+	WIRE_TOTALS_FREES = 2,
+	WIRE_TOTALS_ALLOCATED_BYTES = 3,
+	WIRE_TOTALS_FREED_BYTES = 4,
+	WIRE_TOTALS_PEAK_BYTES = 5,
+	WIRE_TOTALS_PEAK_BLOCKS = 6,
+	WIRE_TOTALS_PEAK_TIME_NS = 7,
+	WIRE_TOTALS_LEAKED_BYTES = 8,
+	WIRE_TOTALS_LEAKED_BLOCKS = 9,
+	WIRE_TOTALS_TEMPORARY_ALLOCATIONS = 10,
+	WIRE_TOTALS_REALLOCATIONS = 11,
+	WIRE_TOTALS_FAILED_ALLOCATIONS = 12,
+	WIRE_TOTALS_THREADS = 13,
+	WIRE_TOTALS_STACKS = 14,
+	WIRE_TOTALS_RSS_PEAK_BYTES = 15,
+	WIRE_TOTALS_OWN_MEMORY_BYTES = 16,
+	WIRE_TOTALS_LOST_EVENTS = 17,
+	WIRE_TOTALS_TRUNCATED_STACKS = 18,
+	WIRE_TOTALS_UNWIND_FAILURES = 19,
+	WIRE_TOTALS_FOREIGN_FREES = 20,
+	WIRE_TOTALS_REENTRANT_CALLS = 21,
+	WIRE_TOTALS_API_CALLS = 32, /* to 39: one per entry of enum segment_api */
+};
+
+enum wire_threads_column {
+	WIRE_THREADS_TID = 1,
+	WIRE_THREADS_SERIAL = 2,
+	WIRE_THREADS_NAME = 3,
+	WIRE_THREADS_START_NS = 4,
+	WIRE_THREADS_END_NS = 5,
+	WIRE_THREADS_ALLOCATIONS = 6,
+	WIRE_THREADS_ALLOCATED_BYTES = 7,
+	WIRE_THREADS_FREES = 8,
+	WIRE_THREADS_FREED_BYTES = 9,
+	WIRE_THREADS_TEMPORARY = 10,
+	WIRE_THREADS_REALLOCATIONS = 11,
+	WIRE_THREADS_FAILED_ALLOCATIONS = 12,
+	WIRE_THREADS_LIVE_BLOCKS = 13,
+	WIRE_THREADS_LIVE_BYTES = 14,
+	WIRE_THREADS_OWN_PEAK_BYTES = 15,
+	WIRE_THREADS_OWN_PEAK_TIME_NS = 16,
+	WIRE_THREADS_AT_PEAK_BYTES = 17,
+	WIRE_THREADS_AT_PEAK_BLOCKS = 18,
+	WIRE_THREADS_LIFETIME_MIN_NS = 19,
+	WIRE_THREADS_LIFETIME_MAX_NS = 20,
+	WIRE_THREADS_LIFETIME_SUM_NS = 21,
+	WIRE_THREADS_SIZE_MIN = 22,
+	WIRE_THREADS_SIZE_MAX = 23,
+	WIRE_THREADS_LOSSES = 24,
+};
+
+enum wire_sizes_column {
+	WIRE_SIZES_COUNT = 1,
+	WIRE_SIZES_BYTES = 2,
+	WIRE_SIZES_LIVE_COUNT = 3,
+	WIRE_SIZES_LIVE_BYTES = 4,
+};
+
+enum wire_lives_column {
+	WIRE_LIVES_COUNT = 1, /* row = size bucket x PROFILE_LIFE_BUCKETS + lifetime bucket */
+};
+
+enum wire_points_column {
+	WIRE_POINTS_TIME_NS = 1,
+	WIRE_POINTS_LIVE_BYTES = 2,
+	WIRE_POINTS_LIVE_BLOCKS = 3,
+	WIRE_POINTS_PEAK_BYTES = 4,
+	WIRE_POINTS_ALLOCATIONS = 5,
+	WIRE_POINTS_ALLOCATED_BYTES = 6,
+	WIRE_POINTS_FREES = 7,
+	WIRE_POINTS_FREED_BYTES = 8,
+	WIRE_POINTS_RSS_BYTES = 9,
+};
+
+enum wire_modules_column {
+	WIRE_MODULES_PATH = 1,
+	WIRE_MODULES_BIAS = 2,
+	WIRE_MODULES_MAP_START = 3,
+	WIRE_MODULES_MAP_END = 4,
+	WIRE_MODULES_LOAD_TIME_NS = 5,
+	WIRE_MODULES_BUILD_ID_BYTES = 6,
+	WIRE_MODULES_BUILD_ID = 7, /* 32 bytes */
+};
+
+enum wire_nodes_column {
+	WIRE_NODES_PC = 1,
+	WIRE_NODES_PARENT = 2,
+	WIRE_NODES_MODULE = 3,
+	WIRE_NODES_FRAMES = 4,
+	WIRE_NODES_EXACT = 5,
+	WIRE_NODES_CUT = 6,
+};
+
+enum wire_sites_column {
+	WIRE_SITES_NODE = 1,
+	WIRE_SITES_ALLOCATIONS = 2,
+	WIRE_SITES_ALLOCATED_BYTES = 3,
+	WIRE_SITES_FREES = 4,
+	WIRE_SITES_FREED_BYTES = 5,
+	WIRE_SITES_SIZE_MIN = 6,
+	WIRE_SITES_SIZE_MAX = 7,
+	WIRE_SITES_LIVE_BLOCKS = 8,
+	WIRE_SITES_LIVE_BYTES = 9,
+	WIRE_SITES_AT_PEAK_BLOCKS = 10,
+	WIRE_SITES_AT_PEAK_BYTES = 11,
+	WIRE_SITES_OWN_PEAK_BYTES = 12,
+	WIRE_SITES_OWN_PEAK_TIME_NS = 13,
+	WIRE_SITES_LIFETIME_MIN_NS = 14,
+	WIRE_SITES_LIFETIME_MAX_NS = 15,
+	WIRE_SITES_LIFETIME_SUM_NS = 16,
+	WIRE_SITES_TEMPORARY = 17,
+	WIRE_SITES_REALLOCATIONS = 18,
+};
+
+enum wire_frames_column {
+	WIRE_FRAMES_FUNCTION = 1,
+	WIRE_FRAMES_FILE = 2,
+	WIRE_FRAMES_LINE = 3,
+	WIRE_FRAMES_NEXT = 4,
+};
+
+enum wire_changes_column {
+	WIRE_CHANGES_POINT = 1,
+	WIRE_CHANGES_SITE = 2,
+	WIRE_CHANGES_LIVE_BYTES = 3,
+	WIRE_CHANGES_LIVE_BLOCKS = 4,
+};
+
+/* ---- fixed-width integers ---------------------------------------------------------------------
+ */
+
+static inline void wire_put_u32(uint8_t *at, uint32_t value)
+{
+	for (unsigned i = 0; i < 4; i++)
+		at[i] = (uint8_t)(value >> (8 * i));
+}
+
+static inline void wire_put_u64(uint8_t *at, uint64_t value)
+{
+	wire_put_u32(at, (uint32_t)value);
+	wire_put_u32(at + 4, (uint32_t)(value >> 32));
+}
+
+static inline uint32_t wire_get_u32(const uint8_t *at)
+{
+	return WIRE_TAG(at[0], at[1], at[2], at[3]);
+}
+
+static inline uint64_t wire_get_u64(const uint8_t *at)
+{
+	return wire_get_u32(at) | (uint64_t)wire_get_u32(at + 4) << 32;
+}
+
+#endif

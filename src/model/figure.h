@@ -1,0 +1,58 @@
+/* figure.h -- what a profile can be asked about a site: peak, leaked, allocated, calls, temporary.
+ * Runs: offline, called by the trees, reports and exports.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef MIDDEN_MODEL_FIGURE_H
+#define MIDDEN_MODEL_FIGURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "profile/profile.h"
+
+enum figure {
+	FIGURE_PEAK,      /* live when the program held the most bytes */
+	FIGURE_LEAKED,    /* live when the program ended */
+	FIGURE_ALLOCATED, /* all that was ever allocated, by bytes */
+	FIGURE_CALLS,     /* the same, by number of calls */
+	FIGURE_TEMPORARY, /* freed before its thread allocated anything else; by number, bytes are not kept */
+	FIGURE_KINDS
+};
+
+struct amount {
+	uint64_t bytes;
+	uint64_t blocks;
+};
+
+/* "peak", "leaked", ...: the one name used on command lines and in JSON. */
+const char *figure_name(enum figure f);
+
+/* The figure of that name; FIGURE_KINDS if there is none. */
+enum figure figure_find(const char *name);
+
+/* True if the number of blocks matters and not their bytes. */
+bool figure_is_count(enum figure f);
+
+struct amount figure_get(const struct profile_site *site, enum figure f);
+
+/* The figure of the whole program, as the recorder counted it. */
+struct amount figure_get_total(const struct profile *p, enum figure f);
+
+/* The number by which amounts are compared and shares are taken. */
+uint64_t figure_get_value(struct amount a, enum figure f);
+
+static inline struct amount amount_plus(struct amount a, struct amount b)
+{
+	return (struct amount){a.bytes + b.bytes, a.blocks + b.blocks};
+}
+
+static inline struct amount amount_minus(struct amount a, struct amount b)
+{
+	return (struct amount){a.bytes - b.bytes, a.blocks - b.blocks};
+}
+
+static inline bool amount_is_zero(struct amount a)
+{
+	return a.bytes == 0 && a.blocks == 0;
+}
+
+#endif

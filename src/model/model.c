@@ -1,0 +1,247 @@
+/* model.c -- a profile made ready for reading: stacks of named frames over the recorded sites.
+ * Runs: offline; immutable once built.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Profiles name a location by index, and equal locations may have several. Here every distinct one gets one
+ * id: all are sorted by content and numbered, which also makes every later order depend on names alone. */
+#include "model/model.h"
+
+#include <string.h>
+
+#include "model/allocator.h"
+
+struct model {
+	const struct profile *profile;
+	struct model_options options;
+	VEC(struct model_frame) frames;
+	uint32_t *frame_ids; /* by profile frame */
+	uint32_t *node_ids;  /* by profile node, for nodes without frames */
+	uint32_t cut_id;     /* the placeholder for frames left out */
+	uint32_t none_id;    /* the placeholder for a stack without any frame */
+};
+
+/* A location before it has its id. */
+struct candidate {
+	struct model_frame frame;
+	uint32_t *id; /* where the id is wanted */
+};
+
+struct builder {
+	struct model *model;
+	uint32_t *owner; /* by profile frame: the module it was seen in */
+	VEC(struct candidate) candidates;
+};
+
+static int compare_functions(const struct model_frame *a, const struct model_frame *b)
+{
+	int order = strcmp(a->function, b->function);
+
+	return order ? order : strcmp(a->module, b->module);
+}
+
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_frames(const struct model_frame *a, const struct model_frame *b)
+{
+	int order = compare_functions(a, b);
+
+	if (order == 0)
+		order = strcmp(a->file, b->file);
+	if (order == 0)
+		order = compare_numbers(a->line, b->line);
+	if (order == 0)
+		order = compare_numbers(a->offset, b->offset);
+	return order ? order : compare_numbers(a->inlined, b->inlined);
+}
+
+static int compare_candidates(const void *left, const void *right)
+{
+	const struct candidate *a = left, *b = right;
+
+	return compare_frames(&a->frame, &b->frame);
+}
+
+static const char *module_path(const struct profile *p, uint32_t module)
+{
+	const char *path = profile_string(p, p->modules.at[module].path);
+
+	return *path || module == 0 ? path : profile_string(p, p->run.executable);
+}
+
+/* A location that symbols gave. One without a function is told apart by its line alone. */
+static void add_frame(struct builder *b, uint32_t index)
+{
+	const struct profile *p = b->model->profile;
+	const struct profile_frame *f = &p->frames.at[index];
+	const char *function = profile_string(p, f->function);
+
+	*vec_push(&b->candidates) = (struct candidate){
+		.frame = {.function = *function ? function : "??",
+			  .module = module_path(p, b->owner[index]),
+			  .file = profile_string(p, f->file),
+			  .line = f->line,
+			  .inlined = f->next != 0},
+		.id = &b->model->frame_ids[index],
+	};
+}
+
+/* A location that has an address only. */
+static void add_address(struct builder *b, uint32_t node)
+{
+	const struct profile *p = b->model->profile;
+	const struct profile_node *n = &p->nodes.at[node];
+
+	*vec_push(&b->candidates) = (struct candidate){
+		.frame = {.function = "",
+			  .module = module_path(p, n->module),
+			  .file = "",
+			  .offset = n->pc - p->modules.at[n->module].bias},
+		.id = &b->model->node_ids[node],
+	};
+}
+
+static void add_placeholder(struct builder *b, const char *text, uint32_t *id)
+{
+	*vec_push(&b->candidates) = (struct candidate){
+		.frame = {.function = text, .module = "", .file = "", .placeholder = true},
+		.id = id,
+	};
+}
+
+/* The frames of a chain belong to the module of the node that leads to it. A frame seen before ends the walk:
+ * what follows was claimed with it. */
+static void claim_frames(struct builder *b, const struct profile_node *node)
+{
+	const struct profile *p = b->model->profile;
+
+	for (uint32_t f = node->frames; f && b->owner[f] == UINT32_MAX; f = p->frames.at[f].next) {
+		b->owner[f] = node->module;
+		add_frame(b, f);
+	}
+}
+
+static void list_candidates(struct builder *b)
+{
+	const struct profile *p = b->model->profile;
+
+	b->owner = mem_new(p->frames.count, sizeof(*b->owner));
+	memset(b->owner, 0xff, p->frames.count * sizeof(*b->owner));
+	for (uint32_t i = 1; i < p->nodes.count; i++) {
+		const struct profile_node *node = &p->nodes.at[i];
+		if (node->cut)
+			continue;
+		claim_frames(b, node);
+		if (!node->frames)
+			add_address(b, i);
+	}
+	add_placeholder(b, "[frames left out]", &b->model->cut_id);
+	add_placeholder(b, "[no stack]", &b->model->none_id);
+}
+
+static void add_distinct(struct model *m, const struct model_frame *frame)
+{
+	uint32_t id = (uint32_t)m->frames.count;
+	struct model_frame copy = *frame;
+
+	copy.group = id;
+	if (id && *copy.function && compare_functions(&m->frames.at[id - 1], &copy) == 0)
+		copy.group = m->frames.at[id - 1].group;
+	copy.hidden = allocator_is_entry(copy.function, copy.module);
+	*vec_push(&m->frames) = copy;
+}
+
+static void number_candidates(struct builder *b)
+{
+	struct candidate *c = b->candidates.at;
+
+	qsort(c, b->candidates.count, sizeof(*c), compare_candidates);
+	for (size_t i = 0; i < b->candidates.count; i++) {
+		if (i == 0 || compare_candidates(&c[i - 1], &c[i]) != 0)
+			add_distinct(b->model, &c[i].frame);
+		*c[i].id = (uint32_t)b->model->frames.count - 1;
+	}
+}
+
+struct model *model_new(const struct profile *p, const struct model_options *options)
+{
+	struct model *m = mem_new(1, sizeof(*m));
+	struct builder b = {.model = m};
+
+	m->profile = p;
+	m->options = *options;
+	m->frame_ids = mem_new(p->frames.count, sizeof(*m->frame_ids));
+	m->node_ids = mem_new(p->nodes.count, sizeof(*m->node_ids));
+	list_candidates(&b);
+	number_candidates(&b);
+	free(b.owner);
+	vec_free(&b.candidates);
+	return m;
+}
+
+void model_free(struct model *m)
+{
+	if (!m)
+		return;
+	vec_free(&m->frames);
+	free(m->frame_ids);
+	free(m->node_ids);
+	free(m);
+}
+
+const struct profile *model_get_profile(const struct model *m)
+{
+	return m->profile;
+}
+
+size_t model_get_frame_count(const struct model *m)
+{
+	return m->frames.count;
+}
+
+const struct model_frame *model_get_frame(const struct model *m, uint32_t id)
+{
+	return &m->frames.at[id];
+}
+
+/* Appends the frames of one node, inlined ones first. */
+static void push_node(const struct model *m, uint32_t index, struct model_stack *stack)
+{
+	const struct profile_node *node = &m->profile->nodes.at[index];
+	uint32_t f = node->frames;
+
+	if (node->cut)
+		*vec_push(&stack->frames) = m->cut_id;
+	else if (!f)
+		*vec_push(&stack->frames) = m->node_ids[index];
+	for (; f && !node->cut && stack->frames.count < MODEL_STACK_MAX; f = m->profile->frames.at[f].next)
+		*vec_push(&stack->frames) = m->frame_ids[f];
+}
+
+static void drop_hidden_leaves(const struct model *m, struct model_stack *stack)
+{
+	size_t hidden = 0;
+
+	while (hidden + 1 < stack->frames.count && m->frames.at[stack->frames.at[hidden]].hidden)
+		hidden++;
+	stack->frames.count -= hidden;
+	memmove(stack->frames.at, stack->frames.at + hidden,
+		stack->frames.count * sizeof(*stack->frames.at));
+}
+
+void model_get_stack(const struct model *m, size_t site, struct model_stack *stack)
+{
+	uint32_t node = m->profile->sites.at[site].node;
+
+	stack->frames.count = 0;
+	for (; node && stack->frames.count < MODEL_STACK_MAX; node = m->profile->nodes.at[node].parent)
+		push_node(m, node, stack);
+	if (node)
+		stack->frames.at[stack->frames.count - 1] = m->cut_id;
+	if (stack->frames.count == 0)
+		*vec_push(&stack->frames) = m->none_id;
+	if (!m->options.all_frames)
+		drop_hidden_leaves(m, stack);
+}

@@ -1,0 +1,54 @@
+/* tree.h -- stacks added up into a call tree, from the allocating function outwards or from the program's start.
+ * Runs: offline; immutable once built.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef MIDDEN_MODEL_TREE_H
+#define MIDDEN_MODEL_TREE_H
+
+#include "model/figure.h"
+#include "model/model.h"
+
+enum tree_direction {
+	TREE_INVERTED, /* allocating functions at the top, callers below */
+	TREE_TOP_DOWN, /* the program's start at the top, callees below */
+};
+
+struct tree_node {
+	uint32_t frame; /* id in the model; without meaning for node 0 */
+	uint32_t parent;
+	uint32_t first_child; /* position in `children` */
+	uint32_t child_count;
+	struct amount amount; /* of all stacks that pass through here; each counts once */
+	struct amount self;   /* of the stacks that end here: amount minus that of the children */
+};
+
+/* Node 0 is the whole. The children of node n are children[n.first_child + 0 .. n.child_count - 1], the largest
+ * first, equal ones by name. */
+struct tree {
+	const struct model *model;
+	enum figure figure;
+	enum tree_direction direction;
+	VEC(struct tree_node) nodes;
+	uint32_t *children;
+};
+
+/* Never NULL. Sites to which the figure gives nothing are left out. */
+struct tree *tree_build(const struct model *m, enum figure figure, enum tree_direction direction);
+void tree_free(struct tree *t);
+
+const struct tree_node *tree_get_child(const struct tree *t, const struct tree_node *n, uint32_t i);
+
+/* The part of the whole that a reader wants to see. */
+struct tree_view {
+	double threshold; /* leave out what has less than this share, in percent */
+	unsigned depth;   /* levels shown; 0 all */
+};
+
+/* How many of a node's children are shown (the first ones), and what the others come to. */
+uint32_t tree_get_shown(const struct tree *t, const struct tree_node *n, const struct tree_view *view,
+			unsigned depth);
+struct amount tree_get_rest(const struct tree *t, const struct tree_node *n, uint32_t shown);
+
+/* An amount's share of the whole in percent, by the figure's value; 0 of nothing is 0. */
+double tree_get_share(const struct tree *t, struct amount a);
+
+#endif

@@ -1,0 +1,291 @@
+/* columns.c -- which member of which structure is which column of which section.
+ * Runs: offline; called by the profile writer and reader, which both walk these tables.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "profile/columns.h"
+
+#include <string.h>
+
+#include "format/wire.h"
+
+#define COLUMN(id, coding, kind, type, member)                                 \
+	{                                                                      \
+		id, WIRE_##coding, COLUMN_##kind, sizeof(((type *)0)->member), \
+			offsetof(type, member)                                 \
+	}
+
+static const struct column info_columns[] = {
+	COLUMN(WIRE_INFO_TEXT, PLAIN, U64, struct columns_info, rows[COLUMNS_TEXT]),
+	COLUMN(WIRE_INFO_MODULES, PLAIN, U64, struct columns_info, rows[COLUMNS_MODULES]),
+	COLUMN(WIRE_INFO_NODES, PLAIN, U64, struct columns_info, rows[COLUMNS_NODES]),
+	COLUMN(WIRE_INFO_FRAMES, PLAIN, U64, struct columns_info, rows[COLUMNS_FRAMES]),
+	COLUMN(WIRE_INFO_SITES, PLAIN, U64, struct columns_info, rows[COLUMNS_SITES]),
+	COLUMN(WIRE_INFO_THREADS, PLAIN, U64, struct columns_info, rows[COLUMNS_THREADS]),
+	COLUMN(WIRE_INFO_POINTS, PLAIN, U64, struct columns_info, rows[COLUMNS_POINTS]),
+	COLUMN(WIRE_INFO_CHANGES, PLAIN, U64, struct columns_info, rows[COLUMNS_CHANGES]),
+	COLUMN(WIRE_INFO_RESOLVED, PLAIN, BOOL, struct columns_info, resolved),
+	COLUMN(WIRE_INFO_DAMAGED, PLAIN, BOOL, struct columns_info, damaged),
+	COLUMN(WIRE_INFO_DAMAGE, BYTES, BYTES, struct columns_info, damage),
+};
+
+static const struct column text_columns[] = {
+	{WIRE_TEXT_BYTES, WIRE_BYTES, COLUMN_BYTES, 1, 0},
+};
+
+static const struct column run_columns[] = {
+	COLUMN(WIRE_RUN_PROGRAM, PLAIN, U32, struct profile_run, program),
+	COLUMN(WIRE_RUN_EXECUTABLE, PLAIN, U32, struct profile_run, executable),
+	COLUMN(WIRE_RUN_COMMAND, PLAIN, U32, struct profile_run, command),
+	COLUMN(WIRE_RUN_DIRECTORY, PLAIN, U32, struct profile_run, directory),
+	COLUMN(WIRE_RUN_HOST, PLAIN, U32, struct profile_run, host),
+	COLUMN(WIRE_RUN_MODE, PLAIN, U32, struct profile_run, mode),
+	COLUMN(WIRE_RUN_MACHINE, PLAIN, U32, struct profile_run, machine),
+	COLUMN(WIRE_RUN_VERSION, PLAIN, U32, struct profile_run, version),
+	COLUMN(WIRE_RUN_START_UNIX_NS, PLAIN, U64, struct profile_run, start_unix_ns),
+	COLUMN(WIRE_RUN_DURATION_NS, PLAIN, U64, struct profile_run, duration_ns),
+	COLUMN(WIRE_RUN_PAGE_BYTES, PLAIN, U64, struct profile_run, page_bytes),
+	COLUMN(WIRE_RUN_PID, PLAIN, U32, struct profile_run, pid),
+	COLUMN(WIRE_RUN_PARENT_PID, PLAIN, U32, struct profile_run, parent_pid),
+	COLUMN(WIRE_RUN_END, PLAIN, U32, struct profile_run, end),
+	COLUMN(WIRE_RUN_EXIT_CODE, DELTA, I32, struct profile_run, exit_code),
+	COLUMN(WIRE_RUN_EXIT_SIGNAL, DELTA, I32, struct profile_run, exit_signal),
+	COLUMN(WIRE_RUN_CHILDREN_NOT_RECORDED, PLAIN, U32, struct profile_run,
+	       children_not_recorded),
+};
+
+static const struct column totals_columns[] = {
+	COLUMN(WIRE_TOTALS_ALLOCATIONS, PLAIN, U64, struct profile_totals, allocations),
+	COLUMN(WIRE_TOTALS_FREES, PLAIN, U64, struct profile_totals, frees),
+	COLUMN(WIRE_TOTALS_ALLOCATED_BYTES, PLAIN, U64, struct profile_totals, allocated_bytes),
+	COLUMN(WIRE_TOTALS_FREED_BYTES, PLAIN, U64, struct profile_totals, freed_bytes),
+	COLUMN(WIRE_TOTALS_PEAK_BYTES, PLAIN, U64, struct profile_totals, peak_bytes),
+	COLUMN(WIRE_TOTALS_PEAK_BLOCKS, PLAIN, U64, struct profile_totals, peak_blocks),
+	COLUMN(WIRE_TOTALS_PEAK_TIME_NS, PLAIN, U64, struct profile_totals, peak_time_ns),
+	COLUMN(WIRE_TOTALS_LEAKED_BYTES, PLAIN, U64, struct profile_totals, leaked_bytes),
+	COLUMN(WIRE_TOTALS_LEAKED_BLOCKS, PLAIN, U64, struct profile_totals, leaked_blocks),
+	COLUMN(WIRE_TOTALS_TEMPORARY_ALLOCATIONS, PLAIN, U64, struct profile_totals,
+	       temporary_allocations),
+	COLUMN(WIRE_TOTALS_REALLOCATIONS, PLAIN, U64, struct profile_totals, reallocations),
+	COLUMN(WIRE_TOTALS_FAILED_ALLOCATIONS, PLAIN, U64, struct profile_totals,
+	       failed_allocations),
+	COLUMN(WIRE_TOTALS_THREADS, PLAIN, U64, struct profile_totals, threads),
+	COLUMN(WIRE_TOTALS_STACKS, PLAIN, U64, struct profile_totals, stacks),
+	COLUMN(WIRE_TOTALS_RSS_PEAK_BYTES, PLAIN, U64, struct profile_totals, rss_peak_bytes),
+	COLUMN(WIRE_TOTALS_OWN_MEMORY_BYTES, PLAIN, U64, struct profile_totals, own_memory_bytes),
+	COLUMN(WIRE_TOTALS_LOST_EVENTS, PLAIN, U64, struct profile_totals, lost_events),
+	COLUMN(WIRE_TOTALS_TRUNCATED_STACKS, PLAIN, U64, struct profile_totals, truncated_stacks),
+	COLUMN(WIRE_TOTALS_UNWIND_FAILURES, PLAIN, U64, struct profile_totals, unwind_failures),
+	COLUMN(WIRE_TOTALS_FOREIGN_FREES, PLAIN, U64, struct profile_totals, foreign_frees),
+	COLUMN(WIRE_TOTALS_REENTRANT_CALLS, PLAIN, U64, struct profile_totals, reentrant_calls),
+	COLUMN(WIRE_TOTALS_API_CALLS + 0, PLAIN, U64, struct profile_totals, api_calls[0]),
+	COLUMN(WIRE_TOTALS_API_CALLS + 1, PLAIN, U64, struct profile_totals, api_calls[1]),
+	COLUMN(WIRE_TOTALS_API_CALLS + 2, PLAIN, U64, struct profile_totals, api_calls[2]),
+	COLUMN(WIRE_TOTALS_API_CALLS + 3, PLAIN, U64, struct profile_totals, api_calls[3]),
+	COLUMN(WIRE_TOTALS_API_CALLS + 4, PLAIN, U64, struct profile_totals, api_calls[4]),
+	COLUMN(WIRE_TOTALS_API_CALLS + 5, PLAIN, U64, struct profile_totals, api_calls[5]),
+	COLUMN(WIRE_TOTALS_API_CALLS + 6, PLAIN, U64, struct profile_totals, api_calls[6]),
+	COLUMN(WIRE_TOTALS_API_CALLS + 7, PLAIN, U64, struct profile_totals, api_calls[7]),
+};
+
+static const struct column threads_columns[] = {
+	COLUMN(WIRE_THREADS_TID, DELTA, U32, struct profile_thread, tid),
+	COLUMN(WIRE_THREADS_SERIAL, DELTA, U32, struct profile_thread, serial),
+	COLUMN(WIRE_THREADS_NAME, DELTA, U32, struct profile_thread, name),
+	COLUMN(WIRE_THREADS_START_NS, DELTA, U64, struct profile_thread, start_ns),
+	COLUMN(WIRE_THREADS_END_NS, DELTA, U64, struct profile_thread, end_ns),
+	COLUMN(WIRE_THREADS_ALLOCATIONS, PLAIN, U64, struct profile_thread, allocations),
+	COLUMN(WIRE_THREADS_ALLOCATED_BYTES, PLAIN, U64, struct profile_thread, allocated_bytes),
+	COLUMN(WIRE_THREADS_FREES, PLAIN, U64, struct profile_thread, frees),
+	COLUMN(WIRE_THREADS_FREED_BYTES, PLAIN, U64, struct profile_thread, freed_bytes),
+	COLUMN(WIRE_THREADS_TEMPORARY, PLAIN, U64, struct profile_thread, temporary),
+	COLUMN(WIRE_THREADS_REALLOCATIONS, PLAIN, U64, struct profile_thread, reallocations),
+	COLUMN(WIRE_THREADS_FAILED_ALLOCATIONS, PLAIN, U64, struct profile_thread,
+	       failed_allocations),
+	COLUMN(WIRE_THREADS_LIVE_BLOCKS, PLAIN, U64, struct profile_thread, live_blocks),
+	COLUMN(WIRE_THREADS_LIVE_BYTES, PLAIN, U64, struct profile_thread, live_bytes),
+	COLUMN(WIRE_THREADS_OWN_PEAK_BYTES, PLAIN, U64, struct profile_thread, own_peak_bytes),
+	COLUMN(WIRE_THREADS_OWN_PEAK_TIME_NS, PLAIN, U64, struct profile_thread, own_peak_time_ns),
+	COLUMN(WIRE_THREADS_AT_PEAK_BYTES, PLAIN, U64, struct profile_thread, at_peak_bytes),
+	COLUMN(WIRE_THREADS_AT_PEAK_BLOCKS, PLAIN, U64, struct profile_thread, at_peak_blocks),
+	COLUMN(WIRE_THREADS_LIFETIME_MIN_NS, PLAIN, U64, struct profile_thread, lifetime_min_ns),
+	COLUMN(WIRE_THREADS_LIFETIME_MAX_NS, PLAIN, U64, struct profile_thread, lifetime_max_ns),
+	COLUMN(WIRE_THREADS_LIFETIME_SUM_NS, PLAIN, U64, struct profile_thread, lifetime_sum_ns),
+	COLUMN(WIRE_THREADS_SIZE_MIN, PLAIN, U64, struct profile_thread, size_min),
+	COLUMN(WIRE_THREADS_SIZE_MAX, PLAIN, U64, struct profile_thread, size_max),
+	COLUMN(WIRE_THREADS_LOSSES, PLAIN, U64, struct profile_thread, losses),
+};
+
+static const struct column sizes_columns[] = {
+	COLUMN(WIRE_SIZES_COUNT, PLAIN, U64, struct profile_bucket, count),
+	COLUMN(WIRE_SIZES_BYTES, PLAIN, U64, struct profile_bucket, bytes),
+	COLUMN(WIRE_SIZES_LIVE_COUNT, PLAIN, U64, struct profile_bucket, live_count),
+	COLUMN(WIRE_SIZES_LIVE_BYTES, PLAIN, U64, struct profile_bucket, live_bytes),
+};
+
+static const struct column lives_columns[] = {
+	{WIRE_LIVES_COUNT, WIRE_PLAIN, COLUMN_U64, sizeof(uint64_t), 0},
+};
+
+static const struct column points_columns[] = {
+	COLUMN(WIRE_POINTS_TIME_NS, DELTA, U64, struct profile_point, time_ns),
+	COLUMN(WIRE_POINTS_LIVE_BYTES, DELTA, U64, struct profile_point, live_bytes),
+	COLUMN(WIRE_POINTS_LIVE_BLOCKS, DELTA, U64, struct profile_point, live_blocks),
+	COLUMN(WIRE_POINTS_PEAK_BYTES, DELTA, U64, struct profile_point, peak_bytes),
+	COLUMN(WIRE_POINTS_ALLOCATIONS, DELTA, U64, struct profile_point, allocations),
+	COLUMN(WIRE_POINTS_ALLOCATED_BYTES, DELTA, U64, struct profile_point, allocated_bytes),
+	COLUMN(WIRE_POINTS_FREES, DELTA, U64, struct profile_point, frees),
+	COLUMN(WIRE_POINTS_FREED_BYTES, DELTA, U64, struct profile_point, freed_bytes),
+	COLUMN(WIRE_POINTS_RSS_BYTES, DELTA, U64, struct profile_point, rss_bytes),
+};
+
+static const struct column modules_columns[] = {
+	COLUMN(WIRE_MODULES_PATH, DELTA, U32, struct profile_module, path),
+	COLUMN(WIRE_MODULES_BIAS, DELTA, U64, struct profile_module, bias),
+	COLUMN(WIRE_MODULES_MAP_START, DELTA, U64, struct profile_module, map_start),
+	COLUMN(WIRE_MODULES_MAP_END, DELTA, U64, struct profile_module, map_end),
+	COLUMN(WIRE_MODULES_LOAD_TIME_NS, DELTA, U64, struct profile_module, load_time_ns),
+	COLUMN(WIRE_MODULES_BUILD_ID_BYTES, PLAIN, U32, struct profile_module, build_id_bytes),
+	COLUMN(WIRE_MODULES_BUILD_ID, BYTES, BYTES, struct profile_module, build_id),
+};
+
+static const struct column nodes_columns[] = {
+	COLUMN(WIRE_NODES_PC, DELTA, U64, struct profile_node, pc),
+	COLUMN(WIRE_NODES_PARENT, BEHIND, U32, struct profile_node, parent),
+	COLUMN(WIRE_NODES_MODULE, PLAIN, U32, struct profile_node, module),
+	COLUMN(WIRE_NODES_FRAMES, DELTA, U32, struct profile_node, frames),
+	COLUMN(WIRE_NODES_EXACT, PLAIN, BOOL, struct profile_node, exact),
+	COLUMN(WIRE_NODES_CUT, PLAIN, BOOL, struct profile_node, cut),
+};
+
+static const struct column sites_columns[] = {
+	COLUMN(WIRE_SITES_NODE, DELTA, U32, struct profile_site, node),
+	COLUMN(WIRE_SITES_ALLOCATIONS, PLAIN, U64, struct profile_site, allocations),
+	COLUMN(WIRE_SITES_ALLOCATED_BYTES, PLAIN, U64, struct profile_site, allocated_bytes),
+	COLUMN(WIRE_SITES_FREES, PLAIN, U64, struct profile_site, frees),
+	COLUMN(WIRE_SITES_FREED_BYTES, PLAIN, U64, struct profile_site, freed_bytes),
+	COLUMN(WIRE_SITES_SIZE_MIN, PLAIN, U64, struct profile_site, size_min),
+	COLUMN(WIRE_SITES_SIZE_MAX, PLAIN, U64, struct profile_site, size_max),
+	COLUMN(WIRE_SITES_LIVE_BLOCKS, PLAIN, U64, struct profile_site, live_blocks),
+	COLUMN(WIRE_SITES_LIVE_BYTES, PLAIN, U64, struct profile_site, live_bytes),
+	COLUMN(WIRE_SITES_AT_PEAK_BLOCKS, PLAIN, U64, struct profile_site, at_peak_blocks),
+	COLUMN(WIRE_SITES_AT_PEAK_BYTES, PLAIN, U64, struct profile_site, at_peak_bytes),
+	COLUMN(WIRE_SITES_OWN_PEAK_BYTES, PLAIN, U64, struct profile_site, own_peak_bytes),
+	COLUMN(WIRE_SITES_OWN_PEAK_TIME_NS, PLAIN, U64, struct profile_site, own_peak_time_ns),
+	COLUMN(WIRE_SITES_LIFETIME_MIN_NS, PLAIN, U64, struct profile_site, lifetime_min_ns),
+	COLUMN(WIRE_SITES_LIFETIME_MAX_NS, PLAIN, U64, struct profile_site, lifetime_max_ns),
+	COLUMN(WIRE_SITES_LIFETIME_SUM_NS, PLAIN, U64, struct profile_site, lifetime_sum_ns),
+	COLUMN(WIRE_SITES_TEMPORARY, PLAIN, U64, struct profile_site, temporary),
+	COLUMN(WIRE_SITES_REALLOCATIONS, PLAIN, U64, struct profile_site, reallocations),
+};
+
+static const struct column frames_columns[] = {
+	COLUMN(WIRE_FRAMES_FUNCTION, DELTA, U32, struct profile_frame, function),
+	COLUMN(WIRE_FRAMES_FILE, DELTA, U32, struct profile_frame, file),
+	COLUMN(WIRE_FRAMES_LINE, PLAIN, U32, struct profile_frame, line),
+	COLUMN(WIRE_FRAMES_NEXT, PLAIN, U32, struct profile_frame, next),
+};
+
+static const struct column changes_columns[] = {
+	COLUMN(WIRE_CHANGES_POINT, DELTA, U32, struct profile_change, point),
+	COLUMN(WIRE_CHANGES_SITE, DELTA, U32, struct profile_change, site),
+	COLUMN(WIRE_CHANGES_LIVE_BYTES, PLAIN, U64, struct profile_change, live_bytes),
+	COLUMN(WIRE_CHANGES_LIVE_BLOCKS, PLAIN, U64, struct profile_change, live_blocks),
+};
+
+#define COLUMNS(label) label##_columns, sizeof(label##_columns) / sizeof(label##_columns[0])
+
+#define IN_PLACE(name, tag, label, type, place, rows) \
+	const struct table columns_##label = {        \
+		tag, name, COLUMNS(label), sizeof(type), WIRE_BLOCK_ROWS, rows, place, 0, 0}
+
+#define IN_VEC(name, tag, label, member, rows)                                                 \
+	{                                                                                      \
+		tag, name, COLUMNS(label), sizeof(*((struct profile *)0)->member.at), rows, 0, \
+			offsetof(struct profile, member.at),                                   \
+			offsetof(struct profile, member.count),                                \
+			offsetof(struct profile, member.room)                                  \
+	}
+
+IN_PLACE("file information", WIRE_TAG_INFO, info, struct columns_info, 0, 1);
+IN_PLACE("totals", WIRE_TAG_TOTALS, totals, struct profile_totals, offsetof(struct profile, totals),
+	 1);
+IN_PLACE("run", WIRE_TAG_RUN, run, struct profile_run, offsetof(struct profile, run), 1);
+IN_PLACE("size histogram", WIRE_TAG_SIZES, sizes, struct profile_bucket,
+	 offsetof(struct profile, sizes), PROFILE_SIZE_BUCKETS);
+IN_PLACE("lifetime histogram", WIRE_TAG_LIVES, lives, uint64_t,
+	 offsetof(struct profile, size_by_life), PROFILE_SIZE_BUCKETS *PROFILE_LIFE_BUCKETS);
+
+const struct table columns_vecs[COLUMNS_VECS] = {
+	[COLUMNS_TEXT] = IN_VEC("string bytes", WIRE_TAG_TEXT, text, strings, WIRE_TEXT_BLOCK),
+	[COLUMNS_MODULES] = IN_VEC("modules", WIRE_TAG_MODULES, modules, modules, WIRE_BLOCK_ROWS),
+	[COLUMNS_NODES] = IN_VEC("stack nodes", WIRE_TAG_NODES, nodes, nodes, WIRE_BLOCK_ROWS),
+	[COLUMNS_FRAMES] = IN_VEC("frames", WIRE_TAG_FRAMES, frames, frames, WIRE_BLOCK_ROWS),
+	[COLUMNS_SITES] = IN_VEC("sites", WIRE_TAG_SITES, sites, sites, WIRE_BLOCK_ROWS),
+	[COLUMNS_THREADS] = IN_VEC("threads", WIRE_TAG_THREADS, threads, threads, WIRE_BLOCK_ROWS),
+	[COLUMNS_POINTS] =
+		IN_VEC("points in time", WIRE_TAG_POINTS, points, points, WIRE_BLOCK_ROWS),
+	[COLUMNS_CHANGES] =
+		IN_VEC("site changes", WIRE_TAG_CHANGES, changes, changes, WIRE_BLOCK_ROWS),
+};
+
+const struct table *columns_find_table(uint32_t tag)
+{
+	static const struct table *const in_place[] = {&columns_totals, &columns_run,
+						       &columns_sizes, &columns_lives};
+
+	for (size_t i = 0; i < sizeof(in_place) / sizeof(in_place[0]); i++)
+		if (in_place[i]->tag == tag)
+			return in_place[i];
+	for (size_t i = 0; i < COLUMNS_VECS; i++)
+		if (columns_vecs[i].tag == tag)
+			return &columns_vecs[i];
+	return NULL;
+}
+
+const struct column *columns_find(const struct table *t, uint64_t id)
+{
+	for (uint32_t i = 0; i < t->column_count; i++)
+		if (t->columns[i].id == id)
+			return &t->columns[i];
+	return NULL;
+}
+
+/* The VECs are distinct types with the same members, so their members are copied, not pointed at.
+ */
+static size_t get_size(const void *base, size_t offset)
+{
+	size_t value;
+
+	memcpy(&value, (const char *)base + offset, sizeof(value));
+	return value;
+}
+
+size_t columns_get_count(const struct table *t, const void *base)
+{
+	return t->fixed_rows ? t->fixed_rows : get_size(base, t->count);
+}
+
+/* Like strchr: the writer hands in a constant profile and only reads, the reader its own one and
+ * writes. */
+void *columns_get_row(const struct table *t, const void *base, size_t row)
+{
+	char *place = (char *)(uintptr_t)base + t->at;
+	char *rows = place;
+
+	if (!t->fixed_rows)
+		memcpy(&rows, place, sizeof(void *));
+	return row ? rows + row * t->row_bytes : rows; /* there may be none at all */
+}
+
+void columns_set_count(const struct table *t, void *base, size_t count)
+{
+	size_t had = get_size(base, t->count);
+	size_t room = get_size(base, t->room);
+
+	if (count > had) {
+		void *rows = vec_grow(columns_get_row(t, base, 0), &room, count, t->row_bytes);
+		memcpy((char *)base + t->at, &rows, sizeof(rows));
+		memcpy((char *)base + t->room, &room, sizeof(room));
+		memset((char *)rows + had * t->row_bytes, 0, (count - had) * t->row_bytes);
+	}
+	memcpy((char *)base + t->count, &count, sizeof(count));
+}

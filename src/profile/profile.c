@@ -1,0 +1,261 @@
+/* profile.c -- a profile in memory: its life, its strings, its invariants. Runs: offline rooms
+ * only. SPDX-License-Identifier: Apache-2.0 */
+#include "profile/profile.h"
+
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/mem.h"
+
+/* ---- life -------------------------------------------------------------------------------------
+ */
+
+struct profile *profile_new(void)
+{
+	struct profile *p = mem_new(1, sizeof(*p));
+
+	*vec_push(&p->strings) = 0;
+	memset(vec_push(&p->modules), 0, sizeof(struct profile_module));
+	memset(vec_push(&p->nodes), 0, sizeof(struct profile_node));
+	memset(vec_push(&p->frames), 0, sizeof(struct profile_frame));
+	return p;
+}
+
+/* Open addressing over the ids of known strings; 0 is a free place. The text itself is the key. */
+struct string_index {
+	uint32_t *ids;
+	size_t places; /* a power of two, at most half of them taken */
+	size_t taken;
+};
+
+void profile_free(struct profile *p)
+{
+	if (!p)
+		return;
+	vec_free(&p->strings);
+	vec_free(&p->modules);
+	vec_free(&p->nodes);
+	vec_free(&p->frames);
+	vec_free(&p->sites);
+	vec_free(&p->threads);
+	vec_free(&p->points);
+	vec_free(&p->changes);
+	if (p->index)
+		free(p->index->ids);
+	free(p->index);
+	free(p);
+}
+
+/* ---- strings ----------------------------------------------------------------------------------
+ */
+
+#define FIRST_PLACES 256u
+
+/* The place of the string that equals `text`, or the free one where it would go. */
+static uint32_t *find_place(const struct profile *p, const char *text, size_t bytes)
+{
+	const struct string_index *index = p->index;
+	size_t mask = index->places - 1;
+	size_t i = XXH64(text, bytes, 0) & mask;
+
+	while (index->ids[i] && strcmp(p->strings.at + index->ids[i], text) != 0)
+		i = (i + 1) & mask;
+	return &index->ids[i];
+}
+
+static void index_string(struct profile *p, uint32_t id)
+{
+	const char *text = p->strings.at + id;
+	uint32_t *place = find_place(p, text, strlen(text));
+
+	if (!*place)
+		p->index->taken++;
+	*place = id;
+}
+
+static void grow_index(struct profile *p)
+{
+	struct string_index *index = p->index;
+	struct string_index old = *index;
+
+	if (2 * (index->taken + 1) <= index->places)
+		return;
+	index->places = 2 * old.places;
+	index->ids = mem_new(index->places, sizeof(*index->ids));
+	index->taken = 0;
+	for (size_t i = 0; i < old.places; i++)
+		if (old.ids[i])
+			index_string(p, old.ids[i]);
+	free(old.ids);
+}
+
+/* Strings that came from a file are found again too. */
+static void build_index(struct profile *p)
+{
+	p->index = mem_new(1, sizeof(*p->index));
+	p->index->places = FIRST_PLACES;
+	p->index->ids = mem_new(FIRST_PLACES, sizeof(*p->index->ids));
+	for (size_t at = 1; at < p->strings.count; at += strlen(p->strings.at + at) + 1) {
+		grow_index(p);
+		index_string(p, (uint32_t)at);
+	}
+}
+
+struct string_id profile_add_string(struct profile *p, const char *text)
+{
+	size_t bytes = text ? strlen(text) : 0;
+
+	if (!bytes || bytes >= UINT32_MAX - p->strings.count)
+		return (struct string_id){0};
+	if (!p->index)
+		build_index(p);
+	grow_index(p);
+
+	uint32_t *place = find_place(p, text, bytes);
+	if (!*place) {
+		*place = (uint32_t)p->strings.count;
+		p->index->taken++;
+		vec_reserve(&p->strings, bytes + 1);
+		memcpy(p->strings.at + p->strings.count, text, bytes + 1);
+		p->strings.count += bytes + 1;
+	}
+	return (struct string_id){*place};
+}
+
+const char *profile_string(const struct profile *p, struct string_id id)
+{
+	return id.v < p->strings.count ? p->strings.at + id.v : "";
+}
+
+/* ---- invariants -------------------------------------------------------------------------------
+ */
+
+static bool has_string(const struct profile *p, struct string_id id)
+{
+	return id.v < p->strings.count;
+}
+
+static int check_counts(const struct profile *p, struct error *e)
+{
+	const size_t counts[] = {p->strings.count, p->modules.count, p->nodes.count,
+				 p->frames.count,  p->sites.count,   p->threads.count,
+				 p->points.count,  p->changes.count};
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		if (counts[i] > UINT32_MAX)
+			return error_set(e, "more elements than an index can name");
+	if (!p->strings.count || !p->modules.count || !p->nodes.count || !p->frames.count)
+		return error_set(e, "element 0 of a table is missing");
+	return 0;
+}
+
+static int check_strings(const struct profile *p, struct error *e)
+{
+	const struct string_id ids[] = {p->run.program,	  p->run.executable, p->run.command,
+					p->run.directory, p->run.host,	     p->run.mode,
+					p->run.machine,	  p->run.version};
+
+	if (p->strings.at[0] || p->strings.at[p->strings.count - 1])
+		return error_set(e, "strings do not begin and end with a NUL byte");
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
+		if (!has_string(p, ids[i]))
+			return error_set(e, "run: string %u not defined", ids[i].v);
+	if (!memchr(p->damage, 0, sizeof(p->damage)))
+		return error_set(e, "damage text does not end");
+	return 0;
+}
+
+static int check_modules(const struct profile *p, struct error *e)
+{
+	const struct profile_module *none = &p->modules.at[0];
+
+	if (none->path.v || none->bias || none->map_start || none->map_end || none->build_id_bytes)
+		return error_set(e, "module 0 is not empty");
+	for (size_t i = 1; i < p->modules.count; i++) {
+		const struct profile_module *m = &p->modules.at[i];
+		if (!has_string(p, m->path))
+			return error_set(e, "module %zu: string %u not defined", i, m->path.v);
+		if (m->build_id_bytes > sizeof(m->build_id))
+			return error_set(e, "module %zu: build-id of %u bytes", i,
+					 m->build_id_bytes);
+	}
+	return 0;
+}
+
+static int check_nodes(const struct profile *p, struct error *e)
+{
+	const struct profile_node *none = &p->nodes.at[0];
+
+	if (none->pc || none->parent || none->module || none->frames || none->exact || none->cut)
+		return error_set(e, "stack node 0 is not empty");
+	for (size_t i = 1; i < p->nodes.count; i++) {
+		const struct profile_node *n = &p->nodes.at[i];
+		if (n->parent >= i)
+			return error_set(e, "stack node %zu: parent %u is not before it", i,
+					 n->parent);
+		if (n->module >= p->modules.count)
+			return error_set(e, "stack node %zu: module %u not defined", i, n->module);
+		if (n->frames >= p->frames.count)
+			return error_set(e, "stack node %zu: frame %u not defined", i, n->frames);
+	}
+	return 0;
+}
+
+static int check_frames(const struct profile *p, struct error *e)
+{
+	const struct profile_frame *none = &p->frames.at[0];
+
+	if (none->function.v || none->file.v || none->line || none->next)
+		return error_set(e, "frame 0 is not empty");
+	for (size_t i = 1; i < p->frames.count; i++) {
+		const struct profile_frame *f = &p->frames.at[i];
+		if (!has_string(p, f->function) || !has_string(p, f->file))
+			return error_set(e, "frame %zu: string not defined", i);
+		if (f->next >= i)
+			return error_set(e, "frame %zu: next %u is not before it", i, f->next);
+	}
+	return 0;
+}
+
+static int check_sites(const struct profile *p, struct error *e)
+{
+	for (size_t i = 0; i < p->sites.count; i++)
+		if (p->sites.at[i].node >= p->nodes.count)
+			return error_set(e, "site %zu: stack node %u not defined", i,
+					 p->sites.at[i].node);
+	for (size_t i = 0; i < p->threads.count; i++)
+		if (!has_string(p, p->threads.at[i].name))
+			return error_set(e, "thread %zu: string %u not defined", i,
+					 p->threads.at[i].name.v);
+	return 0;
+}
+
+static bool is_before(const struct profile_change *a, const struct profile_change *b)
+{
+	return a->point < b->point || (a->point == b->point && a->site < b->site);
+}
+
+static int check_time_line(const struct profile *p, struct error *e)
+{
+	for (size_t i = 1; i < p->points.count; i++)
+		if (p->points.at[i].time_ns < p->points.at[i - 1].time_ns)
+			return error_set(e, "point %zu: time goes back", i);
+	for (size_t i = 0; i < p->changes.count; i++) {
+		const struct profile_change *c = &p->changes.at[i];
+		if (c->point >= p->points.count)
+			return error_set(e, "change %zu: point %u not defined", i, c->point);
+		if (c->site >= p->sites.count)
+			return error_set(e, "change %zu: site %u not defined", i, c->site);
+		if (i && !is_before(c - 1, c))
+			return error_set(e, "change %zu: out of order", i);
+	}
+	return 0;
+}
+
+int profile_check(const struct profile *p, struct error *e)
+{
+	if (check_counts(p, e) || check_strings(p, e) || check_modules(p, e) || check_nodes(p, e) ||
+	    check_frames(p, e) || check_sites(p, e) || check_time_line(p, e))
+		return -1;
+	return 0;
+}

@@ -1,0 +1,91 @@
+/* header.c -- the run and its totals, as the first lines of every report. Runs: offline, called by the reports.
+ * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "report/header.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/human.h"
+#include "report/losses.h"
+#include "report/names.h"
+
+static const char *plural(uint64_t count, const char *one, const char *many)
+{
+	return count == 1 ? one : many;
+}
+
+/* What became of the program, with the words that lead over to the duration. */
+static void print_end(FILE *out, const struct profile_run *run)
+{
+	switch (run->end) {
+	case PROFILE_END_EXITED:
+		fprintf(out, "exited with code %" PRId32 " after", run->exit_code);
+		break;
+	case PROFILE_END_SIGNALED:
+		fprintf(out, "killed by signal %" PRId32 " (%s) after", run->exit_signal,
+			strsignal(run->exit_signal));
+		break;
+	case PROFILE_END_EXEC:
+		fputs("replaced itself by another program after", out);
+		break;
+	case PROFILE_END_ABANDONED:
+		fputs("recorded for", out);
+		break;
+	default:
+		fputs("ended in an unknown way after", out);
+	}
+}
+
+static void print_run(FILE *out, const struct profile *p, const struct style *style)
+{
+	const struct profile_run *run = &p->run;
+	char *program = names_escape(profile_string(p, run->program), style->utf8);
+	char *command = names_escape(profile_string(p, run->command), style->utf8);
+	char *mode = names_escape(profile_string(p, run->mode), style->utf8);
+
+	fprintf(out, "%s%s%s  pid %" PRIu32 "%s%s\n", style_ink(style, STYLE_TITLE),
+		*program ? program : "unknown program", style_ink(style, STYLE_PLAIN), run->pid,
+		*mode ? ", mode " : "", mode);
+	fprintf(out, "  command      %s\n  ", command);
+	print_end(out, run);
+	fprintf(out, " %s, %s %s\n", human_duration(run->duration_ns).text,
+		human_count(p->totals.threads).text,
+		plural(p->totals.threads, "thread", "threads"));
+	free(program);
+	free(command);
+	free(mode);
+}
+
+static void print_allocations(FILE *out, const struct profile_totals *t)
+{
+	fprintf(out, "  allocations  %s, %s in all, from %s %s\n", human_count(t->allocations).text,
+		human_bytes(t->allocated_bytes).text, human_count(t->stacks).text,
+		plural(t->stacks, "stack", "stacks"));
+	if (t->reallocations)
+		fprintf(out, "  reallocated  %s of them\n", human_count(t->reallocations).text);
+	fprintf(out, "  temporary    %s (%s of all)\n", human_count(t->temporary_allocations).text,
+		human_share(t->temporary_allocations, t->allocations).text);
+	if (t->failed_allocations)
+		fprintf(out, "  failed       %s %s returned no memory\n",
+			human_count(t->failed_allocations).text,
+			plural(t->failed_allocations, "call", "calls"));
+}
+
+void header_print(FILE *out, const struct profile *p, const struct style *style)
+{
+	const struct profile_totals *t = &p->totals;
+
+	print_run(out, p, style);
+	print_allocations(out, t);
+	fprintf(out, "  peak         %s in %s %s, %s after the start\n",
+		human_bytes(t->peak_bytes).text, human_count(t->peak_blocks).text,
+		plural(t->peak_blocks, "block", "blocks"), human_duration(t->peak_time_ns).text);
+	fprintf(out, "  leaked       %s in %s %s\n", human_bytes(t->leaked_bytes).text,
+		human_count(t->leaked_blocks).text, plural(t->leaked_blocks, "block", "blocks"));
+	if (t->rss_peak_bytes)
+		fprintf(out, "  resident     %s at most, midden's own part %s\n",
+			human_bytes(t->rss_peak_bytes).text, human_bytes(t->own_memory_bytes).text);
+	losses_print(out, p, style);
+}

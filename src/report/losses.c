@@ -1,0 +1,67 @@
+/* losses.c -- what a recording missed, in plain words. Runs: offline, called by the reports.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "report/losses.h"
+
+#include <stdlib.h>
+
+#include "report/human.h"
+#include "report/names.h"
+
+struct loss {
+	const char *name;
+	const char *meaning;
+};
+
+static const struct loss lost_events = {
+	"lost events", "allocations or frees found no room in the buffers: the figures miss them"};
+static const struct loss truncated_stacks = {
+	"truncated stacks", "too deep or not unwindable: their outer callers are missing"};
+static const struct loss unwind_failures = {
+	"unwind failures", "truncated stacks that ended at code without unwind data"};
+static const struct loss foreign_frees = {
+	"foreign frees", "of blocks made before the recording or by another allocator: not counted"};
+static const struct loss reentrant_calls = {
+	"re-entrant calls", "from a signal handler inside an allocation: passed through, not recorded"};
+static const struct loss children_not_recorded = {
+	"child processes", "started by the program and not recorded"};
+
+static void print_line(FILE *out, const struct style *style, const char *text)
+{
+	fprintf(out, "%s  ! %s%s\n", style_ink(style, STYLE_WARNING), text,
+		style_ink(style, STYLE_PLAIN));
+}
+
+static void print_count(FILE *out, const struct style *style, uint64_t count, struct loss loss)
+{
+	if (count)
+		fprintf(out, "%s  ! %s: %s; %s%s\n", style_ink(style, STYLE_WARNING), loss.name,
+			human_count(count).text, loss.meaning, style_ink(style, STYLE_PLAIN));
+}
+
+static void print_damage(FILE *out, const struct profile *p, const struct style *style)
+{
+	char *damage = names_escape(p->damage, style->utf8);
+
+	fprintf(out, "%s  ! the file is damaged, this is what could be read of it%s%s%s\n",
+		style_ink(style, STYLE_WARNING), *damage ? ": " : "", damage,
+		style_ink(style, STYLE_PLAIN));
+	free(damage);
+}
+
+void losses_print(FILE *out, const struct profile *p, const struct style *style)
+{
+	const struct profile_totals *t = &p->totals;
+
+	if (p->damaged)
+		print_damage(out, p, style);
+	if (p->run.end == PROFILE_END_ABANDONED)
+		print_line(out, style,
+			   "the recording ended before the program did: what came later is missing, "
+			   "and \"leaked\" means live at that moment");
+	print_count(out, style, t->lost_events, lost_events);
+	print_count(out, style, t->truncated_stacks, truncated_stacks);
+	print_count(out, style, t->unwind_failures, unwind_failures);
+	print_count(out, style, t->foreign_frees, foreign_frees);
+	print_count(out, style, t->reentrant_calls, reentrant_calls);
+	print_count(out, style, p->run.children_not_recorded, children_not_recorded);
+}

@@ -1,0 +1,14 @@
+/* losses.h -- what a recording missed, in plain words. Runs: offline, called by the reports.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef MIDDEN_REPORT_LOSSES_H
+#define MIDDEN_REPORT_LOSSES_H
+
+#include <stdio.h>
+
+#include "model/model.h"
+#include "report/style.h"
+
+/* One line for every counter that is not zero and one if the file is damaged; nothing for a clean recording. */
+void losses_print(FILE *out, const struct profile *p, const struct style *style);
+
+#endif

@@ -1,0 +1,131 @@
+/* stats_text.c -- totals, sizes and threads as tables. Runs: offline, called by cli.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "report/stats_text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "report/header.h"
+#include "report/human.h"
+#include "report/names.h"
+
+#define BAR_COLUMNS   32u
+#define THREADS_SHOWN 20u
+
+static void print_title(FILE *out, const struct style *style, const char *title)
+{
+	fprintf(out, "\n%s%s%s\n", style_ink(style, STYLE_TITLE), title,
+		style_ink(style, STYLE_PLAIN));
+}
+
+/* The longest bar is the whole width; what is not zero has at least one mark. */
+static void print_bar(FILE *out, uint64_t count, uint64_t most, const struct style *style)
+{
+	uint64_t columns = (uint64_t)((unsigned __int128)count * BAR_COLUMNS / most);
+
+	if (columns == 0 && count)
+		columns = 1;
+	for (uint64_t i = 0; i < columns; i++)
+		fputs(style->utf8 ? "\xe2\x96\x88" : "#", out);
+}
+
+static void print_bucket(FILE *out, const struct profile_bucket *b, unsigned i)
+{
+	struct human below = {"and more"};
+
+	if (i == 0)
+		below = human_bytes(0);
+	else if (i < 64)
+		below = human_bytes(UINT64_C(1) << i);
+	fprintf(out, "  %9s  %9s  %13s  %9s  %13s  ",
+		human_bytes(i ? UINT64_C(1) << (i - 1) : 0).text, below.text,
+		human_count(b->count).text, human_bytes(b->bytes).text,
+		human_count(b->live_count).text);
+}
+
+static void print_sizes(FILE *out, const struct profile *p, const struct style *style)
+{
+	uint64_t most = 0;
+
+	for (unsigned i = 0; i < PROFILE_SIZE_BUCKETS; i++)
+		if (p->sizes[i].count > most)
+			most = p->sizes[i].count;
+	if (most == 0)
+		return;
+	print_title(out, style, "Sizes");
+	fprintf(out, "  %9s  %9s  %13s  %9s  %13s\n", "from", "below", "allocations", "bytes",
+		"leaked");
+	for (unsigned i = 0; i < PROFILE_SIZE_BUCKETS; i++) {
+		if (p->sizes[i].count == 0)
+			continue;
+		print_bucket(out, &p->sizes[i], i);
+		print_bar(out, p->sizes[i].count, most, style);
+		fputc('\n', out);
+	}
+}
+
+static int compare_threads(const void *left, const void *right)
+{
+	const struct profile_thread *const *a = left, *const *b = right;
+
+	if ((*a)->allocated_bytes != (*b)->allocated_bytes)
+		return (*a)->allocated_bytes > (*b)->allocated_bytes ? -1 : 1;
+	return ((*a)->serial > (*b)->serial) - ((*a)->serial < (*b)->serial);
+}
+
+static void print_thread(FILE *out, const struct profile *p, const struct profile_thread *t,
+			 const struct style *style)
+{
+	char *name = names_escape(profile_string(p, t->name), style->utf8);
+
+	fprintf(out, "  %7" PRIu32 "  %13s  %9s", t->tid, human_count(t->allocations).text,
+		human_bytes(t->allocated_bytes).text);
+	fprintf(out, "  %13s  %9s  %9s", human_count(t->frees).text,
+		human_bytes(t->own_peak_bytes).text, human_bytes(t->at_peak_bytes).text);
+	fprintf(out, "  %9s  %13s  %s\n", human_bytes(t->live_bytes).text,
+		human_count(t->temporary).text, name);
+	free(name);
+}
+
+static void print_more_threads(FILE *out, const struct profile_thread *const *sorted, size_t count)
+{
+	uint64_t allocations = 0, bytes = 0;
+
+	if (count <= THREADS_SHOWN)
+		return;
+	for (size_t i = THREADS_SHOWN; i < count; i++) {
+		allocations += sorted[i]->allocations;
+		bytes += sorted[i]->allocated_bytes;
+	}
+	fprintf(out, "  ... %s more %s: %s allocations, %s\n",
+		human_count(count - THREADS_SHOWN).text,
+		count - THREADS_SHOWN == 1 ? "thread" : "threads", human_count(allocations).text,
+		human_bytes(bytes).text);
+}
+
+static void print_threads(FILE *out, const struct profile *p, const struct style *style)
+{
+	size_t count = p->threads.count;
+	const struct profile_thread **sorted = mem_new(count, sizeof(*sorted));
+
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = &p->threads.at[i];
+	qsort(sorted, count, sizeof(const struct profile_thread *), compare_threads);
+	if (count) {
+		print_title(out, style, "Threads");
+		fprintf(out, "  %7s  %13s  %9s  %13s  %9s  %9s  %9s  %13s  name\n", "tid",
+			"allocations", "bytes", "frees", "own peak", "at peak", "leaked",
+			"temporary");
+	}
+	for (size_t i = 0; i < count && i < THREADS_SHOWN; i++)
+		print_thread(out, p, sorted[i], style);
+	print_more_threads(out, sorted, count);
+	free(sorted);
+}
+
+void stats_text_print(FILE *out, const struct profile *p, const struct style *style)
+{
+	header_print(out, p, style);
+	print_sizes(out, p, style);
+	print_threads(out, p, style);
+}

@@ -1,0 +1,54 @@
+/* wording.c -- how reports speak of a figure. Runs: offline, called by the reports.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "report/wording.h"
+
+#include "report/human.h"
+
+struct wording {
+	const char *title;
+	const char *empty;
+};
+
+static const struct wording wordings[FIGURE_KINDS] = {
+	[FIGURE_PEAK] = {"Held at the peak", "Nothing was allocated."},
+	[FIGURE_LEAKED] = {"Not freed when the program ended", "Nothing leaked."},
+	[FIGURE_ALLOCATED] = {"Allocated in all", "Nothing was allocated."},
+	[FIGURE_CALLS] = {"Calls that allocated", "Nothing was allocated."},
+	[FIGURE_TEMPORARY] = {"Freed before anything else was allocated",
+			      "There were no temporary allocations."},
+};
+
+const char *wording_get_unit(enum figure f)
+{
+	return figure_is_count(f) ? "calls" : "blocks";
+}
+
+const char *wording_get_empty(enum figure f)
+{
+	return wordings[f].empty;
+}
+
+void wording_print_amount(FILE *out, struct amount a, enum figure f)
+{
+	const char *one = figure_is_count(f) ? "call" : "block";
+
+	if (f != FIGURE_TEMPORARY)
+		fprintf(out, "%s in ", human_bytes(a.bytes).text);
+	fprintf(out, "%s %s", human_count(a.blocks).text,
+		a.blocks == 1 ? one : wording_get_unit(f));
+}
+
+void wording_print_title(FILE *out, const struct profile *p, enum figure f, struct amount seen,
+			 const struct style *style)
+{
+	struct amount counted = figure_get_total(p, f);
+
+	fprintf(out, "%s%s: ", style_ink(style, STYLE_TITLE), wordings[f].title);
+	wording_print_amount(out, seen, f);
+	fprintf(out, "%s\n", style_ink(style, STYLE_PLAIN));
+	if (seen.bytes == counted.bytes && seen.blocks == counted.blocks)
+		return;
+	fprintf(out, "%s  ! the recorder counted ", style_ink(style, STYLE_WARNING));
+	wording_print_amount(out, counted, f);
+	fprintf(out, ": the difference has no stack%s\n", style_ink(style, STYLE_PLAIN));
+}

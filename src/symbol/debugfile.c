@@ -1,0 +1,297 @@
+/* debugfile.c -- finds the files that hold an object's debug information. Runs: offline; called by symbol.c.
+ * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "symbol/debugfile.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <elfutils/libdwelf.h>
+#include <elfutils/libdwfl.h>
+
+#include "base/mem.h"
+
+static const char default_dir[] = "/usr/lib/debug";
+
+typedef bool accept_function(const struct object *candidate, const void *wanted);
+
+/* Opens what `path` names if it is an object that `accept` takes. Frees `path`. */
+static struct object *try_path(char *path, accept_function *accept, const void *wanted)
+{
+	struct object *o = object_open(path, NULL);
+
+	free(path);
+	if (!o || accept(o, wanted))
+		return o;
+	object_close(o);
+	return NULL;
+}
+
+/* The n-th directory to search, or NULL after the last. Freed by the caller. */
+static char *get_dir(const struct symbol_options *options, size_t n)
+{
+	size_t given = 0;
+
+	while (options && options->debug_dirs && options->debug_dirs[given]) {
+		if (given == n)
+			return mem_copy_string(options->debug_dirs[n]);
+		given++;
+	}
+	if (n > given)
+		return NULL;
+	return mem_format("%s%s", options && options->sysroot ? options->sysroot : "", default_dir);
+}
+
+/* ---- by build-id ------------------------------------------------------------------------------ */
+
+struct build_id {
+	const uint8_t *bits;
+	size_t bytes;
+};
+
+static bool has_build_id(const struct object *candidate, const void *wanted)
+{
+	const struct build_id *id = wanted;
+
+	return object_has_build_id(candidate, id->bits, id->bytes);
+}
+
+static char *format_hex(const struct build_id *id)
+{
+	char *text = mem_new(id->bytes * 2 + 1, 1);
+
+	for (size_t i = 0; i < id->bytes; i++) {
+		text[2 * i] = "0123456789abcdef"[id->bits[i] >> 4];
+		text[2 * i + 1] = "0123456789abcdef"[id->bits[i] & 15];
+	}
+	return text;
+}
+
+struct object *debugfile_find_by_id(const uint8_t *id, size_t bytes,
+				    const struct symbol_options *options)
+{
+	struct build_id wanted = {id, bytes};
+	struct object *found = NULL;
+	char *dir;
+
+	if (bytes < 2)
+		return NULL;
+	char *hex = format_hex(&wanted);
+	for (size_t n = 0; !found && (dir = get_dir(options, n)); n++) {
+		char *path = mem_format("%s/.build-id/%.2s/%s.debug", dir, hex, hex + 2);
+
+		found = try_path(path, has_build_id, &wanted);
+		free(dir);
+	}
+	free(hex);
+	return found;
+}
+
+/* ---- by .gnu_debuglink ------------------------------------------------------------------------ */
+
+struct link {
+	const struct object *from;
+	const char *name;
+	uint32_t crc;
+};
+
+/* The CRC-32 of zlib and Ethernet, four bits at a time: only asked of files without a build-id. */
+static uint32_t crc32_add(uint32_t crc, const uint8_t *data, size_t bytes)
+{
+	static const uint32_t table[16] = {
+		0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
+		0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
+		0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
+	};
+
+	for (size_t i = 0; i < bytes; i++) {
+		crc ^= data[i];
+		crc = crc >> 4 ^ table[crc & 15];
+		crc = crc >> 4 ^ table[crc & 15];
+	}
+	return crc;
+}
+
+static bool has_crc(const struct object *o, uint32_t wanted)
+{
+	size_t bytes = 0;
+	const char *data = elf_rawfile(object_get_elf(o), &bytes);
+
+	return data && ~crc32_add(~UINT32_C(0), (const uint8_t *)data, bytes) == wanted;
+}
+
+static bool is_linked(const struct object *candidate, const void *wanted)
+{
+	const struct link *link = wanted;
+	const uint8_t *id, *other;
+	size_t bytes = object_get_build_id(link->from, &id);
+
+	if (!object_has_dwarf(candidate))
+		return false;
+	if (bytes && object_get_build_id(candidate, &other))
+		return object_has_build_id(candidate, id, bytes);
+	return has_crc(candidate, link->crc);
+}
+
+/* The directory the object really is in (/lib may be a link to /usr/lib), without the final slash. */
+static char *find_home(const struct object *o)
+{
+	char *path = object_get_path(o) ? realpath(object_get_path(o), NULL) : NULL;
+	char *slash = path ? strrchr(path, '/') : NULL;
+
+	if (slash)
+		*slash = '\0';
+	return path;
+}
+
+static const char *skip_sysroot(const char *home, const struct symbol_options *options)
+{
+	size_t length = options && options->sysroot ? strlen(options->sysroot) : 0;
+
+	return length && strncmp(home, options->sysroot, length) == 0 ? home + length : home;
+}
+
+static struct object *find_linked_from(const char *home, const struct link *link,
+				       const struct symbol_options *options)
+{
+	struct object *found;
+	char *dir;
+
+	found = try_path(mem_format("%s/%s", home, link->name), is_linked, link);
+	if (!found)
+		found = try_path(mem_format("%s/.debug/%s", home, link->name), is_linked, link);
+	for (size_t n = 0; !found && (dir = get_dir(options, n)); n++) {
+		const char *below = skip_sysroot(home, options);
+
+		found = try_path(mem_format("%s%s/%s", dir, below, link->name), is_linked, link);
+		free(dir);
+	}
+	return found;
+}
+
+static struct object *find_linked(const struct object *o, const struct symbol_options *options)
+{
+	struct link link = {.from = o};
+	struct object *found = NULL;
+	GElf_Word crc;
+
+	link.name = dwelf_elf_gnu_debuglink(object_get_elf(o), &crc);
+	if (!link.name || !link.name[0])
+		return NULL;
+	link.crc = crc;
+	char *home = find_home(o);
+	if (home)
+		found = find_linked_from(home, &link, options);
+	free(home);
+	return found;
+}
+
+/* ---- from a server ---------------------------------------------------------------------------- */
+
+/* Has libdwfl do its standard search, of which only the server is left to try. */
+static int download(Dwfl *dwfl, const char *path)
+{
+	Dwfl_Module *module = dwfl_report_offline(dwfl, path, path, -1);
+	GElf_Addr bias;
+	char *name = NULL;
+	void *unused = NULL, **userdata = &unused;
+	int fd = -1;
+
+	(void)dwfl_report_end(dwfl, NULL, NULL);
+	if (module && dwfl_module_getelf(module, &bias))
+		fd = dwfl_standard_find_debuginfo(module, userdata, path, 0, path, NULL, 0, &name);
+	free(name);
+	return fd;
+}
+
+static struct object *find_on_server(const struct object *o)
+{
+	static const Dwfl_Callbacks callbacks = {
+		.find_elf = dwfl_build_id_find_elf,
+		.find_debuginfo = dwfl_standard_find_debuginfo,
+		.section_address = dwfl_offline_section_address,
+	};
+	const char *urls = getenv("DEBUGINFOD_URLS"), *path = object_get_path(o);
+	struct build_id id = {0};
+	struct object *found = NULL;
+
+	id.bytes = object_get_build_id(o, &id.bits);
+	if (!urls || !urls[0] || !path || !id.bytes)
+		return NULL;
+	Dwfl *dwfl = dwfl_begin(&callbacks);
+	int fd = dwfl ? download(dwfl, path) : -1;
+	if (fd >= 0)
+		found = object_open_fd(fd, path, NULL);
+	if (found && !has_build_id(found, &id)) {
+		object_close(found);
+		found = NULL;
+	}
+	dwfl_end(dwfl);
+	return found;
+}
+
+struct object *debugfile_find(const struct object *o, const struct symbol_options *options)
+{
+	const uint8_t *id;
+	size_t bytes = object_get_build_id(o, &id);
+	struct object *found = debugfile_find_by_id(id, bytes, options);
+
+	if (!found)
+		found = find_linked(o, options);
+	if (!found)
+		found = find_on_server(o);
+	return found;
+}
+
+/* ---- inside the object ------------------------------------------------------------------------ */
+
+static int write_all(int fd, const char *data, size_t bytes)
+{
+	while (bytes) {
+		ssize_t done = write(fd, data, bytes);
+
+		if (done <= 0)
+			return -1;
+		data += done;
+		bytes -= (size_t)done;
+	}
+	return 0;
+}
+
+/* elfutils unpacks a whole compressed ELF *file*, so the section is made one. */
+static struct object *unpack(const Elf_Data *data)
+{
+	struct object *o = NULL;
+	int fd = memfd_create("midden-debugdata", MFD_CLOEXEC);
+
+	if (fd < 0)
+		return NULL;
+	if (write_all(fd, data->d_buf, data->d_size) < 0) {
+		close(fd);
+		return NULL;
+	}
+	Elf *elf = dwelf_elf_begin(fd);
+	size_t bytes = 0;
+	const char *raw = elf ? elf_rawfile(elf, &bytes) : NULL;
+	if (raw && bytes) {
+		void *image = mem_new(bytes, 1);
+
+		memcpy(image, raw, bytes);
+		o = object_open_memory(image, bytes, NULL);
+	}
+	elf_end(elf);
+	close(fd);
+	return o;
+}
+
+struct object *debugfile_open_embedded(const struct object *o)
+{
+	Elf_Scn *section = object_find_section(o, ".gnu_debugdata");
+	Elf_Data *data = section ? elf_rawdata(section, NULL) : NULL;
+
+	return data && data->d_buf && data->d_size ? unpack(data) : NULL;
+}

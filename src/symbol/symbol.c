@@ -1,0 +1,214 @@
+/* symbol.c -- from an address in an ELF file to functions and source lines. Runs: offline; the face of this room.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "symbol/symbol.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include <elfutils/libdwelf.h>
+
+#include "base/mem.h"
+#include "symbol/debugfile.h"
+#include "symbol/demangle.h"
+#include "symbol/memo.h"
+#include "symbol/object.h"
+#include "symbol/symtab.h"
+#include "symbol/units.h"
+
+struct symbol_module {
+	struct object *object;
+	struct object *debug;    /* the separate debug file, or NULL */
+	struct object *alt;      /* what dwz moved out of several debug files, or NULL */
+	struct object *embedded; /* mini debug info, or NULL */
+	Dwarf *dwarf;            /* of debug or object; NULL: no DWARF */
+	Dwarf *alt_dwarf;
+	struct units *units;   /* NULL: not read */
+	struct symtab *symtab; /* NULL: not read */
+	struct memo names;
+	struct units_frames frames;
+};
+
+/* ---- opening ---------------------------------------------------------------------------------- */
+
+/* libdw itself follows the link's path and /usr/lib/debug; it does not know the user's directories. */
+static void open_alt(struct symbol_module *m, const struct symbol_options *options)
+{
+	const char *name;
+	const void *id;
+	ssize_t bytes = dwelf_dwarf_gnu_debugaltlink(m->dwarf, &name, &id);
+
+	if (bytes <= 0)
+		return;
+	m->alt = debugfile_find_by_id(id, (size_t)bytes, options);
+	if (!m->alt)
+		return;
+	m->alt_dwarf = dwarf_begin_elf(object_get_elf(m->alt), DWARF_C_READ, NULL);
+	if (m->alt_dwarf)
+		dwarf_setalt(m->dwarf, m->alt_dwarf);
+}
+
+static void open_dwarf(struct symbol_module *m, const struct symbol_options *options)
+{
+	struct object *from = m->object;
+
+	if (!object_has_dwarf(from)) {
+		m->debug = debugfile_find(from, options);
+		from = m->debug;
+	}
+	if (from)
+		m->dwarf = dwarf_begin_elf(object_get_elf(from), DWARF_C_READ, NULL);
+	if (m->dwarf)
+		open_alt(m, options);
+}
+
+/* Takes the object over. */
+static struct symbol_module *new_module(struct object *o, const struct symbol_options *options)
+{
+	struct symbol_module *m = mem_new(1, sizeof(*m));
+
+	m->object = o;
+	open_dwarf(m, options);
+	object_close_fd(o);
+	if (m->debug)
+		object_close_fd(m->debug);
+	if (m->alt)
+		object_close_fd(m->alt);
+	return m;
+}
+
+struct symbol_module *symbol_open(const char *path, const uint8_t *build_id, size_t build_id_bytes,
+				  const struct symbol_options *options, struct error *e)
+{
+	const char *sysroot = options && options->sysroot ? options->sysroot : "";
+	char *full = mem_format("%s%s", sysroot, path);
+	struct object *o = object_open(full, e);
+
+	if (o && build_id && build_id_bytes && !object_has_build_id(o, build_id, build_id_bytes)) {
+		error_set(e, "%s: not the file that was recorded (its build-id differs)", full);
+		object_close(o);
+		o = NULL;
+	}
+	free(full);
+	return o ? new_module(o, options) : NULL;
+}
+
+/* The mapping that starts at `start`; its size in bytes, 0 if there is none. The section headers lie beyond what
+ * the program headers describe, so only the kernel knows where the image ends. */
+static size_t find_mapping(uintptr_t start)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	char line[512];
+	size_t bytes = 0;
+	uintptr_t low, high;
+
+	while (maps && !bytes && fgets(line, sizeof(line), maps))
+		if (sscanf(line, "%zx-%zx", &low, &high) == 2 && low == start)
+			bytes = high - low;
+	if (maps)
+		fclose(maps);
+	return bytes;
+}
+
+struct symbol_module *symbol_open_vdso(struct error *e)
+{
+	uintptr_t start = getauxval(AT_SYSINFO_EHDR);
+	size_t bytes = start ? find_mapping(start) : 0;
+
+	if (!bytes) {
+		error_set(e, "this process has no vdso");
+		return NULL;
+	}
+	void *image = mem_new(bytes, 1);
+	memcpy(image, (const void *)start, bytes);
+	struct object *o = object_open_memory(image, bytes, e);
+	return o ? new_module(o, NULL) : NULL;
+}
+
+void symbol_close(struct symbol_module *m)
+{
+	if (!m)
+		return;
+	units_free(m->units);
+	symtab_free(m->symtab);
+	memo_free(&m->names);
+	vec_free(&m->frames.list);
+	dwarf_end(m->dwarf);
+	dwarf_end(m->alt_dwarf);
+	object_close(m->embedded);
+	object_close(m->alt);
+	object_close(m->debug);
+	object_close(m->object);
+	free(m);
+}
+
+/* ---- looking up ------------------------------------------------------------------------------- */
+
+/* A full table if there is one; otherwise what the dynamic linker needs, and the rest from mini debug info. */
+static void read_symtab(struct symbol_module *m)
+{
+	size_t count;
+
+	m->symtab = symtab_new();
+	count = symtab_read(m->symtab, m->object, SHT_SYMTAB, m->object);
+	if (!count && m->debug)
+		count = symtab_read(m->symtab, m->debug, SHT_SYMTAB, m->object);
+	if (!count) {
+		(void)symtab_read(m->symtab, m->object, SHT_DYNSYM, m->object);
+		m->embedded = debugfile_open_embedded(m->object);
+	}
+	if (m->embedded)
+		(void)symtab_read(m->symtab, m->embedded, SHT_SYMTAB, m->object);
+	symtab_build(m->symtab);
+}
+
+/* GCC gives functions in anonymous namespaces and local classes no linkage name, so their DWARF name is bare;
+ * the symbol table has the whole one. */
+static const char *find_name(struct symbol_module *m, uint64_t address, const char *known)
+{
+	const char *raw, *name;
+	bool mangled = false;
+
+	if (!m->symtab)
+		read_symtab(m);
+	raw = symtab_find(m->symtab, address);
+	name = raw ? demangle_find(&m->names, raw, &mangled) : NULL;
+	return mangled || !known ? name : known;
+}
+
+static void name_frames(struct symbol_module *m, uint64_t address)
+{
+	for (size_t i = 0; i < m->frames.list.count; i++) {
+		struct symbol_frame *frame = &m->frames.list.at[i];
+		bool mangled = false;
+
+		if (frame->function)
+			frame->function = demangle_find(&m->names, frame->function, &mangled);
+		if (!frame->inlined && !mangled)
+			frame->function = find_name(m, address, frame->function);
+	}
+}
+
+size_t symbol_find(struct symbol_module *m, uint64_t address, const struct symbol_frame **frames)
+{
+	m->frames.list.count = 0;
+	if (m->dwarf && !m->units)
+		m->units = units_new(m->dwarf, m->object);
+	if (m->units)
+		units_find(m->units, address, &m->frames);
+	name_frames(m, address);
+	if (!m->frames.list.count) {
+		const char *name = find_name(m, address, NULL);
+
+		if (name)
+			*vec_push(&m->frames.list) = (struct symbol_frame){.function = name};
+	}
+	*frames = m->frames.list.at;
+	return m->frames.list.count;
+}
+
+char *symbol_demangle(const char *name)
+{
+	return demangle_name(name);
+}

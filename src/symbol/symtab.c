@@ -1,0 +1,192 @@
+/* symtab.c -- function names by address from ELF symbol tables. Runs: offline; called by symbol.c.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "symbol/symtab.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "symbol/spans.h"
+
+struct entry {
+	uint64_t start;
+	uint64_t end; /* of the function; of its section if it has no size */
+	const char *name;
+	uint32_t rank; /* among names of one address, the highest is shown */
+	bool sized;
+};
+
+struct symtab {
+	VEC(struct entry) entries;
+	struct spans spans; /* item: index into entries */
+};
+
+/* One symbol table section being read. */
+struct source {
+	Elf *elf;
+	Elf_Data *data;
+	GElf_Shdr header;
+	const struct object *code;
+};
+
+struct symtab *symtab_new(void)
+{
+	return mem_new(1, sizeof(struct symtab));
+}
+
+void symtab_free(struct symtab *t)
+{
+	if (!t)
+		return;
+	vec_free(&t->entries);
+	spans_free(&t->spans);
+	free(t);
+}
+
+/* "$x", "$d.12": ARM's marks for where code and data begin. */
+static bool is_mapping_symbol(const char *name)
+{
+	return name[0] == '$' && name[1] && strchr("adtx", name[1]) && (!name[2] || name[2] == '.');
+}
+
+static bool is_function(const struct source *s, const GElf_Sym *symbol, const char *name)
+{
+	int type = GELF_ST_TYPE(symbol->st_info);
+
+	if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
+		return false;
+	if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS || !name || !name[0])
+		return false;
+	if (type == STT_NOTYPE && is_mapping_symbol(name))
+		return false;
+	return object_has_code(s->code, symbol->st_value);
+}
+
+/* Prefers the name that the program's author would know: a function's, exported, without underscores. */
+static uint32_t rank(const GElf_Sym *symbol, const char *name)
+{
+	int binding = GELF_ST_BIND(symbol->st_info);
+	uint32_t rank = GELF_ST_TYPE(symbol->st_info) != STT_NOTYPE ? 16 : 0;
+	size_t underscores = strspn(name, "_");
+
+	if (binding == STB_GLOBAL || binding == STB_GNU_UNIQUE)
+		rank += 8;
+	else if (binding == STB_WEAK)
+		rank += 4;
+	return rank + (underscores < 3 ? (uint32_t)(3 - underscores) : 0);
+}
+
+static uint64_t section_end(Elf *elf, const GElf_Sym *symbol)
+{
+	GElf_Shdr header;
+	Elf_Scn *section = NULL;
+
+	if (symbol->st_shndx < SHN_LORESERVE)
+		section = elf_getscn(elf, symbol->st_shndx);
+	if (!section || !gelf_getshdr(section, &header))
+		return symbol->st_value;
+	return header.sh_addr + header.sh_size;
+}
+
+static size_t add_symbol(struct symtab *t, const struct source *s, size_t index)
+{
+	GElf_Sym symbol;
+	const char *name;
+
+	if (!gelf_getsym(s->data, (int)index, &symbol))
+		return 0;
+	name = elf_strptr(s->elf, s->header.sh_link, symbol.st_name);
+	if (!is_function(s, &symbol, name))
+		return 0;
+	*vec_push(&t->entries) = (struct entry){
+		.start = symbol.st_value,
+		.end = symbol.st_size ? symbol.st_value + symbol.st_size
+				      : section_end(s->elf, &symbol),
+		.name = name,
+		.rank = rank(&symbol, name),
+		.sized = symbol.st_size != 0,
+	};
+	return 1;
+}
+
+static size_t add_section(struct symtab *t, const struct source *s)
+{
+	size_t each = gelf_fsize(s->elf, ELF_T_SYM, 1, EV_CURRENT);
+	size_t added = 0;
+
+	for (size_t i = 0; each && i < s->data->d_size / each; i++)
+		added += add_symbol(t, s, i);
+	return added;
+}
+
+size_t symtab_read(struct symtab *t, const struct object *from, uint32_t type,
+		   const struct object *code)
+{
+	struct source s = {.elf = object_get_elf(from), .code = code};
+	Elf_Scn *section = NULL;
+	size_t added = 0;
+
+	while ((section = elf_nextscn(s.elf, section))) {
+		if (!gelf_getshdr(section, &s.header) || s.header.sh_type != type)
+			continue;
+		s.data = elf_getdata(section, NULL);
+		if (s.data)
+			added += add_section(t, &s);
+	}
+	return added;
+}
+
+static int by_start(const void *left, const void *right)
+{
+	const struct entry *a = left, *b = right;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	return -strcmp(a->name, b->name);
+}
+
+static void add_span(struct symtab *t, size_t index, uint64_t end)
+{
+	const struct entry *entry = &t->entries.at[index];
+
+	spans_add(&t->spans, (struct span){entry->start, end, (uint32_t)index, entry->rank});
+}
+
+/* Where a symbol without a size starts inside one that has a size, it is a label in its middle. */
+static void add_unsized(struct symtab *t)
+{
+	struct symtab labels = {.entries = t->entries};
+	uint64_t next = UINT64_MAX;
+
+	for (size_t i = t->entries.count; i-- > 0;) {
+		const struct entry *entry = &t->entries.at[i];
+
+		if (i + 1 < t->entries.count && entry[1].start != entry->start)
+			next = entry[1].start;
+		if (!entry->sized && !spans_find(&t->spans, entry->start))
+			add_span(&labels, i, entry->end < next ? entry->end : next);
+	}
+	for (size_t i = 0; i < labels.spans.list.count; i++)
+		spans_add(&t->spans, labels.spans.list.at[i]);
+	spans_free(&labels.spans);
+}
+
+void symtab_build(struct symtab *t)
+{
+	if (!t->entries.count)
+		return;
+	qsort(t->entries.at, t->entries.count, sizeof(*t->entries.at), by_start);
+	for (size_t i = 0; i < t->entries.count; i++)
+		if (t->entries.at[i].sized)
+			add_span(t, i, t->entries.at[i].end);
+	spans_flatten(&t->spans);
+	add_unsized(t);
+	spans_flatten(&t->spans);
+}
+
+const char *symtab_find(const struct symtab *t, uint64_t address)
+{
+	const struct span *span = spans_find(&t->spans, address);
+
+	return span ? t->entries.at[span->item].name : NULL;
+}
