@@ -7,8 +7,8 @@
  *	json_add_uint(&j, "bytes", 12);
  *	json_end_object(&j);            // and ferror(file) tells whether it worked
  *
- * `key` is NULL for elements of a list and for the outermost value. Text that is not UTF-8 gets U+FFFD in
- * place of each bad byte, so the output is always valid. */
+ * `key` is NULL for elements of a list and for the outermost value. Text that is not UTF-8 gets
+ *U+FFFD in place of each bad byte, so the output is always valid. */
 #ifndef MIDDEN_BASE_JSON_H
 #define MIDDEN_BASE_JSON_H
 

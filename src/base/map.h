@@ -14,8 +14,8 @@ struct map {
 	size_t room; /* a power of two, or 0 */
 };
 
-/* The address of the key's value, valid until the next call. It holds 0 if the key is new; the caller must then
- * store a number other than 0 before calling again. */
+/* The address of the key's value, valid until the next call. It holds 0 if the key is new; the
+ * caller must then store a number other than 0 before calling again. */
 uint32_t *map_reserve(struct map *m, uint64_t key);
 
 void map_free(struct map *m);

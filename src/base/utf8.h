@@ -6,8 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Decodes the code point at the start of a NUL-terminated text. Returns its bytes (1 to 4), or 0 if what is
- * there is not UTF-8 (overlong forms, surrogates and values past U+10FFFF are not); `code` is then the byte. */
+/* Decodes the code point at the start of a NUL-terminated text. Returns its bytes (1 to 4), or 0 if
+ * what is there is not UTF-8 (overlong forms, surrogates and values past U+10FFFF are not); `code`
+ * is then the byte. */
 size_t utf8_decode(const char *text, uint32_t *code);
 
 /* Code points in a text; a byte that is not UTF-8 counts as one. */

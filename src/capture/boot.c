@@ -8,9 +8,13 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* ---- arena ------------------------------------------------------------------------------------- */
+#include "capture/family.h"
 
-/* Each block is preceded by its size; nothing is ever given back: dlsym needs a few hundred bytes, once. */
+/* ---- arena -------------------------------------------------------------------------------------
+ */
+
+/* Each block is preceded by its size; nothing is ever given back: dlsym needs a few hundred bytes,
+ * once. */
 _Alignas(64) char boot_arena[BOOT_ARENA_BYTES];
 static _Atomic size_t arena_used;
 
@@ -41,7 +45,8 @@ size_t boot_block_bytes(const void *block)
 	return bytes;
 }
 
-/* ---- stand-ins ---------------------------------------------------------------------------------- */
+/* ---- stand-ins ----------------------------------------------------------------------------------
+ */
 
 static void *first_malloc(size_t bytes)
 {
@@ -144,7 +149,8 @@ static void plain_free_aligned_sized(void *block, size_t alignment, size_t bytes
 	real.free(block);
 }
 
-/* ---- lookup -------------------------------------------------------------------------------------- */
+/* ---- lookup
+ * -------------------------------------------------------------------------------------- */
 
 enum { LOOKUP_NEW, LOOKUP_RUNNING, LOOKUP_DONE };
 static _Atomic int lookup;
@@ -181,6 +187,9 @@ static void look_up_all(struct real *r)
 	(void)look_up("posix_spawnp", &r->posix_spawnp);
 	(void)look_up("system", &r->system);
 	(void)look_up("popen", &r->popen);
+	(void)look_up("execve", &r->execve);
+	(void)look_up("execvpe", &r->execvpe);
+	(void)look_up("fexecve", &r->fexecve);
 }
 
 bool boot_resolve(void)
@@ -194,6 +203,7 @@ bool boot_resolve(void)
 		return expected == LOOKUP_DONE;
 	int saved = errno;
 	look_up_all(&found);
+	family_find((const void *)(uintptr_t)found.malloc); /* NOLINT: a data pointer to compare */
 	real = found;
 	errno = saved;
 	atomic_store_explicit(&lookup, LOOKUP_DONE, memory_order_release);

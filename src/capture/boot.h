@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-/* The next definition of each function. They start as stand-ins that look the real ones up and hand on the call, so
- * that the hooks need no test of their own. */
+/* The next definition of each function. They start as stand-ins that look the real ones up and hand
+ * on the call, so that the hooks need no test of their own. */
 struct real {
 	void *(*malloc)(size_t);
 	void *(*calloc)(size_t, size_t);
@@ -34,6 +34,9 @@ struct real {
 			    const posix_spawnattr_t *, char *const[], char *const[]);
 	int (*system)(const char *);
 	FILE *(*popen)(const char *, const char *);
+	int (*execve)(const char *, char *const[], char *const[]);
+	int (*execvpe)(const char *, char *const[], char *const[]);
+	int (*fexecve)(int, char *const[], char *const[]);
 };
 extern struct real real;
 

@@ -146,7 +146,8 @@ static void take_augmentation(struct cfi_cursor *c, const char *letters, struct 
 		if (*letters == 'R') {
 			entry->pointer_encoding = (uint8_t)cfi_take_fixed(c, 1);
 		} else if (*letters == 'P') {
-			/* The personality's address may be indirect: its size alone matters here. */
+			/* The personality's address may be indirect: its size alone matters here.
+			 */
 			uint8_t encoding = (uint8_t)cfi_take_fixed(c, 1);
 			(void)take_encoded(c, encoding);
 		} else if (*letters == 'L') {
@@ -173,8 +174,7 @@ static bool read_cie(const uint8_t *cie, struct cfi_entry *entry)
 		return false;
 	entry->code_align = cfi_take_uleb(&c);
 	entry->data_align = cfi_take_sleb(&c);
-	entry->ra_register =
-		(uint32_t)(version == 1 ? cfi_take_fixed(&c, 1) : cfi_take_uleb(&c));
+	entry->ra_register = (uint32_t)(version == 1 ? cfi_take_fixed(&c, 1) : cfi_take_uleb(&c));
 	entry->pointer_encoding = PE_ABSPTR;
 	entry->signal_frame = false;
 	if (*letters)

@@ -2,9 +2,10 @@
  * Runs: anywhere in the target, inside malloc, maybe in a signal handler; no lock, no allocation.
  * SPDX-License-Identifier: Apache-2.0
  *
- * Three steps: cfi_find locates the FDE of a pc in an object's .eh_frame, cfi_run executes its program up to the pc
- * and leaves a row of rules, cfi_evaluate computes a DWARF expression that a rule may hold. The tables belong to loaded
- * objects and are trusted as far as the dynamic linker trusts them, yet every read is bounded by the entry's length. */
+ * Three steps: cfi_find locates the FDE of a pc in an object's .eh_frame, cfi_run executes its
+ * program up to the pc and leaves a row of rules, cfi_evaluate computes a DWARF expression that a
+ * rule may hold. The tables belong to loaded objects and are trusted as far as the dynamic linker
+ * trusts them, yet every read is bounded by the entry's length. */
 #ifndef MIDDEN_CAPTURE_CFI_H
 #define MIDDEN_CAPTURE_CFI_H
 
@@ -31,7 +32,8 @@ struct cfi_rule {
 };
 
 struct cfi_row {
-	struct cfi_rule cfa; /* CFI_OFFSET: register `cfa_register` + value; or CFI_VAL_EXPRESSION */
+	struct cfi_rule
+		cfa; /* CFI_OFFSET: register `cfa_register` + value; or CFI_VAL_EXPRESSION */
 	uint32_t cfa_register;
 	struct cfi_rule regs[ARCH_REGS];
 };
@@ -62,18 +64,20 @@ struct cfi_work {
 /* Finds the entry that covers pc through the object's .eh_frame_hdr at `hdr`. False: none. */
 bool cfi_find(const uint8_t *hdr, uint64_t pc, struct cfi_entry *entry);
 
-/* Runs the entry's program for pc; the result is in work->row. False: an instruction we do not know. */
+/* Runs the entry's program for pc; the result is in work->row. False: an instruction we do not
+ * know. */
 bool cfi_run(const struct cfi_entry *entry, uint64_t pc, struct cfi_work *work);
 
 /* How an expression reads memory; false: it may not. */
 typedef bool cfi_read_fn(void *context, uint64_t address, uint64_t *value);
 
-/* Evaluates the expression of `rule` with the registers; `cfa` is pushed first for register rules (NULL for the CFA's
- * own expression). */
+/* Evaluates the expression of `rule` with the registers; `cfa` is pushed first for register rules
+ * (NULL for the CFA's own expression). */
 bool cfi_evaluate(const struct cfi_rule *rule, const uint64_t regs[ARCH_REGS], const uint64_t *cfa,
 		  cfi_read_fn *read, void *context, uint64_t *result);
 
-/* ---- the bounded reader that all three use ------------------------------------------------------- */
+/* ---- the bounded reader that all three use
+ * ------------------------------------------------------- */
 
 struct cfi_cursor {
 	const uint8_t *at;

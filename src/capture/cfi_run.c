@@ -28,7 +28,8 @@ enum {
 	CFA_VAL_OFFSET = 0x14,
 	CFA_VAL_OFFSET_SF = 0x15,
 	CFA_VAL_EXPRESSION = 0x16,
-	CFA_NEGATE_RA_STATE = 0x2d, /* aarch64: the return address is (not) signed; we always strip */
+	CFA_NEGATE_RA_STATE =
+		0x2d, /* aarch64: the return address is (not) signed; we always strip */
 	CFA_ARGS_SIZE = 0x2e,
 	CFA_NEGATIVE_OFFSET = 0x2f,
 	CFA_ADVANCE_LOC = 0x40, /* the top two bits, operand in the lower six */
@@ -77,8 +78,7 @@ static int64_t take_factored(struct run *r, bool is_signed)
 {
 	int64_t factor = r->entry->data_align;
 
-	return is_signed ? cfi_take_sleb(&r->c) * factor
-			 : (int64_t)cfi_take_uleb(&r->c) * factor;
+	return is_signed ? cfi_take_sleb(&r->c) * factor : (int64_t)cfi_take_uleb(&r->c) * factor;
 }
 
 static void define_cfa(struct run *r, uint64_t reg, int64_t offset)

@@ -8,8 +8,9 @@
 
 #include "capture/host.h"
 
-/* Makes the calling thread able to write an event (thread_self then has pos < limit). False: the event is not to be
- * recorded; it has been counted as lost or re-entrant where it should be. Keeps errno. */
+/* Makes the calling thread able to write an event (thread_self then has pos < limit). False: the
+ * event is not to be recorded; it has been counted as lost or re-entrant where it should be. Keeps
+ * errno. */
 NOINLINE bool cold_enter(void);
 
 /* Counts an allocation that returned NULL. */
@@ -18,7 +19,8 @@ NOINLINE void cold_failed(void);
 /* Starts the recording of this process if it has not been tried yet. */
 void cold_start(void);
 
-/* In a fork child: ends the parent's recording here, and begins one of its own if children are followed. */
+/* In a fork child: ends the parent's recording here, and begins one of its own if children are
+ * followed. */
 void cold_after_fork(void);
 
 #endif

@@ -23,7 +23,8 @@ static const char *kernel_copy(void)
 	char *text = host_map(COPY_BYTES);
 	if (!text)
 		return "";
-	int fd = (int)HOST_CALL4(SYS_openat, AT_FDCWD, "/proc/self/environ", O_RDONLY | O_CLOEXEC, 0);
+	int fd = (int)HOST_CALL4(SYS_openat, AT_FDCWD, "/proc/self/environ", O_RDONLY | O_CLOEXEC,
+				 0);
 	while (fd >= 0 && used < COPY_BYTES - 2) {
 		long got = HOST_CALL3(SYS_read, fd, text + used, COPY_BYTES - 2 - used);
 
@@ -37,20 +38,35 @@ static const char *kernel_copy(void)
 	return copy;
 }
 
+static char **given; /* by the loader to our constructor, before libc's own has run */
+
+void environment_init(char **envp)
+{
+	given = envp;
+}
+
+static char **known_environment(void)
+{
+	return environ ? environ : given;
+}
+
 /* The value if `entry` is NAME=value. */
 static const char *value_of(const char *entry, const char *name)
 {
 	size_t length = strlen(name);
 
-	return strncmp(entry, name, length) == 0 && entry[length] == '=' ? entry + length + 1 : NULL;
+	return strncmp(entry, name, length) == 0 && entry[length] == '=' ? entry + length + 1
+									 : NULL;
 }
 
 const char *environment_find(const char *name)
 {
 	const char *value = NULL;
 
-	if (environ) {
-		for (char **e = environ; *e && !value; e++)
+	char **known = known_environment();
+
+	if (known) {
+		for (char **e = known; *e && !value; e++)
 			value = value_of(*e, name);
 		return value;
 	}
@@ -62,9 +78,10 @@ const char *environment_find(const char *name)
 void environment_without_preload(char **array, size_t room)
 {
 	size_t count = 0;
+	char **known = known_environment();
 
-	if (environ) {
-		for (char **e = environ; *e && count < room - 1; e++)
+	if (known) {
+		for (char **e = known; *e && count < room - 1; e++)
 			if (!value_of(*e, "LD_PRELOAD"))
 				array[count++] = *e;
 	} else {
@@ -96,7 +113,8 @@ static bool is_library(const char *path, size_t length, const char *library)
 	       (length == tail || path[length - tail - 1] == '/');
 }
 
-/* The entries of `list` that are not `library`, as a new LD_PRELOAD setting; NULL if none is left. */
+/* The entries of `list` that are not `library`, as a new LD_PRELOAD setting; NULL if none is left.
+ */
 static char *without_library(const char *list, const char *library)
 {
 	static const char name[] = "LD_PRELOAD=";
@@ -124,6 +142,27 @@ static char *without_library(const char *list, const char *library)
 	return used > sizeof(name) - 1 ? text : NULL;
 }
 
+/* What was taken out, kept for an exec: the recorder's socket, and our entry of LD_PRELOAD as it
+ * was written. */
+static const char *removed_socket;
+static const char *removed_library;
+static size_t removed_library_length;
+
+static void note_library(const char *list, const char *library)
+{
+	while (*list) {
+		size_t length = strcspn(list, ": ");
+
+		if (is_library(list, length, library)) {
+			removed_library = list;
+			removed_library_length = length;
+			return;
+		}
+		list += length;
+		list += strspn(list, ": ");
+	}
+}
+
 void environment_clean(char **envp, const char *library)
 {
 	char **e = envp;
@@ -132,12 +171,14 @@ void environment_clean(char **envp, const char *library)
 		const char *list = value_of(*e, "LD_PRELOAD");
 
 		if (value_of(*e, ENV_SOCKET)) {
+			removed_socket = *e;
 			remove_entry(e);
 			continue;
 		}
 		if (list && strstr(list, library)) {
 			char *rest = without_library(list, library);
 
+			note_library(list, library);
 			if (!rest) {
 				remove_entry(e);
 				continue;
@@ -146,4 +187,63 @@ void environment_clean(char **envp, const char *library)
 		}
 		e++;
 	}
+}
+
+/* LD_PRELOAD=OURS[:rest], written at `text`. */
+static void join_preload(char *text, const char *rest)
+{
+	static const char name[] = "LD_PRELOAD=";
+	char *at = text + sizeof(name) - 1;
+
+	memcpy(text, name, sizeof(name) - 1);
+	memcpy(at, removed_library, removed_library_length);
+	at += removed_library_length;
+	*at = '\0';
+	if (rest) {
+		*at = ':';
+		strcpy(at + 1, rest);
+	}
+}
+
+/* A copy is one mapping: its size, then the array, then the text of LD_PRELOAD. */
+struct copy {
+	size_t bytes;
+	char *entries[];
+};
+
+char *const *environment_restore(char *const environment[])
+{
+	const char *rest = NULL;
+	size_t count = 0, used = 0;
+
+	if (!removed_library)
+		return environment;
+	for (; environment[count]; count++)
+		if (value_of(environment[count], "LD_PRELOAD"))
+			rest = value_of(environment[count], "LD_PRELOAD");
+	size_t array_bytes = sizeof(struct copy) + (count + 3) * sizeof(char *);
+	size_t bytes = array_bytes + 16 + removed_library_length + (rest ? strlen(rest) : 0);
+	struct copy *copy = host_map(bytes);
+	if (!copy)
+		return environment;
+	copy->bytes = bytes;
+	for (size_t i = 0; i < count; i++)
+		if (!value_of(environment[i], "LD_PRELOAD"))
+			copy->entries[used++] = environment[i];
+	char *text = (char *)copy + array_bytes;
+	join_preload(text, rest);
+	copy->entries[used++] = text;
+	if (removed_socket)
+		copy->entries[used++] =
+			(char *)(uintptr_t)removed_socket; /* NOLINT: execve's type */
+	return copy->entries;
+}
+
+void environment_drop(char *const *copy)
+{
+	struct copy *start =
+		(struct copy *)(uintptr_t)((const char *)copy -
+					   offsetof(struct copy, entries)); /* NOLINT */
+
+	(void)HOST_CALL2(SYS_munmap, start, start->bytes);
 }

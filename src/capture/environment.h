@@ -7,16 +7,27 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The value of a variable, or NULL. Reads libc's environment, or the kernel's copy while libc has none. */
+/* The value of a variable, or NULL. Reads libc's environment, or the kernel's copy while libc has
+ * none. */
 const char *environment_find(const char *name);
 
-/* The environment as a NULL-terminated array without LD_PRELOAD, for the collector we start. Never NULL; `room`
- * entries at most are used of `array`. */
+/* The environment as a NULL-terminated array without LD_PRELOAD, for the collector we start. Never
+ * NULL; `room` entries at most are used of `array`. */
 void environment_without_preload(char **array, size_t room);
 
-/* Takes our own entry out of LD_PRELOAD and drops the variables that `midden record` put there, so that children are
- * left alone and see what they would have seen. `envp` is the program's array, changed in place; `library` is our file
- * name without directory. */
+/* Takes our own entry out of LD_PRELOAD and drops the variables that `midden record` put there, so
+ * that children are left alone and see what they would have seen. `envp` is the program's array,
+ * changed in place; `library` is our file name without directory. */
 void environment_clean(char **envp, const char *library);
+
+/* For an exec of the recorded process: a copy of `environment` with what environment_clean took out
+ * put back. The same array if there is nothing to put back or no memory. */
+char *const *environment_restore(char *const environment[]);
+
+/* Gives a copy back when the exec failed. */
+void environment_drop(char *const *copy);
+
+/* Tells where the environment is while libc does not know it yet. */
+void environment_init(char **envp);
 
 #endif

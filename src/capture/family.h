@@ -1,11 +1,16 @@
-/* family.h -- allocators with entry points of their own: C++ operators, jemalloc's, tcmalloc's, mimalloc's names.
- * Runs: at start-up, before the program's constructors.
- * SPDX-License-Identifier: Apache-2.0 */
+/* family.h -- allocators with entry points of their own: C++ operators, jemalloc's, tcmalloc's,
+ * mimalloc's names. Runs: at start-up, before the program's constructors. SPDX-License-Identifier:
+ * Apache-2.0 */
 #ifndef MIDDEN_CAPTURE_FAMILY_H
 #define MIDDEN_CAPTURE_FAMILY_H
 
-/* Puts our wrappers in front of those entry points that the allocator in use defines. Nothing is defined where there
- * was nothing: a program that asks whether `mallocx` exists gets the true answer. */
+/* Finds out which entry points there are. Called while the real allocator is being looked up, so
+ * that what a failing dlsym allocates comes from our arena and not from the program's heap. */
+void family_find(const void *real_malloc);
+
+/* Puts our wrappers in front of those entry points that the allocator in use defines. Nothing is
+ * defined where there was nothing: a program that asks whether `mallocx` exists gets the true
+ * answer. */
 void family_patch(void);
 
 #endif

@@ -2,9 +2,9 @@
  * Runs: any thread of the target. None of these may change what the program sees.
  * SPDX-License-Identifier: Apache-2.0
  *
- * fork is wrapped for promptness and for kernels without MADV_WIPEONFORK; a child made by any other call is
- * recognised by its wiped state. vfork cannot be wrapped: its child borrows our memory, and the little that it may do
- * happens to the parent's own heap. */
+ * fork is wrapped for promptness and for kernels without MADV_WIPEONFORK; a child made by any other
+ * call is recognised by its wiped state. vfork cannot be wrapped: its child borrows our memory, and
+ * the little that it may do happens to the parent's own heap. */
 #include <dlfcn.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -78,8 +78,8 @@ EXPORT FILE *popen(const char *command, const char *mode)
 	return stream;
 }
 
-/* The generation changes before, because the object's addresses may be reused at once, and after, because its
- * destructors allocated while it went away. */
+/* The generation changes before, because the object's addresses may be reused at once, and after,
+ * because its destructors allocated while it went away. */
 EXPORT int dlclose(void *handle)
 {
 	(void)boot_resolve();

@@ -2,8 +2,9 @@
  * Runs: any thread of the target. Each does what the real function does, and records it.
  * SPDX-License-Identifier: Apache-2.0
  *
- * Order matters: an allocation is stamped after the real call returned it, a release before the real call gives the
- * block back, so that no other thread can be seen to get an address before it was free. */
+ * Order matters: an allocation is stamped after the real call returned it, a release before the
+ * real call gives the block back, so that no other thread can be seen to get an address before it
+ * was free. */
 #include <errno.h>
 #include <string.h>
 
@@ -13,8 +14,8 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* Some allocators build one entry point on another, through the very names we stand in for. Then the inner call has
- * recorded the block already, and left its address in `last`. */
+/* Some allocators build one entry point on another, through the very names we stand in for. Then
+ * the inner call has recorded the block already, and left its address in `last`. */
 static inline void expect_inner(void)
 {
 	thread_self->last = NULL;

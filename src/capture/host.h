@@ -21,14 +21,15 @@
 #define NOINLINE    __attribute__((noinline))
 
 /* The kernel's answer: negative errno on failure. */
-#define HOST_CALL0(n)		      arch_syscall((n), 0, 0, 0, 0, 0, 0)
-#define HOST_CALL1(n, a)	      arch_syscall((n), (long)(a), 0, 0, 0, 0, 0)
-#define HOST_CALL2(n, a, b)	      arch_syscall((n), (long)(a), (long)(b), 0, 0, 0, 0)
-#define HOST_CALL3(n, a, b, c)	      arch_syscall((n), (long)(a), (long)(b), (long)(c), 0, 0, 0)
-#define HOST_CALL4(n, a, b, c, d)     arch_syscall((n), (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
-#define HOST_CALL5(n, a, b, c, d, e)                                                               \
+#define HOST_CALL0(n)	       arch_syscall((n), 0, 0, 0, 0, 0, 0)
+#define HOST_CALL1(n, a)       arch_syscall((n), (long)(a), 0, 0, 0, 0, 0)
+#define HOST_CALL2(n, a, b)    arch_syscall((n), (long)(a), (long)(b), 0, 0, 0, 0)
+#define HOST_CALL3(n, a, b, c) arch_syscall((n), (long)(a), (long)(b), (long)(c), 0, 0, 0)
+#define HOST_CALL4(n, a, b, c, d) \
+	arch_syscall((n), (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
+#define HOST_CALL5(n, a, b, c, d, e) \
 	arch_syscall((n), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), 0)
-#define HOST_CALL6(n, a, b, c, d, e, f)                                                            \
+#define HOST_CALL6(n, a, b, c, d, e, f) \
 	arch_syscall((n), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 
 static inline int host_getpid(void)

@@ -2,9 +2,10 @@
  * Runs: any thread of the target, inside malloc; inlined into the hooks.
  * SPDX-License-Identifier: Apache-2.0
  *
- * Assumes: nothing; an all-zero thread is valid. Leaves when: pos >= limit, which covers a new thread, a full chunk, a
- * hook interrupted by a signal handler that allocates, and a recording that has ended. Leaves how: one call into cold.c.
- * While an event is being made, limit is NULL; the stores to it are ordered against signal handlers, not threads. */
+ * Assumes: nothing; an all-zero thread is valid. Leaves when: pos >= limit, which covers a new
+ * thread, a full chunk, a hook interrupted by a signal handler that allocates, and a recording that
+ * has ended. Leaves how: one call into cold.c. While an event is being made, limit is NULL; the
+ * stores to it are ordered against signal handlers, not threads. */
 #ifndef MIDDEN_CAPTURE_HOT_H
 #define MIDDEN_CAPTURE_HOT_H
 

@@ -11,7 +11,8 @@
 #include "capture/say.h"
 #include "capture/thread.h"
 
-/* An executable that defines malloc itself (a static jemalloc, say) comes before us in symbol order. */
+/* An executable that defines malloc itself (a static jemalloc, say) comes before us in symbol
+ * order. */
 static void check_interposition(void)
 {
 	void *found = dlsym(RTLD_DEFAULT, "malloc");
@@ -37,6 +38,7 @@ static __attribute__((constructor)) void init(int argc, char **argv, char **envp
 {
 	(void)argc;
 	(void)argv;
+	environment_init(envp);
 	cold_start();
 	if (!process || atomic_load(&process->state) != PROCESS_RECORDING)
 		return;

@@ -1,6 +1,6 @@
 /* link.c -- finding a collector and getting the segment from it.
- * Runs: at start-up of a process, in the first malloc or the constructor; and in a followed fork child.
- * SPDX-License-Identifier: Apache-2.0 */
+ * Runs: at start-up of a process, in the first malloc or the constructor; and in a followed fork
+ * child. SPDX-License-Identifier: Apache-2.0 */
 #include "capture/link.h"
 
 #include <dlfcn.h>
@@ -27,7 +27,8 @@
 /* Kept for fork children: the variable itself may be gone from the environment by then. */
 static struct sockaddr_un recorder = {.sun_family = AF_UNIX};
 
-/* ---- the two ways to a socket ---------------------------------------------------------------------- */
+/* ---- the two ways to a socket
+ * ---------------------------------------------------------------------- */
 
 static int connect_recorder(void)
 {
@@ -116,7 +117,8 @@ static int start_collector(void)
 	int pair[2];
 
 	if (!find_command(path)) {
-		say("the midden command is not beside libmidden.so (set MIDDEN_COMMAND): not recording");
+		say("the midden command is not beside libmidden.so (set MIDDEN_COMMAND): not "
+		    "recording");
 		return -1;
 	}
 	char **environment = host_map(ENV_ROOM * sizeof(char *));
@@ -144,7 +146,8 @@ static int start_collector(void)
 	return pair[0];
 }
 
-/* ---- the handshake --------------------------------------------------------------------------------- */
+/* ---- the handshake
+ * --------------------------------------------------------------------------------- */
 
 static bool send_hello(int fd, bool forked)
 {
@@ -203,13 +206,14 @@ static bool receive_welcome(int fd, struct segment_welcome *welcome, int *segmen
 
 static struct segment_header *map_segment(int fd, uint64_t bytes)
 {
-	long at = HOST_CALL6(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE,
-			     MAP_SHARED | MAP_NORESERVE, fd, 0);
+	long at = HOST_CALL6(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+			     fd, 0);
 
 	if (at < 0 && at > -4096)
 		return NULL;
 	(void)HOST_CALL3(SYS_madvise, at, bytes, MADV_DONTDUMP);
-	struct segment_header *header = (struct segment_header *)at; /* NOLINT: the kernel's answer */
+	struct segment_header *header =
+		(struct segment_header *)at; /* NOLINT: the kernel's answer */
 	if (header->magic == SEGMENT_MAGIC && header->version == SEGMENT_VERSION)
 		return header;
 	(void)HOST_CALL2(SYS_munmap, at, bytes);

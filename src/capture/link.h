@@ -1,6 +1,6 @@
 /* link.h -- finding a collector and getting the segment from it.
- * Runs: at start-up of a process, in the first malloc or the constructor; and in a followed fork child.
- * SPDX-License-Identifier: Apache-2.0 */
+ * Runs: at start-up of a process, in the first malloc or the constructor; and in a followed fork
+ * child. SPDX-License-Identifier: Apache-2.0 */
 #ifndef MIDDEN_CAPTURE_LINK_H
 #define MIDDEN_CAPTURE_LINK_H
 
@@ -14,8 +14,8 @@ enum link_result {
 	LINK_FAILED,  /* said why on standard error */
 };
 
-/* Connects to the recorder named in the environment, or starts a collector of our own; maps the segment and leaves no
- * descriptor open. */
+/* Connects to the recorder named in the environment, or starts a collector of our own; maps the
+ * segment and leaves no descriptor open. */
 enum link_result link_open(bool forked, struct segment_header **header);
 
 #endif

@@ -2,9 +2,9 @@
  * Runs: any thread of the target, inside malloc. Called by rules.c on a cache miss.
  * SPDX-License-Identifier: Apache-2.0
  *
- * glibc 2.35 and later are asked through _dl_find_object, which takes no lock. Elsewhere a table is filled by
- * dl_iterate_phdr at start-up and after dlclose, never inside malloc: the loader's lock may be held by a thread that
- * waits for a lock of ours' caller. */
+ * glibc 2.35 and later are asked through _dl_find_object, which takes no lock. Elsewhere a table is
+ * filled by dl_iterate_phdr at start-up and after dlclose, never inside malloc: the loader's lock
+ * may be held by a thread that waits for a lock of ours' caller. */
 #include "capture/modules.h"
 
 #include <dlfcn.h>
@@ -54,7 +54,8 @@ struct object {
 	const uint8_t *eh_frame_hdr;
 };
 
-/* ---- registration ------------------------------------------------------------------------------- */
+/* ---- registration -------------------------------------------------------------------------------
+ */
 
 static uint32_t put_string(const char *text)
 {
@@ -101,8 +102,7 @@ static uint32_t read_build_id(const struct object *o, uint8_t id[SEGMENT_BUILD_I
 
 static struct segment_module *module_at(uint32_t id)
 {
-	return (struct segment_module *)((char *)process->header +
-					 process->layout.modules_offset) +
+	return (struct segment_module *)((char *)process->header + process->layout.modules_offset) +
 	       id;
 }
 
@@ -157,10 +157,11 @@ static uint32_t register_object(const struct object *o)
 	return id;
 }
 
-/* ---- the table of loaded objects ------------------------------------------------------------------ */
+/* ---- the table of loaded objects
+ * ------------------------------------------------------------------ */
 
-/* Two threads may register the same object at once: both entries are then found under either id, which is harmless,
- * and find_registered makes it rare. */
+/* Two threads may register the same object at once: both entries are then found under either id,
+ * which is harmless, and find_registered makes it rare. */
 static uint32_t id_of(const struct object *o)
 {
 	uint32_t generation = atomic_load(&modules_generation);
@@ -195,7 +196,8 @@ static void give_span(const struct object *o, struct module_span *span)
 				     .eh_frame_hdr = o->eh_frame_hdr};
 }
 
-/* ---- without _dl_find_object ---------------------------------------------------------------------- */
+/* ---- without _dl_find_object
+ * ---------------------------------------------------------------------- */
 
 #define TABLE_COUNT 1024
 static struct object table[TABLE_COUNT];
@@ -203,7 +205,8 @@ static _Atomic uint32_t table_count;
 
 static int add_object(struct dl_phdr_info *info, size_t size, void *context)
 {
-	struct object o = {.map_start = UINT64_MAX, .bias = info->dlpi_addr, .path = info->dlpi_name};
+	struct object o = {
+		.map_start = UINT64_MAX, .bias = info->dlpi_addr, .path = info->dlpi_name};
 	uint32_t *count = context;
 
 	(void)size;
@@ -251,7 +254,8 @@ static bool find_in_table(uint64_t address, struct module_span *span)
 	return false;
 }
 
-/* ---- the question --------------------------------------------------------------------------------- */
+/* ---- the question
+ * --------------------------------------------------------------------------------- */
 
 bool modules_find(uint64_t address, struct module_span *span)
 {
@@ -273,6 +277,14 @@ bool modules_find(uint64_t address, struct module_span *span)
 	};
 	give_span(&o, span);
 	return true;
+}
+
+uint32_t modules_find_own(void)
+{
+	struct module_span span;
+	bool found = modules_find((uint64_t)(uintptr_t)modules_find_own, &span);
+
+	return found && span.id ? span.id : UINT32_MAX;
 }
 
 void modules_reset(void)

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 struct module_span {
-	uint32_t id;		/* index in the segment; 0 if its table is full */
+	uint32_t id; /* index in the segment; 0 if its table is full */
 	uint64_t map_start;
 	uint64_t map_end;
 	const uint8_t *eh_frame_hdr; /* NULL: none */
@@ -18,11 +18,15 @@ struct module_span {
 /* Changes whenever an object may have been unloaded: what was cached about addresses is void. */
 extern _Atomic uint32_t modules_generation;
 
-/* The object that holds `address`, registered in the segment if it is new. False: none (JIT code). */
+/* The object that holds `address`, registered in the segment if it is new. False: none (JIT code).
+ */
 bool modules_find(uint64_t address, struct module_span *span);
 
-/* Fills the table used where the loader cannot be asked without its lock (glibc < 2.35, musl). At start-up and after
- * dlclose; outside of any lock of ours. */
+/* The id of libmidden.so; UINT32_MAX if it is not to be found. */
+uint32_t modules_find_own(void);
+
+/* Fills the table used where the loader cannot be asked without its lock (glibc < 2.35, musl). At
+ * start-up and after dlclose; outside of any lock of ours. */
 void modules_refresh(void);
 
 /* Forgets what this process registered: a fork child has a segment of its own. */

@@ -14,8 +14,9 @@
 
 #define WAIT_SLICE_MS 5 /* how often a waiting thread looks whether the collector still lives */
 
-/* Pops {tag, index}; `next_of` reads the link of an index. The tag makes a head that was popped and pushed again in
- * between different, so the exchange fails and we look again. Pairs with the collector's release push. */
+/* Pops {tag, index}; `next_of` reads the link of an index. The tag makes a head that was popped and
+ * pushed again in between different, so the exchange fails and we look again. Pairs with the
+ * collector's release push. */
 static uint32_t pop(_Atomic uint64_t *head, uint32_t count, _Atomic uint32_t *(*link_of)(uint32_t))
 {
 	uint64_t seen = atomic_load_explicit(head, memory_order_acquire);
@@ -77,7 +78,8 @@ uint32_t ring_pop_chunk(void)
 	return 0;
 }
 
-/* A sleeping collector waits on this word; the exchange keeps all but one of us from the system call. */
+/* A sleeping collector waits on this word; the exchange keeps all but one of us from the system
+ * call. */
 static void wake_collector(struct segment_header *h)
 {
 	if (atomic_load_explicit(&h->sleeping, memory_order_relaxed) &&
@@ -105,7 +107,8 @@ static void wait_for_chunk(struct segment_header *h)
 	struct timespec slice = {.tv_nsec = WAIT_SLICE_MS * 1000000L};
 	uint32_t seen = atomic_load_explicit(&h->freed, memory_order_acquire);
 
-	/* Announce first, look again, then sleep: the collector frees first and looks for waiters then. */
+	/* Announce first, look again, then sleep: the collector frees first and looks for waiters
+	 * then. */
 	atomic_fetch_add(&h->waiters, 1);
 	wake_collector(h);
 	if ((uint32_t)atomic_load(&h->free_chunks) == 0)

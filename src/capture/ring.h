@@ -13,8 +13,9 @@
 uint32_t ring_pop_chunk(void);
 uint32_t ring_pop_slot(void);
 
-/* Gives the thread a fresh chunk as the continuation of its stream. Waits for the collector when all are in use, but
- * never longer than header.patience_ms after its last sign of life: then the recording ends (false). */
+/* Gives the thread a fresh chunk as the continuation of its stream. Waits for the collector when
+ * all are in use, but never longer than header.patience_ms after its last sign of life: then the
+ * recording ends (false). */
 bool ring_refill(struct thread *t);
 
 /* The first chunk of a thread; false as above. */

@@ -2,10 +2,13 @@
  * Runs: any thread of the target, inside malloc. Called by walk.c.
  * SPDX-License-Identifier: Apache-2.0
  *
- * Nearly every frame fits {CFA = sp|fp + k, return address and caller's fp at fixed places below it}: 64 bits. They are
- * kept in a direct-mapped table that all threads share without locks: an entry's first word is the xor of its key and
- * the other words, so an entry torn by two writers, or cut by a signal, does not match any key. */
+ * Nearly every frame fits {CFA = sp|fp + k, return address and caller's fp at fixed places below
+ * it}: 64 bits. They are kept in a direct-mapped table that all threads share without locks: an
+ * entry's first word is the xor of its key and the other words, so an entry torn by two writers, or
+ * cut by a signal, does not match any key. */
 #include "capture/rules.h"
+
+#include <sys/auxv.h>
 
 #include "capture/host.h"
 #include "capture/modules.h"
@@ -51,7 +54,8 @@ static bool fits(int64_t bytes)
 	return bytes >= 0 && bytes % 8 == 0 && bytes / 8 <= 0xfffff;
 }
 
-/* GCC realigns a stack through fp: DW_OP_breg(fp) -k, DW_OP_deref gives the CFA, and fp is saved where it points. */
+/* GCC realigns a stack through fp: DW_OP_breg(fp) -k, DW_OP_deref gives the CFA, and fp is saved
+ * where it points. */
 static bool is_realigned(const struct cfi_row *row, struct rule *r)
 {
 	const uint8_t *code = (const uint8_t *)(uintptr_t)row->cfa.value; /* NOLINT */
@@ -119,15 +123,27 @@ bool rules_find_row(struct thread *t, uint64_t address, struct cfi_entry *entry,
 	       cfi_run(entry, address, &t->cfi);
 }
 
+/* The loader's entry point is the one piece of it without unwind information, and the root of all
+ * that runs before the program's own entry point. */
+static bool is_loader(uint64_t address)
+{
+	struct module_span span;
+
+	return modules_find(address, &span) && span.map_start == getauxval(AT_BASE);
+}
+
 static NOINLINE void build(struct thread *t, uint64_t address, struct rule *rule)
 {
 	struct cfi_entry entry;
 
 	*rule = (struct rule){.kind = RULE_NONE};
 	if (!rules_find_row(t, address, &entry, &rule->module)) {
-		/* A trampoline without unwind information; `address` is one before its first byte. */
+		/* A trampoline without unwind information; `address` is one before its first byte.
+		 */
 		if (rule->module && arch_is_sigreturn(address + 1))
 			rule->kind = RULE_SIGNAL;
+		else if (is_loader(address))
+			rule->kind = RULE_END;
 		return;
 	}
 	if (entry.signal_frame)

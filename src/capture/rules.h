@@ -10,8 +10,8 @@
 #include "capture/thread.h"
 
 enum rule_kind {
-	RULE_SP = 1, /* CFA = sp + cfa */
-	RULE_FP,     /* CFA = fp + cfa */
+	RULE_SP = 1,   /* CFA = sp + cfa */
+	RULE_FP,       /* CFA = fp + cfa */
 	RULE_FP_DEREF, /* CFA = word at fp - cfa, caller's fp = word at fp: a realigned stack */
 	RULE_END,      /* the outermost frame */
 	RULE_SIGNAL,   /* the kernel's trampoline: registers are in the signal frame */

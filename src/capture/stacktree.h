@@ -16,8 +16,8 @@ struct stacktree {
 	uint32_t node_count;
 };
 
-/* The node for (parent, pc, module), found or added. `spare` keeps a node that was reserved but lost a race. When the
- * tree is full, `parent` itself. */
+/* The node for (parent, pc, module), found or added. `spare` keeps a node that was reserved but
+ * lost a race. When the tree is full, `parent` itself. */
 uint32_t stacktree_child(const struct stacktree *tree, uint32_t parent, const struct walk_frame *f,
 			 uint32_t *spare);
 

@@ -17,7 +17,8 @@
 _Thread_local struct thread *thread_self __attribute__((tls_model("initial-exec"))) = &thread_none;
 struct thread thread_none;
 
-/* Outlives the thread's state: a thread that allocates after its end comes back as the same thread. */
+/* Outlives the thread's state: a thread that allocates after its end comes back as the same thread.
+ */
 static _Thread_local uint32_t thread_serial __attribute__((tls_model("initial-exec")));
 
 struct process *process;
@@ -54,7 +55,8 @@ void thread_wipe(void)
 	thread_self = &thread_none;
 }
 
-/* Memory from the stack pointer up to `high` must all be mapped before plain reads there are safe. */
+/* Memory from the stack pointer up to `high` must all be mapped before plain reads there are safe.
+ */
 static bool is_mapped(uint64_t low, uint64_t high)
 {
 	enum { STRIDE = 1 << 20 }; /* a multiple of every page size; one byte of answer per page */
@@ -71,8 +73,9 @@ static bool is_mapped(uint64_t low, uint64_t high)
 	return true;
 }
 
-/* The main thread's stack ends with the strings that the kernel put there; a pthread's ends with its own descriptor,
- * to which the thread pointer points. Anything else (raw clone, coroutines) is left unknown. */
+/* The main thread's stack ends with the strings that the kernel put there; a pthread's ends with
+ * its own descriptor, to which the thread pointer points. Anything else (raw clone, coroutines) is
+ * left unknown. */
 static uint64_t find_stack_high(bool is_main)
 {
 	uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0);
@@ -184,16 +187,15 @@ bool thread_attach(void)
 	return true;
 }
 
-/* Other destructors may allocate after us, in this round or the next, so we ask to be called again until the last
- * round; whatever comes even later attaches anew under the same serial. */
+/* Other destructors may allocate after us, in this round or the next, so we ask to be called again
+ * until the last round; whatever comes even later attaches anew under the same serial. */
 static void thread_end(void *argument)
 {
 	struct thread *t = argument;
 
 	if (t != thread_self || t->state != THREAD_READY)
 		return;
-	if (++t->end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS &&
-	    pthread_setspecific(end_key, t) == 0)
+	if (++t->end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS && pthread_setspecific(end_key, t) == 0)
 		return;
 	t->limit = NULL;
 	t->state = THREAD_OFF;

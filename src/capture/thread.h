@@ -2,9 +2,9 @@
  * Runs: anywhere in the target, inside malloc, maybe in a signal handler.
  * SPDX-License-Identifier: Apache-2.0
  *
- * Both live in private memory that the kernel wipes in a fork child (MADV_WIPEONFORK). All-zero state is valid and
- * means "not started", so a child that was forked at any moment, by whatever call, leaves the hot path at its first
- * event instead of writing into its parent's segment. */
+ * Both live in private memory that the kernel wipes in a fork child (MADV_WIPEONFORK). All-zero
+ * state is valid and means "not started", so a child that was forked at any moment, by whatever
+ * call, leaves the hot path at its first event instead of writing into its parent's segment. */
 #ifndef MIDDEN_CAPTURE_THREAD_H
 #define MIDDEN_CAPTURE_THREAD_H
 
@@ -31,8 +31,8 @@ struct walk_frame {
 #define THREAD_WINDOW_WORDS 256 /* stack words fetched at once where plain reads are not safe */
 
 struct thread {
-	/* The hot path: an event may be written while pos < limit. limit is NULL while a hook runs (so that a
-	 * signal handler's call leaves the hot path), and in every state but READY. */
+	/* The hot path: an event may be written while pos < limit. limit is NULL while a hook runs
+	 * (so that a signal handler's call leaves the hot path), and in every state but READY. */
 	uint64_t *pos;
 	uint64_t *limit;
 	struct segment_slot *slot;
@@ -40,16 +40,19 @@ struct thread {
 	uint64_t clock_base;
 	uint32_t clock;
 	uint32_t state;
-	void *last; /* block of the last allocation event: tells a wrapper that an inner call recorded it */
-	void *freeing; /* block whose free is recorded already, while an allocator's own delete runs */
+	void *last;    /* block of the last allocation event: tells a wrapper that an inner call
+			  recorded it */
+	void *freeing; /* block whose free is recorded already, while an allocator's own delete runs
+			*/
 
 	uint32_t slot_index;
 	uint32_t chunk;
-	uint32_t spare_node;  /* reserved in the stack tree, then not needed */
-	uint32_t end_rounds;  /* passes of the thread-exit destructor */
-	uint64_t stack_high;  /* plain reads are safe from the stack pointer up to here; 0 unknown */
+	uint32_t spare_node; /* reserved in the stack tree, then not needed */
+	uint32_t end_rounds; /* passes of the thread-exit destructor */
+	uint64_t stack_high; /* plain reads are safe from the stack pointer up to here; 0 unknown */
 
-	/* The last stack, leaf first, with its nodes: the root end of the next one is mostly the same. */
+	/* The last stack, leaf first, with its nodes: the root end of the next one is mostly the
+	 * same. */
 	uint32_t max_depth;
 	uint32_t last_count;
 	struct walk_frame *frames;
@@ -80,6 +83,7 @@ struct process {
 	size_t thread_bytes;
 	_Atomic(char *) blocks[PROCESS_BLOCKS]; /* thread states by slot index */
 	int pid;
+	uint32_t own_module; /* libmidden.so itself: its frames are not shown */
 };
 
 /* Never NULL: threads that are not attached share a read-only, all-zero state. */
@@ -89,13 +93,15 @@ extern struct thread thread_none;
 /* NULL until process_init; wiped in a fork child. */
 extern struct process *process;
 
-/* Maps the process state; once, at the first call of a hook. False: no memory, stay a pass-through. */
+/* Maps the process state; once, at the first call of a hook. False: no memory, stay a pass-through.
+ */
 bool thread_init_process(void);
 
 /* Wipes the state after fork where the kernel cannot. Only the calling thread exists. */
 void thread_wipe(void);
 
-/* Gives the calling thread a slot and a buffer. False: it has none, the event is lost (and counted). */
+/* Gives the calling thread a slot and a buffer. False: it has none, the event is lost (and
+ * counted). */
 bool thread_attach(void);
 
 /* Makes the pthread key whose destructor ends a thread's slot. */
@@ -120,7 +126,8 @@ static inline struct segment_node *process_node(uint32_t index)
 	       index;
 }
 
-/* Counters of the owner: no other writer, so a load and a store do; the collector reads them whenever. */
+/* Counters of the owner: no other writer, so a load and a store do; the collector reads them
+ * whenever. */
 static inline void thread_count(_Atomic uint64_t *counter)
 {
 	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1,

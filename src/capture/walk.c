@@ -2,12 +2,13 @@
  * Runs: any thread of the target, inside malloc. Called by hot.h.
  * SPDX-License-Identifier: Apache-2.0
  *
- * A frame is (pc, sp, fp); the rule of its pc leads to the caller's. That is all that nearly every frame needs. Where
- * one needs another register (the loader's lazy-binding stubs, hand-written assembly) the walk starts over from here
- * with all preserved registers in hand.
+ * A frame is (pc, sp, fp); the rule of its pc leads to the caller's. That is all that nearly every
+ * frame needs. Where one needs another register (the loader's lazy-binding stubs, hand-written
+ * assembly) the walk starts over from here with all preserved registers in hand.
  *
- * Reads are plain where the memory is known to be mapped (from the stack pointer to the top of the thread's stack), and
- * go through process_vm_readv elsewhere, so that a wild frame ends the walk and never faults. */
+ * Reads are plain where the memory is known to be mapped (from the stack pointer to the top of the
+ * thread's stack), and go through process_vm_readv elsewhere, so that a wild frame ends the walk
+ * and never faults. */
 #include "capture/walk.h"
 
 #include <sys/uio.h>
@@ -24,18 +25,20 @@ struct walk {
 	uint64_t pc;
 	uint64_t sp;
 	uint64_t fp;
-	uint64_t low;  /* plain reads are safe in [low, low + span] */
+	uint64_t low; /* plain reads are safe in [low, low + span] */
 	uint64_t span;
 	uint64_t exact; /* SEGMENT_NODE_EXACT if pc itself was executing, else 0 */
 	uint32_t count; /* frames seen */
 	uint32_t signals;
 	uint32_t leaf_room; /* frames kept at the leaf end when cut */
 	uint32_t root_room;
+	uint32_t own_module;
 };
 
 enum step { STEP_ON, STEP_END, STEP_LOST, STEP_COMPLEX };
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------
+ */
 
 static NOINLINE bool fetch_window(struct thread *t, uint64_t address)
 {
@@ -43,8 +46,8 @@ static NOINLINE bool fetch_window(struct thread *t, uint64_t address)
 	struct iovec remote = {.iov_base = (void *)(uintptr_t)address, /* NOLINT */
 			       .iov_len = sizeof(t->window)};
 
-	/* A read that runs into unmapped memory is short at page granularity of the remote vector, so ask for
-	 * what is left of the page as well when the whole fails. */
+	/* A read that runs into unmapped memory is short at page granularity of the remote vector,
+	 * so ask for what is left of the page as well when the whole fails. */
 	long got = HOST_CALL6(SYS_process_vm_readv, process->pid, &local, 1, &remote, 1, 0);
 	if (got < 8) {
 		remote.iov_len = 8;
@@ -57,8 +60,7 @@ static NOINLINE bool fetch_window(struct thread *t, uint64_t address)
 
 static NOINLINE bool read_far(struct thread *t, uint64_t address, uint64_t *value)
 {
-	if (address - t->window_start >= (uint64_t)t->window_words * 8 &&
-	    !fetch_window(t, address))
+	if (address - t->window_start >= (uint64_t)t->window_words * 8 && !fetch_window(t, address))
 		return false;
 	*value = t->window[(address - t->window_start) / 8];
 	return true;
@@ -86,15 +88,18 @@ static inline bool is_outward(const struct walk *w, uint64_t cfa)
 	return cfa - w->sp - ARCH_STACK_STEP < (UINT64_C(1) << 30);
 }
 
-/* ---- keeping frames ------------------------------------------------------------------------------ */
+/* ---- keeping frames
+ * ------------------------------------------------------------------------------ */
 
-/* The first leaf_room frames are kept in order; the others in a ring behind a gap of one, of which the last
- * root_room remain. */
+/* The first leaf_room frames are kept in order; the others in a ring behind a gap of one, of which
+ * the last root_room remain. */
 static inline void keep(struct walk *w, uint32_t module)
 {
 	struct walk_frame *f = w->t->frames;
-	uint32_t i = w->count++;
 
+	if (unlikely(module == w->own_module))
+		return; /* a wrapper of ours between the program and its allocator */
+	uint32_t i = w->count++;
 	if (unlikely(i >= w->leaf_room))
 		i = w->leaf_room + 1 + (i - w->leaf_room) % w->root_room;
 	f[i].pc = w->pc;
@@ -133,7 +138,8 @@ static uint32_t finish(struct walk *w)
 	return w->leaf_room + 1 + w->root_room;
 }
 
-/* ---- steps --------------------------------------------------------------------------------------- */
+/* ---- steps
+ * --------------------------------------------------------------------------------------- */
 
 static bool move(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp)
 {
@@ -144,7 +150,8 @@ static bool move(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp)
 	return w->pc != 0;
 }
 
-/* Without unwind information: the frame record that fp points to, if it lies outwards on this stack. */
+/* Without unwind information: the frame record that fp points to, if it lies outwards on this
+ * stack. */
 static NOINLINE enum step step_record(struct walk *w)
 {
 	uint64_t pc, fp;
@@ -206,7 +213,8 @@ static inline uint64_t lookup_address(const struct walk *w)
 	return w->exact ? w->pc : w->pc - 1;
 }
 
-/* ---- with all registers ---------------------------------------------------------------------------- */
+/* ---- with all registers
+ * ---------------------------------------------------------------------------- */
 
 static bool restore_register(struct walk *w, const uint64_t regs[ARCH_REGS], uint64_t cfa,
 			     uint32_t reg, uint64_t *value)
@@ -285,7 +293,8 @@ static enum step step_full(struct walk *w, uint64_t regs[ARCH_REGS], uint32_t *m
 	return move(w, pc, cfa, regs[ARCH_REG_FP]) ? STEP_ON : STEP_END;
 }
 
-/* The whole walk again, from this very function outwards; frames count from the hook's caller on. */
+/* The whole walk again, from this very function outwards; frames count from the hook's caller on.
+ */
 static NOINLINE enum step walk_full(struct walk *w, const struct walk_start *start)
 {
 	uint64_t regs[ARCH_REGS] = {0};
@@ -301,7 +310,8 @@ static NOINLINE enum step walk_full(struct walk *w, const struct walk_start *sta
 			   .span = w->span ? w->low + w->span - regs[ARCH_REG_SP] : 0,
 			   .exact = SEGMENT_NODE_EXACT,
 			   .leaf_room = w->leaf_room,
-			   .root_room = w->root_room};
+			   .root_room = w->root_room,
+			   .own_module = w->own_module};
 	bool outside = false;
 	for (uint32_t i = 0; i < HARD_LIMIT && result == STEP_ON; i++) {
 		struct walk here = *w;
@@ -320,14 +330,15 @@ static NOINLINE enum step walk_full(struct walk *w, const struct walk_start *sta
 	return outside ? result : STEP_LOST;
 }
 
-/* ---- the walk -------------------------------------------------------------------------------------- */
+/* ---- the walk
+ * -------------------------------------------------------------------------------------- */
 
 static inline enum step walk_fast(struct walk *w)
 {
 	enum step result = STEP_ON;
 	struct rule rule;
 
-	while (result == STEP_ON && w->count < HARD_LIMIT) {
+	for (uint32_t i = 0; result == STEP_ON && i < HARD_LIMIT; i++) {
 		rules_find(w->t, lookup_address(w), &rule);
 		keep(w, rule.module);
 		result = step(w, &rule);
@@ -337,7 +348,11 @@ static inline enum step walk_fast(struct walk *w)
 
 uint32_t walk_stack(struct thread *t, const struct walk_start *start)
 {
-	struct walk w = {.t = t, .pc = start->pc, .sp = start->sp, .fp = start->fp};
+	struct walk w = {.t = t,
+			 .pc = start->pc,
+			 .sp = start->sp,
+			 .fp = start->fp,
+			 .own_module = process->own_module};
 
 	w.root_room = t->max_depth / 4;
 	w.leaf_room = t->max_depth - w.root_room - 1;

@@ -15,17 +15,18 @@ struct walk_start {
 	uint64_t fp;
 };
 
-/* In the body of an exported hook: its caller's frame. The frame address is the hook's own frame record, whose first
- * word is the caller's frame pointer on both architectures. */
-#define WALK_START()                                                                               \
-	((struct walk_start){                                                                      \
-		.pc = arch_strip((uint64_t)(uintptr_t)__builtin_return_address(0)),                \
-		.sp = (uint64_t)(uintptr_t)__builtin_dwarf_cfa(),                                  \
-		.fp = *(const uint64_t *)__builtin_frame_address(0),                               \
+/* In the body of an exported hook: its caller's frame. The frame address is the hook's own frame
+ * record, whose first word is the caller's frame pointer on both architectures. */
+#define WALK_START()                                                                \
+	((struct walk_start){                                                       \
+		.pc = arch_strip((uint64_t)(uintptr_t)__builtin_return_address(0)), \
+		.sp = (uint64_t)(uintptr_t)__builtin_dwarf_cfa(),                   \
+		.fp = *(const uint64_t *)__builtin_frame_address(0),                \
 	})
 
-/* Puts the stack into t->frames, leaf first, and returns the number of frames (at most t->max_depth). A stack that is
- * deeper keeps its leaf and root ends around one SEGMENT_NODE_CUT frame. Counts what it could not do. */
+/* Puts the stack into t->frames, leaf first, and returns the number of frames (at most
+ * t->max_depth). A stack that is deeper keeps its leaf and root ends around one SEGMENT_NODE_CUT
+ * frame. Counts what it could not do. */
 uint32_t walk_stack(struct thread *t, const struct walk_start *start);
 
 #endif

@@ -1,5 +1,5 @@
-/* cmd_collect.c -- `midden collect FD`: the collector that libmidden.so starts when it is preloaded by hand.
- * Runs: as an orphan process of its own; FD is a socket to the program.
+/* cmd_collect.c -- `midden collect FD`: the collector that libmidden.so starts when it is preloaded
+ * by hand. Runs: as an orphan process of its own; FD is a socket to the program.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ static int run(int argc, char **argv)
 	struct recording_options options;
 	struct segment_hello hello;
 	struct error e = {0};
-	struct recording_wires wires = {.status_in = -1, .report_out = -1};
+	struct recording_wires wires = {.status_in = -1, .report_out = -1, .image = 1};
 
 	if (argc != 2)
 		return message_usage("collect", "one descriptor number is needed");
@@ -29,7 +29,7 @@ static int run(int argc, char **argv)
 		recording_refuse(wires.connection);
 		return COMMAND_USAGE;
 	}
-	wires.is_first = !options.collect.follow;
+	wires.is_program = !options.collect.follow;
 	recording_isolate();
 	for (int fd = 3; fd < 4096; fd++)
 		if (fd != wires.connection)

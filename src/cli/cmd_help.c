@@ -14,7 +14,8 @@ static void print_list(void)
 	for (size_t i = 0; (c = command_get(i)); i++)
 		if (!c->hidden)
 			printf("  %-8s  %s\n", c->name, c->summary);
-	puts("\n`midden help COMMAND` or `midden COMMAND --help` tells more; `midden --version`.\n\n"
+	puts("\n`midden help COMMAND` or `midden COMMAND --help` tells more; `midden "
+	     "--version`.\n\n"
 	     "  midden record ./app     runs ./app and writes midden.app.PID.mdn\n"
 	     "  midden report           shows who held the memory at the peak");
 }

@@ -1,8 +1,8 @@
-/* cmd_record.c -- `midden record`: runs a program and records its heap. Runs: in the midden command.
- * SPDX-License-Identifier: Apache-2.0
+/* cmd_record.c -- `midden record`: runs a program and records its heap. Runs: in the midden
+ * command. SPDX-License-Identifier: Apache-2.0
  *
- * This process supervises: it starts the program, forks a collector for each process that says hello, passes signals
- * on, and hands on how the program ended. */
+ * This process supervises: it starts the program, forks a collector for each process that says
+ * hello, passes signals on, and hands on how the program ended. */
 #define _GNU_SOURCE
 #include <getopt.h>
 #include <stdio.h>
@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "cli/command.h"
 #include "cli/launch.h"
 #include "cli/message.h"
@@ -40,7 +41,8 @@ static const char help[] =
 	"Each option has a variable for use with LD_PRELOAD=libmidden.so alone: MIDDEN_OUTPUT,\n"
 	"MIDDEN_FOLLOW, MIDDEN_MAX_DEPTH, MIDDEN_BUFFER, MIDDEN_PATIENCE, MIDDEN_SYMBOLS.\n"
 	"\n"
-	"Exit status: the program's own; 127 or 126 if it could not be started, 2 for wrong usage.\n";
+	"Exit status: the program's own; 127 or 126 if it could not be started, 2 for wrong "
+	"usage.\n";
 
 enum {
 	OPTION_PROGRESS = 256,
@@ -146,6 +148,37 @@ static int check_output(const char *pattern)
 	return -1;
 }
 
+static bool starts_with_shebang(const char *path)
+{
+	char start[2] = "";
+	FILE *f = fopen(path, "re");
+	bool is = f && fread(start, 2, 1, f) == 1 && memcmp(start, "#!", 2) == 0;
+
+	if (f)
+		(void)fclose(f);
+	return is;
+}
+
+/* Whether the program that execvp will find is a script. */
+static bool is_script(const char *program)
+{
+	const char *list = getenv("PATH");
+	bool found = false, is = false;
+
+	if (strchr(program, '/') || !list)
+		return starts_with_shebang(program);
+	while (*list && !found) {
+		size_t length = strcspn(list, ":");
+		char *path = mem_format("%.*s/%s", (int)length, list, program);
+
+		found = access(path, X_OK) == 0;
+		is = found && starts_with_shebang(path);
+		free(path);
+		list += length + (list[length] == ':');
+	}
+	return is;
+}
+
 static int run(int argc, char **argv)
 {
 	struct error e = {0};
@@ -165,6 +198,7 @@ static int run(int argc, char **argv)
 		message_print("%s", e.set ? e.text : "the given library does not exist");
 		return COMMAND_FAILED;
 	}
+	request.recording.is_script = is_script(argv[optind]);
 	struct supervisor_request order = {
 		.recording = &request.recording,
 		.arguments = argv + optind,

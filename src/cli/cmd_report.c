@@ -1,5 +1,5 @@
-/* cmd_report.c -- `midden report`: who held, leaked or allocated the memory. Runs: in the midden command.
- * SPDX-License-Identifier: Apache-2.0 */
+/* cmd_report.c -- `midden report`: who held, leaked or allocated the memory. Runs: in the midden
+ * command. SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
@@ -38,7 +38,8 @@ static const char help[] =
 	"  -d, --depth N        show N levels of calls (default: all)\n"
 	"  --all-frames         show malloc, operator new and the like at the end of stacks too\n"
 	"  --json               print JSON, with exact bytes\n"
-	"  --color WHEN         auto (default: on a terminal, unless NO_COLOR is set), always, never\n"
+	"  --color WHEN         auto (default: on a terminal, unless NO_COLOR is set), always, "
+	"never\n"
 	"  --no-pager           do not pipe into $PAGER on a terminal\n"
 	"  --no-write           do not write symbols that were looked up back to FILE\n"
 	"  -h, --help           show this text\n";

@@ -1,5 +1,5 @@
-/* cmd_stats.c -- `midden stats`: the totals of a profile, for people and for scripts. Runs: in the midden command.
- * SPDX-License-Identifier: Apache-2.0 */
+/* cmd_stats.c -- `midden stats`: the totals of a profile, for people and for scripts. Runs: in the
+ * midden command. SPDX-License-Identifier: Apache-2.0 */
 #include <getopt.h>
 #include <stdio.h>
 
@@ -19,7 +19,8 @@ static const char help[] =
 	"  --json         print one JSON object with exact figures\n"
 	"  --sites        with --json: add every call stack with its figures\n"
 	"  --points       with --json: add the time line\n"
-	"  --all-frames   with --sites: keep malloc, operator new and the like at the end of stacks\n"
+	"  --all-frames   with --sites: keep malloc, operator new and the like at the end of "
+	"stacks\n"
 	"  --color WHEN   auto (default: on a terminal, unless NO_COLOR is set), always, never\n"
 	"  --no-pager     do not pipe into $PAGER on a terminal\n"
 	"  --no-write     with --sites: do not write symbols that were looked up back to FILE\n"

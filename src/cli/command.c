@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define NAME_MAX_BYTES 32u /* longer words are no misspelling of a command */
-#define FAR            3u  /* edits: from here on a name is another word */
+#define FAR	       3u  /* edits: from here on a name is another word */
 
 static const struct command *const commands[] = {
 	&command_record, &command_report, &command_stats, &command_help, &command_collect,
@@ -46,8 +46,7 @@ static unsigned edits_between(const char *a, const char *b)
 		row[0] = i;
 		for (size_t k = 1; k <= columns; k++) {
 			unsigned above = row[k];
-			row[k] = smallest(above + 1, row[k - 1] + 1,
-					  diagonal + (*a != b[k - 1]));
+			row[k] = smallest(above + 1, row[k - 1] + 1, diagonal + (*a != b[k - 1]));
 			diagonal = above;
 		}
 	}

@@ -13,8 +13,9 @@ struct command {
 	const char *name;
 	const char *summary; /* one line for the list of commands */
 	const char *help;    /* the whole help text, ending in a newline */
-	int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns the exit status */
-	bool hidden; /* for midden's own use: not in the list */
+	int (*run)(int argc,
+		   char **argv); /* argv[0] is the command's name; returns the exit status */
+	bool hidden;		 /* for midden's own use: not in the list */
 };
 
 extern const struct command command_record;

@@ -16,10 +16,12 @@ struct launch {
 	const sigset_t *signals; /* mask that the program gets */
 };
 
-/* The libmidden.so that belongs to this command: beside it, or in lib/ of the same prefix. malloc'ed; NULL with `e`. */
+/* The libmidden.so that belongs to this command: beside it, or in lib/ of the same prefix.
+ * malloc'ed; NULL with `e`. */
 char *launch_find_library(struct error *e);
 
-/* Starts the program. Its pid, or -1 with `e`; *status then is what a shell would exit with (126, 127). */
+/* Starts the program. Its pid, or -1 with `e`; *status then is what a shell would exit with (126,
+ * 127). */
 pid_t launch_start(const struct launch *launch, int *status, struct error *e);
 
 /* Ends this process as the program ended: the same exit status, or the same signal. */

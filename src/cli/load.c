@@ -17,8 +17,8 @@ static void add_symbols(struct profile *p, const char *file, bool keep)
 
 	/* Modules that are gone stay addresses; the report shows them as such. */
 	(void)model_resolve(p, &usual, &why);
-	/* Never over a damaged file (a better reader may get more out of it), nor when nothing was found: on the
-	 * machine where the program lives there may be more to find. */
+	/* Never over a damaged file (a better reader may get more out of it), nor when nothing was
+	 * found: on the machine where the program lives there may be more to find. */
 	if (keep && !p->damaged && p->frames.count > known)
 		(void)profile_write(p, file, &ignored);
 }

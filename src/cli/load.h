@@ -9,10 +9,11 @@
 
 struct load_options {
 	bool symbols; /* a profile without symbols gets them */
-	bool keep;    /* and they are written back if possible, so that the next command finds them */
+	bool keep; /* and they are written back if possible, so that the next command finds them */
 };
 
-/* Reads `file`, or the newest profile in the working directory if it is NULL. NULL after a message on stderr. */
+/* Reads `file`, or the newest profile in the working directory if it is NULL. NULL after a message
+ * on stderr. */
 struct profile *load_profile(const char *file, const struct load_options *options);
 
 #endif

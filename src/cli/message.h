@@ -15,7 +15,8 @@ int message_fault(const char *file, const struct error *e);
 int message_usage(const char *command, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The usage message for what getopt_long gave: '?' an unknown option, ':' one without its argument. */
+/* The usage message for what getopt_long gave: '?' an unknown option, ':' one without its argument.
+ */
 int message_bad_option(const char *command, int result, char **argv);
 
 #endif

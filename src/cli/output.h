@@ -27,7 +27,8 @@ enum output_colour output_parse_colour(const char *word);
 
 void output_open(struct output *o, enum output_colour colour, bool pager);
 
-/* Flushes, and waits for the pager. Returns the exit status: failed, after a message, if not all could be written. */
+/* Flushes, and waits for the pager. Returns the exit status: failed, after a message, if not all
+ * could be written. */
 int output_close(struct output *o);
 
 #endif

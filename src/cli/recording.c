@@ -1,6 +1,6 @@
 /* recording.c -- one recorded process: from its hello to its profile file.
- * Runs: in a collector process, forked by `midden record` or started by the library as `midden collect`.
- * SPDX-License-Identifier: Apache-2.0 */
+ * Runs: in a collector process, forked by `midden record` or started by the library as `midden
+ * collect`. SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include "cli/recording.h"
 
@@ -32,12 +32,21 @@ struct subject {
 	char *directory;
 };
 
-/* ---- the process ---------------------------------------------------------------------------------- */
+/* ---- the process
+ * ---------------------------------------------------------------------------------- */
+
+/* Set by SIGUSR1: the process runs another program by now. */
+static volatile bool replaced;
+
+static void note_replaced(int number)
+{
+	(void)number;
+	replaced = true;
+}
 
 void recording_isolate(void)
 {
-	static const int ignored[] = {SIGINT,  SIGQUIT, SIGHUP,	 SIGTERM,
-				      SIGPIPE, SIGTSTP, SIGUSR1, SIGUSR2};
+	static const int ignored[] = {SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGPIPE, SIGTSTP, SIGUSR2};
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	sigset_t none;
 
@@ -46,6 +55,7 @@ void recording_isolate(void)
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
 		(void)signal(ignored[i], SIG_IGN);
 	sigemptyset(&none);
+	(void)signal(SIGUSR1, note_replaced);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	for (int fd = 0; fd <= 2 && null >= 0; fd++)
 		(void)dup2(null, fd);
@@ -53,7 +63,8 @@ void recording_isolate(void)
 		close(null);
 }
 
-/* ---- handshake ------------------------------------------------------------------------------------ */
+/* ---- handshake
+ * ------------------------------------------------------------------------------------ */
 
 int recording_take_hello(int connection, struct segment_hello *hello)
 {
@@ -112,7 +123,8 @@ static int welcome_target(struct collector *c, int connection, struct error *e)
 	return result ? error_set(e, "the program went away before the recording began") : 0;
 }
 
-/* ---- the subject ------------------------------------------------------------------------------------ */
+/* ---- the subject
+ * ------------------------------------------------------------------------------------ */
 
 static void subject_init(struct subject *s, pid_t pid)
 {
@@ -148,9 +160,11 @@ static void describe(struct profile *p, const struct subject *s)
 			p->modules.at[i].path = p->run.executable;
 }
 
-/* ---- the end ------------------------------------------------------------------------------------------ */
+/* ---- the end
+ * ------------------------------------------------------------------------------------------ */
 
-/* The wait status of the program, from the recorder that reaps it or from /proc while nobody has. */
+/* The wait status of the program, from the recorder that reaps it or from /proc while nobody has.
+ */
 static bool find_status(int status_in, pid_t pid, int *status)
 {
 	struct pollfd ready = {.fd = status_in, .events = POLLIN};
@@ -167,7 +181,7 @@ static void note_end(struct profile *p, enum collect_end end, int status_in, pid
 
 	p->run.exit_code = -1;
 	p->run.exit_signal = 0;
-	if (end == COLLECT_END_EXEC) {
+	if (end == COLLECT_END_EXEC || end == COLLECT_END_STOPPED) {
 		p->run.end = PROFILE_END_EXEC;
 	} else if (end == COLLECT_END_ABANDONED) {
 		p->run.end = PROFILE_END_ABANDONED;
@@ -216,7 +230,7 @@ static enum collect_end run_to_end(struct collector *c, bool progress, int repor
 	enum collect_end end;
 
 	for (;;) {
-		end = collect_run(c, progress ? PROGRESS_NS : 0, NULL);
+		end = collect_run(c, progress ? PROGRESS_NS : 0, &replaced);
 		if (end != COLLECT_END_TICK)
 			return end;
 		collect_get_status(c, &now.status);
@@ -224,17 +238,32 @@ static enum collect_end run_to_end(struct collector *c, bool progress, int repor
 	}
 }
 
+/* A script's launchers make way: the file that the user named is for what the process was in the
+ * end. */
+static bool is_launcher(const struct recording_options *options,
+			const struct recording_wires *wires, const struct profile *p)
+{
+	return options->is_script && wires->is_program && !options->collect.follow &&
+	       p->run.end == PROFILE_END_EXEC;
+}
+
 static int write_profile(const struct recording_options *options, struct profile *p,
-			 const char *path, struct recording_report *report)
+			 const struct recording_wires *wires, struct recording_report *report)
 {
 	struct error unresolved = {0}, e = {0};
+	bool is_last_of_script = options->is_script && !options->collect.follow;
+	char *path = recording_output_name(options->output, profile_string(p, p->run.program),
+					   report->pid, wires->is_program,
+					   is_last_of_script ? 1 : wires->image);
 
+	(void)snprintf(report->path, sizeof(report->path), "%s", path);
+	free(path);
 	if (options->symbols) {
 		int missing = model_resolve(p, NULL, &unresolved);
 
 		report->unresolved = missing > 0 ? (uint32_t)missing : 0;
 	}
-	if (profile_write(p, path, &e) == 0)
+	if (profile_write(p, report->path, &e) == 0)
 		return 0;
 	report->failed = 1;
 	(void)snprintf(report->text, sizeof(report->text), "%s", e.text);
@@ -262,21 +291,20 @@ int recording_run(const struct recording_options *options, const struct segment_
 		return fail(&report, &e, wires->report_out);
 	}
 	subject_init(&subject, hello->pid);
-	char *path = recording_output_name(options->output, subject.program, hello->pid,
-					   wires->is_first);
-	(void)snprintf(report.path, sizeof(report.path), "%s", path);
 	int result = welcome_target(c, wires->connection, &e);
 	close(wires->connection);
 	if (result == 0) {
-		enum collect_end end =
-			run_to_end(c, options->progress, wires->report_out);
+		enum collect_end end = run_to_end(c, options->progress, wires->report_out);
 		struct profile *p = collect_build_profile(c);
 
 		describe(p, &subject);
 		note_end(p, end, wires->status_in, hello->pid);
 		collect_get_status(c, &report.status);
 		fill_report(&report, p);
-		result = write_profile(options, p, path, &report);
+		if (is_launcher(options, wires, p))
+			report.is_launcher = 1;
+		else
+			result = write_profile(options, p, wires, &report);
 		profile_free(p);
 		send_report(wires->report_out, &report);
 	} else {
@@ -284,6 +312,5 @@ int recording_run(const struct recording_options *options, const struct segment_
 	}
 	collect_free(c);
 	subject_fini(&subject);
-	free(path);
 	return result;
 }

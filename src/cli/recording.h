@@ -1,6 +1,6 @@
 /* recording.h -- one recorded process: from its hello to its profile file.
- * Runs: in a collector process, forked by `midden record` or started by the library as `midden collect`.
- * SPDX-License-Identifier: Apache-2.0 */
+ * Runs: in a collector process, forked by `midden record` or started by the library as `midden
+ * collect`. SPDX-License-Identifier: Apache-2.0 */
 #ifndef MIDDEN_CLI_RECORDING_H
 #define MIDDEN_CLI_RECORDING_H
 
@@ -19,6 +19,8 @@ struct recording_options {
 	struct collect_config collect;
 	bool symbols;
 	bool progress;
+	bool is_script; /* the program named is a script: its file holds the last image, not the
+			   first */
 };
 
 /* The defaults, then what the environment says. -1 with `e` for a value that makes no sense. */
@@ -33,8 +35,10 @@ int recording_set_patience(struct recording_options *options, const char *text, 
 struct recording_report {
 	uint32_t is_result;
 	int32_t pid;
-	uint32_t failed; /* `text` says why */
-	uint32_t end;	 /* enum profile_end */
+	uint32_t failed;      /* `text` says why */
+	uint32_t is_launcher; /* a script's interpreter that made way for another program: not kept
+			       */
+	uint32_t end;	      /* enum profile_end */
 	struct collect_status status;
 	uint64_t leaked_bytes;
 	uint64_t leaked_blocks;
@@ -49,14 +53,17 @@ struct recording_report {
 
 /* How the collector learns what became of the program and tells what it made of it. */
 struct recording_wires {
-	int connection; /* to the target, for the handshake; closed by recording_run */
-	int status_in;	/* wait status of the program (int) is read here after its end; -1: nobody knows it */
-	int report_out; /* struct recording_report; -1: nobody listens */
-	bool is_first;	/* the process that the user named: it gets the file name as it is */
+	int connection;	 /* to the target, for the handshake; closed by recording_run */
+	int status_in;	 /* wait status of the program (int) is read here after its end; -1: nobody
+			    knows it */
+	int report_out;	 /* struct recording_report; -1: nobody listens */
+	bool is_program; /* the process that the user named */
+	uint32_t image;	 /* 1, and one more each time the process becomes another program by exec */
 };
 
-/* Makes this process a collector that nobody minds: its own process group, signals of the terminal ignored, standard
- * descriptors on /dev/null (a reader of the program's output waits for the last writer to close). */
+/* Makes this process a collector that nobody minds: its own process group, signals of the terminal
+ * ignored, standard descriptors on /dev/null (a reader of the program's output waits for the last
+ * writer to close). */
 void recording_isolate(void);
 
 /* Reads the target's hello. -1: not one. */
@@ -69,8 +76,10 @@ void recording_refuse(int connection);
 int recording_run(const struct recording_options *options, const struct segment_hello *hello,
 		  const struct recording_wires *wires);
 
-/* The file name for a process: the pattern with %p, %n, %h, %% replaced, or the default name. All but the first process
- * get their pid added to a pattern that does not have it. malloc'ed. */
-char *recording_output_name(const char *pattern, const char *program, pid_t pid, bool is_first);
+/* The file name for a process: the pattern with %p, %n, %h, %% replaced, or the default name. All
+ * but the program itself get their pid added to a pattern that does not have it; `image` > 1 is
+ * added too. malloc'ed. */
+char *recording_output_name(const char *pattern, const char *program, pid_t pid, bool is_program,
+			    uint32_t image);
 
 #endif

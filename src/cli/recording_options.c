@@ -88,7 +88,8 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	return 0;
 }
 
-/* ---- file names --------------------------------------------------------------------------------- */
+/* ---- file names ---------------------------------------------------------------------------------
+ */
 
 static char *default_name(const char *program, pid_t pid)
 {
@@ -129,24 +130,21 @@ static char *expand(char *text, char letter, const char *program, pid_t pid)
 	}
 }
 
-/* NAME.mdn becomes NAME.PID.mdn. */
-static char *insert_pid(char *name, pid_t pid)
+/* NAME.mdn becomes NAME.NUMBER.mdn. */
+static char *insert_number(char *name, unsigned long number)
 {
 	size_t length = strlen(name);
 	size_t stem = length > 4 && strcmp(name + length - 4, ".mdn") == 0 ? length - 4 : length;
-	char *with = mem_format("%.*s.%d%s", (int)stem, name, (int)pid, name + stem);
+	char *with = mem_format("%.*s.%lu%s", (int)stem, name, number, name + stem);
 
 	free(name);
 	return with;
 }
 
-char *recording_output_name(const char *pattern, const char *program, pid_t pid, bool is_first)
+static char *expand_pattern(const char *pattern, const char *program, pid_t pid, bool *has_pid)
 {
-	bool has_pid = false;
-
-	if (!pattern || !*pattern)
-		return default_name(program, pid);
 	char *name = mem_copy_string("");
+
 	while (*pattern) {
 		size_t plain = strcspn(pattern, "%");
 
@@ -154,14 +152,27 @@ char *recording_output_name(const char *pattern, const char *program, pid_t pid,
 		pattern += plain;
 		if (!*pattern)
 			break;
-		if (!strchr("pnh%", pattern[1]) || !pattern[1]) {
+		if (!pattern[1] || !strchr("pnh%", pattern[1])) {
 			name = append(name, pattern, 1);
 			pattern++;
 			continue;
 		}
-		has_pid = has_pid || pattern[1] == 'p';
+		*has_pid = *has_pid || pattern[1] == 'p';
 		name = expand(name, pattern[1], program, pid);
 		pattern += 2;
 	}
-	return is_first || has_pid ? name : insert_pid(name, pid);
+	return name;
+}
+
+char *recording_output_name(const char *pattern, const char *program, pid_t pid, bool is_program,
+			    uint32_t image)
+{
+	bool has_pid = false;
+
+	if (!pattern || !*pattern)
+		return default_name(program, pid);
+	char *name = expand_pattern(pattern, program, pid, &has_pid);
+	if (!is_program && !has_pid)
+		name = insert_number(name, (unsigned long)pid);
+	return image > 1 ? insert_number(name, image) : name;
 }

@@ -22,8 +22,7 @@ static void print_notes(const struct recording_report *r, bool follow)
 	if (r->losses)
 		message_print("some events or frames were lost: see `midden stats %s`", r->path);
 	if (r->end == PROFILE_END_EXEC)
-		message_print("the program replaced itself by another one%s",
-			      follow ? "" : ", which was not recorded (use --follow)");
+		message_print("then the process replaced itself by another program");
 	if (r->end == PROFILE_END_ABANDONED)
 		message_print("the recording ended before the program did");
 	if (r->children && !follow)
@@ -37,7 +36,7 @@ void summary_print(const struct recording_report *r, bool quiet, bool follow)
 		message_print("process %d: %s", r->pid, r->text);
 		return;
 	}
-	if (quiet)
+	if (quiet || r->is_launcher)
 		return;
 	print_result(r);
 	print_notes(r, follow);

@@ -48,7 +48,8 @@ struct supervisor {
 	VEC(struct worker) workers;
 };
 
-/* ---- socket ----------------------------------------------------------------------------------------- */
+/* ---- socket
+ * ----------------------------------------------------------------------------------------- */
 
 static int try_directory(struct supervisor *s, const char *base)
 {
@@ -89,7 +90,8 @@ static void close_listener(struct supervisor *s)
 	s->directory = NULL;
 }
 
-/* ---- workers ------------------------------------------------------------------------------------------ */
+/* ---- workers
+ * ------------------------------------------------------------------------------------------ */
 
 static bool is_own_user(int connection)
 {
@@ -100,24 +102,34 @@ static bool is_own_user(int connection)
 	       (peer.uid == geteuid() || peer.uid == 0 || geteuid() == 0);
 }
 
-static bool is_known(const struct supervisor *s, pid_t target)
-{
-	for (size_t i = 0; i < s->workers.count; i++)
-		if (s->workers.at[i].target == target)
-			return true;
-	return false;
-}
-
-/* Without --follow only the program as it was started is recorded: no child, nor what it turns into by exec. */
+/* Without --follow only the program's own process is recorded, whatever it turns into by exec, and
+ * no child. */
 static bool is_wanted(const struct supervisor *s, const struct segment_hello *hello)
 {
-	return s->request->recording->collect.follow ||
-	       (hello->pid == s->program && !is_known(s, hello->pid));
+	return s->request->recording->collect.follow || hello->pid == s->program;
 }
 
-static void __attribute__((noreturn)) become_collector(const struct supervisor *s,
-						       const struct segment_hello *hello,
-						       const struct recording_wires *wires)
+/* A process that says hello again has become another program: its former image has nothing more to
+ * say. */
+static uint32_t end_former_image(const struct supervisor *s, pid_t target)
+{
+	uint32_t images = 0;
+
+	for (size_t i = 0; i < s->workers.count; i++) {
+		const struct worker *w = &s->workers.at[i];
+
+		if (w->target != target)
+			continue;
+		images++;
+		if (w->pid > 0 && !w->has_result)
+			(void)kill(w->pid, SIGUSR1);
+	}
+	return images;
+}
+
+static void __attribute__((noreturn))
+become_collector(const struct supervisor *s, const struct segment_hello *hello,
+		 const struct recording_wires *wires)
 {
 	recording_isolate();
 	close(s->listener);
@@ -130,6 +142,7 @@ static void start_worker(struct supervisor *s, int connection, const struct segm
 	struct worker worker = {.target = hello->pid, .report_in = -1, .status_out = -1};
 	bool is_program = hello->pid == s->program;
 	int report[2], status[2] = {-1, -1};
+	uint32_t former = hello->forked ? 0 : end_former_image(s, hello->pid);
 
 	if (pipe2(report, O_CLOEXEC) || (is_program && pipe2(status, O_CLOEXEC))) {
 		recording_refuse(connection);
@@ -138,7 +151,8 @@ static void start_worker(struct supervisor *s, int connection, const struct segm
 	const struct recording_wires wires = {.connection = connection,
 					      .status_in = status[0],
 					      .report_out = report[1],
-					      .is_first = is_program && !is_known(s, hello->pid)};
+					      .is_program = is_program,
+					      .image = former + 1};
 	worker.pid = fork();
 	if (worker.pid == 0)
 		become_collector(s, hello, &wires);
@@ -231,7 +245,8 @@ static void take_report(struct supervisor *s, struct worker *w)
 	summary_print(&report, s->request->quiet, s->request->recording->collect.follow);
 }
 
-/* ---- signals -------------------------------------------------------------------------------------------- */
+/* ---- signals
+ * -------------------------------------------------------------------------------------------- */
 
 static void reap(struct supervisor *s)
 {
@@ -262,7 +277,8 @@ static void take_signal(struct supervisor *s)
 	} else if (s->program_ended) {
 		s->interrupted = s->interrupted || number != SIGWINCH;
 	} else if (info.ssi_code <= 0) {
-		/* Sent by a process, to us alone; the terminal sends its signals to the program as well. */
+		/* Sent by a process, to us alone; the terminal sends its signals to the program as
+		 * well. */
 		(void)kill(s->program, number);
 	}
 }
@@ -282,7 +298,8 @@ static int open_signals(struct supervisor *s, sigset_t *before)
 	return s->signals < 0 ? -1 : 0;
 }
 
-/* ---- the loop --------------------------------------------------------------------------------------------- */
+/* ---- the loop
+ * --------------------------------------------------------------------------------------------- */
 
 static bool is_finished(const struct supervisor *s)
 {

@@ -15,8 +15,8 @@ struct supervisor_request {
 	bool quiet;
 };
 
-/* Runs the program to its end and ends this process the same way; returns an exit status only if the program could not
- * be started. */
+/* Runs the program to its end and ends this process the same way; returns an exit status only if
+ * the program could not be started. */
 int supervisor_run(const struct supervisor_request *request);
 
 #endif

@@ -93,7 +93,7 @@ void account_pass_time(struct account *a, uint64_t ticks)
 
 /* ---- blocks come and go ------------------------------------------------------------------------- */
 
-static void enter(struct account *a, const struct event *e, const struct live_block *block)
+static inline void enter(struct account *a, const struct live_block *block, uint8_t api)
 {
 	struct site *site = sites_touch(&a->sites, block->site);
 	struct thread *thread = &a->threads.list.at[block->thread];
@@ -103,11 +103,11 @@ static void enter(struct account *a, const struct event *e, const struct live_bl
 	lifetimes_add(&a->lifetimes, block->size);
 	a->allocations++;
 	a->allocated_bytes += block->size;
-	a->api_calls[e->api]++;
+	a->api_calls[api]++;
 	peak_add(&a->peak, block->size, block->ticks);
 }
 
-static struct site *leave(struct account *a, const struct live_block *block, uint64_t ticks)
+static inline void leave(struct account *a, const struct live_block *block, uint64_t ticks)
 {
 	struct site *site = sites_touch(&a->sites, block->site);
 	struct thread *thread = &a->threads.list.at[block->thread];
@@ -119,137 +119,148 @@ static struct site *leave(struct account *a, const struct live_block *block, uin
 	a->frees++;
 	a->freed_bytes += block->size;
 	peak_remove(&a->peak, block->size);
-	return site;
 }
 
-/* A free that the thread in this slot asked for. */
-static struct site *give_back(struct account *a, const struct actor *by,
-			      const struct live_block *block, uint64_t ticks)
+/* An address that is taken was freed unseen, at the latest now. */
+static void miss_free(struct account *a, const struct live_block *stale, uint64_t ticks)
+{
+	leave(a, stale, ticks);
+	a->missed_frees++;
+}
+
+/* A free that the thread `by` asked for. */
+static inline void give_back(struct account *a, const struct actor *by,
+			     const struct live_block *block, uint64_t ticks)
 {
 	struct thread *thread = &a->threads.list.at[by->thread];
 
 	thread->frees++;
 	thread->freed_bytes += block->size;
-	return leave(a, block, ticks);
+	leave(a, block, ticks);
 }
 
-static void give_back_plainly(struct account *a, struct actor *by, const struct live_block *block,
-			      uint64_t ticks)
+/* The stamp tells the block from a later one at the same address. */
+static inline bool is_temporary(const struct actor *by, const struct live_block *block)
 {
-	struct site *site = give_back(a, by, block, ticks);
+	return by->last_ptr == block->ptr && by->last_ticks == block->ticks;
+}
 
-	/* The stamp tells the block from a later one at the same address. */
-	if (by->last_ptr != block->ptr || by->last_ticks != block->ticks)
+/* Not by realloc: that is never the end of something temporary. */
+static inline void give_back_plainly(struct account *a, struct actor *by,
+				     const struct live_block *block, uint64_t ticks)
+{
+	give_back(a, by, block, ticks);
+	if (!is_temporary(by, block))
 		return;
 	by->last_ptr = 0;
-	site->temporary++;
-	a->temporary++;
+	a->sites.list.at[block->site].temporary++;
 	a->threads.list.at[by->thread].temporary++;
+	a->temporary++;
 }
 
-/* Whatever the table holds at this address was freed unseen, at the latest now. */
-static void put_over(struct account *a, uint64_t hash, const struct live_block *block,
-		     uint64_t ticks)
+/* The place for the event's block in the table. NULL, with nothing done, if the address is taken and `force` is not
+ * set. */
+static inline struct live_block *make_place(struct account *a, const struct event *e, bool force)
 {
-	struct live_block *stale = live_add(&a->live, hash, block);
+	struct live_block *stale = live_find(&a->live, e->hash, e->ptr);
 
 	if (!stale)
-		return;
-	struct live_block gone = *stale;
-	*stale = *block;
-	leave(a, &gone, ticks);
-	a->missed_frees++;
+		return live_add(&a->live, e->hash);
+	if (!force)
+		return NULL;
+	miss_free(a, stale, e->ticks);
+	return stale;
 }
 
-static struct live_block get_block(struct account *a, const struct event *e)
+static inline struct live_block *put(struct account *a, const struct event *e, bool force)
 {
-	return (struct live_block){
+	struct live_block *block = make_place(a, e, force);
+	struct actor *by = &a->actors[e->slot];
+
+	if (!block)
+		return NULL;
+	*block = (struct live_block){
 		.ptr = e->ptr,
 		.ticks = e->ticks,
 		.size = e->size,
 		.site = sites_reserve(&a->sites, e->node),
-		.thread = a->actors[e->slot].thread,
+		.thread = by->thread,
 	};
-}
-
-static void remember_last(struct actor *by, const struct event *e)
-{
 	by->last_ptr = e->ptr;
 	by->last_ticks = e->ticks;
+	return block;
 }
 
 /* ---- events ------------------------------------------------------------------------------------- */
 
-static bool apply_alloc(struct account *a, const struct event *e, bool force)
+static inline bool apply_alloc(struct account *a, const struct event *e, bool force)
 {
-	struct live_block block = get_block(a, e);
+	struct live_block *block = put(a, e, force);
 
-	if (force)
-		put_over(a, e->hash, &block, e->ticks);
-	else if (live_add(&a->live, e->hash, &block))
-		return false;
-	enter(a, e, &block);
-	remember_last(&a->actors[e->slot], e);
-	return true;
+	if (block)
+		enter(a, block, e->api);
+	return block != NULL;
 }
 
-static bool apply_free(struct account *a, const struct event *e, bool force)
+static inline bool apply_free(struct account *a, const struct event *e, bool force)
 {
-	struct live_block block;
+	struct live_block *block = live_find(&a->live, e->hash, e->ptr);
 
-	if (live_remove(&a->live, e->hash, e->ptr, &block)) {
-		give_back_plainly(a, &a->actors[e->slot], &block, e->ticks);
-		return true;
+	if (!block) {
+		a->foreign_frees += force;
+		return force;
 	}
-	a->foreign_frees += force;
-	return force;
+	give_back_plainly(a, &a->actors[e->slot], block, e->ticks);
+	live_remove(&a->live, e->hash, block);
+	return true;
 }
 
 /* Back under its address as it was, unless another block has come there since. */
 static void put_back(struct account *a, struct actor *by, uint64_t ticks)
 {
 	struct live_block block = by->resizing;
+	uint64_t hash = live_hash(block.ptr);
 
+	if (!block.ptr)
+		return;
 	by->resizing.ptr = 0;
-	if (block.ptr && live_add(&a->live, live_hash(block.ptr), &block)) {
-		leave(a, &block, ticks);
-		a->missed_frees++;
-	}
+	if (live_find(&a->live, hash, block.ptr))
+		miss_free(a, &block, ticks);
+	else
+		*live_add(&a->live, hash) = block;
 }
 
 static bool apply_resize(struct account *a, const struct event *e, bool force)
 {
 	struct actor *by = &a->actors[e->slot];
-	struct live_block block;
-	bool known = live_remove(&a->live, e->hash, e->ptr, &block);
+	struct live_block *block = live_find(&a->live, e->hash, e->ptr);
 
-	if (!known && !force)
+	if (!block && !force)
 		return false;
-	put_back(a, by, e->ticks); /* only a damaged stream has one left over */
-	if (known)
-		by->resizing = block;
+	struct live_block old = block ? *block : (struct live_block){0};
+	if (block)
+		live_remove(&a->live, e->hash, block);
 	else
 		a->foreign_frees++;
+	put_back(a, by, e->ticks); /* only a damaged stream has one left over */
+	by->resizing = old;
 	return true;
 }
 
 static bool apply_resized(struct account *a, const struct event *e, bool force)
 {
 	struct actor *by = &a->actors[e->slot];
-	struct live_block block = get_block(a, e);
+	struct live_block *block = put(a, e, force);
 
-	if (force)
-		put_over(a, e->hash, &block, e->ticks);
-	else if (live_add(&a->live, e->hash, &block))
+	if (!block)
 		return false;
 	if (by->resizing.ptr) /* goes first: the peak does not hold both */
 		give_back(a, by, &by->resizing, e->ticks);
 	by->resizing.ptr = 0;
-	enter(a, e, &block);
-	a->sites.list.at[block.site].reallocations++;
-	a->threads.list.at[block.thread].reallocations++;
+	enter(a, block, e->api);
+	a->sites.list.at[block->site].reallocations++;
+	a->threads.list.at[block->thread].reallocations++;
 	a->reallocations++;
-	remember_last(by, e);
 	return true;
 }
 

@@ -129,6 +129,8 @@ static void handle(struct account *a, struct event *batch, uint32_t count)
 {
 	uint32_t swaps = 0;
 
+	for (uint32_t i = 0; i < count; i++)
+		live_prefetch_block(&a->live, batch[i].hash);
 	for (uint32_t i = 0; i < count;) {
 		if (account_apply(a, &batch[i], false) ||
 		    handle_odd(a, &batch[i], count - i, &swaps)) {
@@ -175,7 +177,7 @@ static void prefetch(const struct live *live, struct event *events, uint32_t cou
 {
 	for (uint32_t i = 0; i < count; i++) {
 		events[i].hash = live_hash(events[i].ptr);
-		live_prefetch(live, events[i].hash);
+		live_prefetch_group(live, events[i].hash);
 	}
 }
 

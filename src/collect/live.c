@@ -2,29 +2,30 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "collect/live.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
 #include "base/pages.h"
 
-#define ROOM_MIN  1024u   /* 32 KiB: most programs stay near it */
-#define ROOM_MAX  262144u /* 8 MiB: rebuilt in a few ms */
-#define DEPTH_MAX 16u     /* 65536 shards; beyond, a shard grows on instead of splitting */
+#define ROOM_MIN      64u    /* groups: 16 KiB, most programs stay near it */
+#define ROOM_CACHED   4096u  /* 1 MiB */
+#define ROOM_MAX      32768u /* 8 MiB: rebuilt in a few ms */
+#define DEPTH_MAX     16u    /* 65536 shards; beyond, a shard grows on instead of splitting */
+#define PASSED_STICKS 255u
 
-/* Load factors. At 4/5 a lookup probes three places, within two cache lines. */
+/* How full: at 4 of 7 one group in 17 is full, at 5.6 one in 4. What fits a cache can afford the former. */
 static uint32_t get_most(uint32_t room)
 {
-	return room / 5 * 4;
+	return room <= ROOM_CACHED ? room * 4 : room / 5 * 28;
 }
 
-/* Rebuilt smaller only when the blocks would fill a fifth of the smaller one: no flutter. */
+/* Shrunk to two blocks per group at half a block: it can double or halve from there without another rebuild. */
 static uint32_t get_least(uint32_t room)
 {
-	return room <= ROOM_MIN ? 0 : room / 10;
+	return room <= ROOM_MIN ? 0 : room / 2;
 }
 
-/* Sizes go 1024, 1536, 2048, 3072, ...: finer than doubling, so less stands empty. */
+/* Sizes go 64, 96, 128, 192, ...: finer than doubling, so less stands empty. */
 static uint32_t get_next_room(uint32_t room)
 {
 	return (room & (room - 1)) ? room / 3 * 4 : room / 2 * 3;
@@ -32,12 +33,14 @@ static uint32_t get_next_room(uint32_t room)
 
 static size_t get_bytes(uint32_t room)
 {
-	return (size_t)room * sizeof(struct live_block);
+	return (size_t)room * sizeof(struct live_group);
 }
+
+/* ---- shards ------------------------------------------------------------------------------------- */
 
 static void set_room(struct live_shard *s, uint32_t room)
 {
-	s->at = pages_new(get_bytes(room));
+	s->groups = pages_new(get_bytes(room));
 	s->room = room;
 	s->most = get_most(room);
 	s->least = get_least(room);
@@ -55,42 +58,49 @@ static struct live_shard *shard_new(uint32_t room, uint32_t depth)
 
 static void shard_free(struct live_shard *s)
 {
-	pages_free(s->at, get_bytes(s->room));
+	pages_free(s->groups, get_bytes(s->room));
 	free(s);
 }
 
-static inline uint32_t get_next(const struct live_shard *s, uint32_t i)
+/* The first empty place from the home on; there is one, since no shard gets full. */
+static inline struct live_block *shard_add(struct live_shard *s, uint64_t hash)
 {
-	return ++i == s->room ? 0 : i;
-}
+	struct live_group *g = live_get_home(s, hash);
+	uint64_t empty;
 
-/* The place of the block, or the empty place where it would go. */
-static inline uint32_t probe(const struct live_shard *s, uint64_t hash, uint64_t ptr)
-{
-	uint32_t i = live_get_home(s, hash);
-
-	while (s->at[i].ptr && s->at[i].ptr != ptr)
-		i = get_next(s, i);
-	return i;
-}
-
-static void put(struct live_shard *s, uint64_t hash, const struct live_block *block)
-{
-	s->at[probe(s, hash, block->ptr)] = *block;
+	while (!(empty = live_match(g, 0))) {
+		g->passed += g->passed < PASSED_STICKS;
+		g = live_get_next(s, g);
+	}
+	g->tags[live_get_first(empty)] = live_get_tag(hash);
 	s->count++;
+	return &g->blocks[live_get_first(empty)];
 }
 
-/* Gives the shard another size. Homes keep their order, so both tables are walked from start to end. */
+/* Calls for each block of the shard what `shard_add` needs to know; homes keep their order from one size to
+ * another, so both tables are walked from start to end. */
+static void move_group(const struct live_group *g, struct live_shard *const to[2], unsigned shift)
+{
+	for (unsigned i = 0; i < LIVE_GROUP_BLOCKS; i++) {
+		if (!g->tags[i])
+			continue;
+		uint64_t hash = live_hash(g->blocks[i].ptr);
+		*shard_add(to[hash >> shift & 1], hash) = g->blocks[i];
+	}
+}
+
 static void rebuild(struct live_shard *s, uint32_t room)
 {
 	struct live_shard old = *s;
+	struct live_shard *const to[2] = {s, s};
 
 	set_room(s, room);
 	for (uint32_t i = 0; i < old.room; i++)
-		if (old.at[i].ptr)
-			put(s, live_hash(old.at[i].ptr), &old.at[i]);
-	pages_free(old.at, get_bytes(old.room));
+		move_group(&old.groups[i], to, 0);
+	pages_free(old.groups, get_bytes(old.room));
 }
+
+/* ---- the directory ------------------------------------------------------------------------------ */
 
 static void double_directory(struct live *t)
 {
@@ -104,23 +114,25 @@ static void double_directory(struct live *t)
 	t->depth++;
 }
 
+/* The number of directory entries that lead to this shard. */
+static size_t get_span(const struct live *t, const struct live_shard *s)
+{
+	return (size_t)1 << (t->depth - s->depth);
+}
+
 /* Replaces a shard by two, each with the blocks of one value of the next hash bit. */
 static void split(struct live *t, struct live_shard *s, uint64_t hash)
 {
+	uint32_t depth = s->depth + 1;
+	struct live_shard *const half[2] = {shard_new(s->room / 4 * 3, depth),
+					    shard_new(s->room / 4 * 3, depth)};
+
+	for (uint32_t i = 0; i < s->room; i++)
+		move_group(&s->groups[i], half, 64 - depth);
+
 	if (s->depth == t->depth)
 		double_directory(t);
-
-	uint32_t depth = s->depth + 1;
-	struct live_shard *half[2] = {shard_new(s->room / 4 * 3, depth),
-				      shard_new(s->room / 4 * 3, depth)};
-	for (uint32_t i = 0; i < s->room; i++) {
-		if (!s->at[i].ptr)
-			continue;
-		uint64_t h = live_hash(s->at[i].ptr);
-		put(half[(h >> (64 - depth)) & 1], h, &s->at[i]);
-	}
-
-	size_t span = (size_t)1 << (t->depth - s->depth);
+	size_t span = get_span(t, s);
 	size_t first = (size_t)((hash >> 1) >> (63 - t->depth)) & ~(span - 1);
 	for (size_t i = 0; i < span; i++)
 		t->directory[first + i] = half[i >= span / 2];
@@ -135,27 +147,22 @@ static void grow(struct live *t, struct live_shard *s, uint64_t hash)
 		rebuild(s, get_next_room(s->room));
 }
 
-/* Back to a load near a half, where it can grow and shrink for a while without another rebuild. */
 static void shrink(struct live_shard *s)
 {
 	uint32_t room = ROOM_MIN;
 
-	while (room < s->count * 2)
+	while (room * 2 < s->count)
 		room = get_next_room(room);
 	rebuild(s, room);
 }
+
+/* ---- the table ---------------------------------------------------------------------------------- */
 
 void live_init(struct live *t)
 {
 	t->depth = 0;
 	t->directory = mem_new(1, sizeof(struct live_shard *));
 	t->directory[0] = shard_new(ROOM_MIN, 0);
-}
-
-/* The number of directory entries that lead to this shard, the first of which is at hand. */
-static size_t get_span(const struct live *t, const struct live_shard *s)
-{
-	return (size_t)1 << (t->depth - s->depth);
 }
 
 void live_fini(struct live *t)
@@ -170,54 +177,29 @@ void live_fini(struct live *t)
 	t->directory = NULL;
 }
 
-struct live_block *live_find(const struct live *t, uint64_t hash, uint64_t ptr)
-{
-	const struct live_shard *s = live_get_shard(t, hash);
-	struct live_block *block = &s->at[probe(s, hash, ptr)];
-
-	return block->ptr ? block : NULL;
-}
-
-struct live_block *live_add(struct live *t, uint64_t hash, const struct live_block *block)
+struct live_block *live_add(struct live *t, uint64_t hash)
 {
 	struct live_shard *s = live_get_shard(t, hash);
-	uint32_t i = probe(s, hash, block->ptr);
 
-	if (s->at[i].ptr)
-		return &s->at[i];
-	s->at[i] = *block;
-	if (++s->count > s->most)
+	if (s->count >= s->most) {
 		grow(t, s, hash);
-	return NULL;
-}
-
-/* Moves later blocks of the run back into the gap, so that no probe ever meets a hole before its block. */
-static void close_gap(struct live_shard *s, uint32_t gap)
-{
-	for (uint32_t i = get_next(s, gap); s->at[i].ptr; i = get_next(s, i)) {
-		uint32_t home = live_get_home(s, live_hash(s->at[i].ptr));
-		bool stays = gap < i ? gap < home && home <= i : gap < home || home <= i;
-
-		if (stays)
-			continue;
-		s->at[gap] = s->at[i];
-		gap = i;
+		s = live_get_shard(t, hash);
 	}
-	s->at[gap].ptr = 0;
+	return shard_add(s, hash);
 }
 
-bool live_remove(struct live *t, uint64_t hash, uint64_t ptr, struct live_block *out)
+void live_remove(struct live *t, uint64_t hash, struct live_block *block)
 {
 	struct live_shard *s = live_get_shard(t, hash);
-	uint32_t i = probe(s, hash, ptr);
+	size_t index = (size_t)((char *)block - (char *)s->groups) / sizeof(struct live_group);
+	struct live_group *holder = &s->groups[index];
+	struct live_group *g = live_get_home(s, hash);
 
-	if (!s->at[i].ptr)
-		return false;
-	*out = s->at[i];
-	close_gap(s, i);
+	for (; g != holder; g = live_get_next(s, g))
+		g->passed -= g->passed < PASSED_STICKS;
+	holder->tags[block - holder->blocks] = 0;
 	if (--s->count < s->least)
 		shrink(s);
-	return true;
 }
 
 uint64_t live_get_bytes(const struct live *t)

@@ -218,43 +218,57 @@ bool streams_peek(struct streams *s, uint32_t slot, uint64_t *ticks)
 	return true;
 }
 
-/* Reads ptr, node and size as the kind has them. False if they break the contract. */
-static inline bool decode(const struct streams *s, const uint64_t *words, struct event *e)
-{
-	uint64_t node;
+#define KIND_BIT(name) (1u << SEGMENT_EVENT_##name)
+#define BIG_KINDS      (KIND_BIT(ALLOC_BIG) | KIND_BIT(RESIZED_BIG))
+#define ARRIVAL_KINDS  (KIND_BIT(ALLOC) | KIND_BIT(RESIZED) | BIG_KINDS)
+#define RESIZE_KINDS   (KIND_BIT(RESIZE) | KIND_BIT(RESIZE_FAILED))
 
-	switch (e->kind) {
-	case SEGMENT_EVENT_RESIZE_FAILED:
-	case SEGMENT_EVENT_RESIZE_FREED:
-		e->ptr = 0;
-		return true;
-	case SEGMENT_EVENT_FREE:
-	case SEGMENT_EVENT_RESIZE:
-		e->ptr = read_once(words[1]);
-		return true;
-	case SEGMENT_EVENT_ALLOC_BIG:
-	case SEGMENT_EVENT_RESIZED_BIG:
-		node = read_once(words[2]);
-		e->size = read_once(words[3]);
-		e->kind--; /* the plain form from here on */
-		break;
-	default: /* ALLOC and RESIZED; the caller has sorted out what is no event */
-		node = read_once(words[2]);
-		e->size = node >> 32;
-		node &= UINT32_MAX;
-	}
-	e->ptr = read_once(words[1]);
+/* The big forms become plain ones here. False if the block breaks the contract. Without branches on the kind, which
+ * no processor can foresee. */
+static inline bool decode_block(struct event *e, const uint64_t words[4], uint64_t node_count)
+{
+	uint32_t kind_bit = 1u << e->kind;
+	bool is_big = (kind_bit & BIG_KINDS) != 0;
+	uint64_t node = is_big ? words[2] : words[2] & UINT32_MAX;
+
+	e->ptr = words[1];
+	e->size = is_big ? words[3] : words[2] >> 32;
 	e->node = (uint32_t)node;
-	return e->ptr != 0 && node < s->map->layout.node_count;
+	e->kind = (uint8_t)(e->kind - is_big);
+	return !(kind_bit & ARRIVAL_KINDS) || (e->ptr && node < node_count);
 }
 
 /* A failed realloc names no block: it is the one that the thread's RESIZE named. */
-static inline void pair_resize(struct stream *stream, struct event *e)
+static void pair_resize(struct stream *stream, struct event *e)
 {
 	if (e->kind == SEGMENT_EVENT_RESIZE)
 		stream->resize_ptr = e->ptr;
-	else if (e->kind == SEGMENT_EVENT_RESIZE_FAILED)
+	else
 		e->ptr = stream->resize_ptr;
+}
+
+/* Reads the event at `from`, of which `left` bytes are published. Returns its size, 0 if it is none. */
+static inline uint32_t decode(struct streams *s, const uint64_t *from, uint32_t left,
+			      struct event *e)
+{
+	uint64_t words[4] = {read_once(from[0])};
+	uint32_t bytes = segment_event_bytes((uint32_t)words[0] & 15u);
+
+	if (left >= SEGMENT_EVENT_MAX) { /* whatever the kind, they are there to be read */
+		words[1] = read_once(from[1]);
+		words[2] = read_once(from[2]);
+		words[3] = read_once(from[3]);
+	} else if (bytes <= left) {
+		for (uint32_t i = 1; i < bytes / 8; i++)
+			words[i] = read_once(from[i]);
+	} else {
+		return 0;
+	}
+	uint8_t api = (uint8_t)(words[0] >> 4 & 15u);
+	e->ticks = words[0] >> 8;
+	e->kind = (uint8_t)(words[0] & 15u);
+	e->api = api < SEGMENT_API_KINDS ? api : SEGMENT_API_OTHER;
+	return decode_block(e, words, s->map->layout.node_count) ? bytes : 0;
 }
 
 uint32_t streams_take(struct streams *s, uint32_t slot, uint64_t bound, struct event *out,
@@ -268,24 +282,18 @@ uint32_t streams_take(struct streams *s, uint32_t slot, uint64_t bound, struct e
 	uint32_t count = 0;
 
 	while (count < room && offset < end && offset <= SEGMENT_CHUNK_PAYLOAD - SEGMENT_EVENT_MAX) {
-		const uint64_t *words = payload + offset / 8;
-		uint64_t first = read_once(words[0]);
-		uint32_t bytes = segment_event_bytes((uint32_t)first & 15u);
 		struct event *e = &out[count];
+		uint32_t bytes = decode(s, payload + offset / 8, end - offset, e);
 
-		if (first >> 8 > bound)
-			break;
-		e->ticks = first >> 8;
-		e->slot = slot;
-		e->kind = (uint8_t)(first & 15u);
-		e->api = (uint8_t)(first >> 4 & 15u);
-		if (e->api >= SEGMENT_API_KINDS)
-			e->api = SEGMENT_API_OTHER;
-		if (bytes == 0 || bytes > end - offset || !decode(s, words, e)) {
+		if (bytes == 0) {
 			mark_broken(s, slot);
 			break;
 		}
-		pair_resize(stream, e);
+		if (e->ticks > bound)
+			break;
+		e->slot = slot;
+		if (1u << e->kind & RESIZE_KINDS)
+			pair_resize(stream, e);
 		offset += bytes;
 		count++;
 	}

@@ -13,12 +13,12 @@
 
 #include <stdint.h>
 
-/* ---- file header ------------------------------------------------------------------------------
- */
+/* ---- file header ----------------------------------------------------------------------------- */
 
 /* A byte above 127, both line endings and a control-Z: a copy made in text mode is seen at once. */
-#define WIRE_MAGIC	       "\x89MDN\r\n\x1a\n"
-#define WIRE_MAGIC_BYTES       8u
+#define WIRE_MAGIC_BYTES 8u
+static const uint8_t wire_magic[WIRE_MAGIC_BYTES] = {0x89, 'M', 'D', 'N', '\r', '\n', 0x1a, '\n'};
+
 #define WIRE_VERSION	       1u /* raised only when an older reader would misread the file */
 
 #define WIRE_FILE_HEADER_BYTES 24u
@@ -28,11 +28,12 @@ enum wire_file_header {
 	WIRE_FILE_CHECK = 16,	 /* u64, XXH64 of the bytes before it */
 };
 
-/* ---- section header ---------------------------------------------------------------------------
- */
+/* ---- section header -------------------------------------------------------------------------- */
 
-#define WIRE_SECTION_SYNC	  "\xd5MDs" /* where a reader that lost its place looks for a section */
-#define WIRE_SECTION_SYNC_BYTES	  4u
+/* What a reader that lost its place looks for. */
+#define WIRE_SYNC_BYTES 4u
+static const uint8_t wire_sync[WIRE_SYNC_BYTES] = {0xd5, 'M', 'D', 's'};
+
 #define WIRE_SECTION_HEADER_BYTES 40u
 enum wire_section_header {
 	WIRE_SECTION_TAG = 4,	    /* u32, WIRE_TAG */
@@ -66,8 +67,7 @@ enum wire_section_flags {
 #define WIRE_TAG_CHANGES WIRE_TAG('C', 'H', 'N', 'G')
 #define WIRE_TAG_END	 WIRE_TAG('E', 'N', 'D', ' ') /* no payload; its sequence counts the others */
 
-/* ---- payload: a run of rows, stored column by column ------------------------------------------
- */
+/* ---- payload: a run of rows, stored column by column ----------------------------------------- */
 
 /* varint first row, varint row count, then columns: varint column << 3 | coding, u32 bytes, data.
  * A column that is not there is 0 in every row; an unknown column is skipped. */
@@ -80,8 +80,7 @@ enum wire_coding {
 };
 #define WIRE_CODING_BITS 3u
 
-/* ---- limits, so that a lying file costs no more than an honest one ----------------------------
- */
+/* ---- limits, so that a lying file costs no more than an honest one --------------------------- */
 
 #define WIRE_BLOCK_ROWS	 32768u	     /* rows per section: a cut costs at most one block */
 #define WIRE_TEXT_BLOCK	 (1u << 20)  /* bytes of strings per section */
@@ -90,8 +89,7 @@ enum wire_coding {
 #define WIRE_BUDGET_BASE (UINT64_C(64) << 20) /* decoded bytes that any file may ask for ... */
 #define WIRE_BUDGET_RATE 256u /* ... and per byte of file; honest ones need 5 to 30 */
 
-/* ---- columns ----------------------------------------------------------------------------------
- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 enum wire_info_column {
 	WIRE_INFO_TEXT = 1, /* rows in all sections of that tag together */
@@ -260,8 +258,7 @@ enum wire_changes_column {
 	WIRE_CHANGES_LIVE_BLOCKS = 4,
 };
 
-/* ---- fixed-width integers ---------------------------------------------------------------------
- */
+/* ---- fixed-width integers -------------------------------------------------------------------- */
 
 static inline void wire_put_u32(uint8_t *at, uint32_t value)
 {

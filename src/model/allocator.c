@@ -8,16 +8,30 @@
 
 /* Base names start so; what follows is a version. */
 static const char *const libraries[] = {
-	"libc.so",      "libc-2.",     "libc.musl-", "ld-musl-",    "ld-linux",      "libc_malloc_debug",
-	"libjemalloc",  "libtcmalloc", "libmimalloc", "libtbbmalloc", "libsnmalloc", "librpmalloc",
-	"libhardened_malloc",
+	"libc.so",	     "libc-2.",	    "libc.musl-",	  "ld-musl-",	 "ld-linux",
+	"libc_malloc_debug", "libjemalloc", "libtcmalloc",	  "libmimalloc", "libtbbmalloc",
+	"libsnmalloc",	     "librpmalloc", "libhardened_malloc",
 };
 
 /* After leading underscores and the prefixes below have been taken off. */
 static const char *const entries[] = {
-	"malloc",  "calloc",        "realloc",        "reallocarray", "memalign",   "aligned_alloc",
-	"valloc",  "pvalloc",       "posix_memalign", "strdup",       "strndup",    "wcsdup",
-	"asprintf", "vasprintf",    "asprintf_chk",   "vasprintf_chk", "asprintf_internal",
+	"malloc",
+	"calloc",
+	"realloc",
+	"reallocarray",
+	"memalign",
+	"aligned_alloc",
+	"valloc",
+	"pvalloc",
+	"posix_memalign",
+	"strdup",
+	"strndup",
+	"wcsdup",
+	"asprintf",
+	"vasprintf",
+	"asprintf_chk",
+	"vasprintf_chk",
+	"asprintf_internal",
 	"vasprintf_internal",
 };
 

@@ -6,8 +6,9 @@
 
 #include <stdbool.h>
 
-/* True for every form of operator new, for malloc and its like in the C library or a known allocator library,
- * and for all of midden's own library. `function` is demangled, `module` a path. */
+/* True for every form of operator new, for malloc and its like in the C library or a known
+ * allocator library, and for all of midden's own library. `function` is demangled, `module` a path.
+ */
 bool allocator_is_entry(const char *function, const char *module);
 
 #endif

@@ -6,8 +6,9 @@
 #include <string.h>
 
 static const char *const names[FIGURE_KINDS] = {
-	[FIGURE_PEAK] = "peak",   [FIGURE_LEAKED] = "leaked",       [FIGURE_ALLOCATED] = "allocated",
-	[FIGURE_CALLS] = "calls", [FIGURE_TEMPORARY] = "temporary",
+	[FIGURE_PEAK] = "peak",		  [FIGURE_LEAKED] = "leaked",
+	[FIGURE_ALLOCATED] = "allocated", [FIGURE_CALLS] = "calls",
+	[FIGURE_TEMPORARY] = "temporary",
 };
 
 const char *figure_name(enum figure f)

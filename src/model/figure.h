@@ -10,11 +10,12 @@
 #include "profile/profile.h"
 
 enum figure {
-	FIGURE_PEAK,      /* live when the program held the most bytes */
-	FIGURE_LEAKED,    /* live when the program ended */
+	FIGURE_PEAK,	  /* live when the program held the most bytes */
+	FIGURE_LEAKED,	  /* live when the program ended */
 	FIGURE_ALLOCATED, /* all that was ever allocated, by bytes */
-	FIGURE_CALLS,     /* the same, by number of calls */
-	FIGURE_TEMPORARY, /* freed before its thread allocated anything else; by number, bytes are not kept */
+	FIGURE_CALLS,	  /* the same, by number of calls */
+	FIGURE_TEMPORARY, /* freed before its thread allocated anything else; by number, bytes are
+			     not kept */
 	FIGURE_KINDS
 };
 

@@ -1,12 +1,12 @@
-/* flat.c -- one row per function: what it allocated itself, and what it and all it called allocated.
- * Runs: offline; immutable once built.
- * SPDX-License-Identifier: Apache-2.0 */
+/* flat.c -- one row per function: what it allocated itself, and what it and all it called
+ * allocated. Runs: offline; immutable once built. SPDX-License-Identifier: Apache-2.0 */
 #include "model/flat.h"
 
 struct counter {
 	struct amount self;
 	struct amount total;
-	size_t last_site; /* + 1: the site that was added to `total` last, so that recursion counts once */
+	size_t last_site; /* + 1: the site that was added to `total` last, so that recursion counts
+			     once */
 };
 
 static void add_stack(const struct model *m, struct counter *counters, size_t site,

@@ -2,8 +2,9 @@
  * Runs: offline; immutable once built.
  * SPDX-License-Identifier: Apache-2.0
  *
- * Profiles name a location by index, and equal locations may have several. Here every distinct one gets one
- * id: all are sorted by content and numbered, which also makes every later order depend on names alone. */
+ * Profiles name a location by index, and equal locations may have several. Here every distinct one
+ * gets one id: all are sorted by content and numbered, which also makes every later order depend on
+ * names alone. */
 #include "model/model.h"
 
 #include <string.h>
@@ -111,8 +112,8 @@ static void add_placeholder(struct builder *b, const char *text, uint32_t *id)
 	};
 }
 
-/* The frames of a chain belong to the module of the node that leads to it. A frame seen before ends the walk:
- * what follows was claimed with it. */
+/* The frames of a chain belong to the module of the node that leads to it. A frame seen before ends
+ * the walk: what follows was claimed with it. */
 static void claim_frames(struct builder *b, const struct profile_node *node)
 {
 	const struct profile *p = b->model->profile;
@@ -216,7 +217,8 @@ static void push_node(const struct model *m, uint32_t index, struct model_stack 
 		*vec_push(&stack->frames) = m->cut_id;
 	else if (!f)
 		*vec_push(&stack->frames) = m->node_ids[index];
-	for (; f && !node->cut && stack->frames.count < MODEL_STACK_MAX; f = m->profile->frames.at[f].next)
+	for (; f && !node->cut && stack->frames.count < MODEL_STACK_MAX;
+	     f = m->profile->frames.at[f].next)
 		*vec_push(&stack->frames) = m->frame_ids[f];
 }
 
@@ -236,7 +238,8 @@ void model_get_stack(const struct model *m, size_t site, struct model_stack *sta
 	uint32_t node = m->profile->sites.at[site].node;
 
 	stack->frames.count = 0;
-	for (; node && stack->frames.count < MODEL_STACK_MAX; node = m->profile->nodes.at[node].parent)
+	for (; node && stack->frames.count < MODEL_STACK_MAX;
+	     node = m->profile->nodes.at[node].parent)
 		push_node(m, node, stack);
 	if (node)
 		stack->frames.at[stack->frames.count - 1] = m->cut_id;

@@ -11,7 +11,8 @@
 #include "base/vec.h"
 #include "profile/profile.h"
 
-/* Frames of one stack that are looked at; a recorder's limit is far lower, a hostile file has none. */
+/* Frames of one stack that are looked at; a recorder's limit is far lower, a hostile file has none.
+ */
 #define MODEL_STACK_MAX 4096u
 
 /* One line of a stack, unique by content. Texts are never NULL; "" is unknown. */
@@ -19,12 +20,13 @@ struct model_frame {
 	const char *function;
 	const char *module; /* path */
 	const char *file;
-	uint64_t offset;   /* without a function: ELF address in the module, or the address if there is none */
-	uint32_t line;     /* 0 unknown */
-	uint32_t group;    /* id of the first frame of the same function: what tells functions apart */
-	bool inlined;      /* into the frame that comes next towards the root */
-	bool placeholder;  /* not a function: stands for frames that are not known */
-	bool hidden;       /* an allocator's own entry: left out while it is the leaf */
+	uint64_t offset; /* without a function: ELF address in the module, or the address if there
+			    is none */
+	uint32_t line;	 /* 0 unknown */
+	uint32_t group; /* id of the first frame of the same function: what tells functions apart */
+	bool inlined;	/* into the frame that comes next towards the root */
+	bool placeholder; /* not a function: stands for frames that are not known */
+	bool hidden;	  /* an allocator's own entry: left out while it is the leaf */
 };
 
 struct model_options {
@@ -44,11 +46,13 @@ void model_free(struct model *m);
 
 const struct profile *model_get_profile(const struct model *m);
 
-/* Frames have ids from 0 to count - 1, in the order of their names: comparing ids compares names. */
+/* Frames have ids from 0 to count - 1, in the order of their names: comparing ids compares names.
+ */
 size_t model_get_frame_count(const struct model *m);
 const struct model_frame *model_get_frame(const struct model *m, uint32_t id);
 
-/* Puts the stack of a site in place of what `stack` holds: at least one frame, at most MODEL_STACK_MAX. */
+/* Puts the stack of a site in place of what `stack` holds: at least one frame, at most
+ * MODEL_STACK_MAX. */
 void model_get_stack(const struct model *m, size_t site, struct model_stack *stack);
 
 #endif

@@ -2,8 +2,8 @@
  * Runs: offline, one thread; called when a recording ends, or by the first report on it.
  * SPDX-License-Identifier: Apache-2.0
  *
- * Opening a module and its debug information costs far more than a look-up, so the nodes are sorted by file
- * and address first: each file is opened once, each address looked up once. */
+ * Opening a module and its debug information costs far more than a look-up, so the nodes are sorted
+ * by file and address first: each file is opened once, each address looked up once. */
 #include "model/resolve.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 /* A node that needs frames. */
 struct wanted {
-	uint32_t group;   /* one of the modules that are the same file; stands for all of them */
+	uint32_t group; /* one of the modules that are the same file; stands for all of them */
 	uint32_t node;
 	uint64_t address; /* ELF virtual address inside the call */
 };
@@ -71,8 +71,7 @@ static void group_modules(struct resolver *r)
 	r->group_of = mem_new(count, sizeof(*r->group_of));
 	for (size_t i = 1; i < count; i++) {
 		bool same = i > 1 && compare_modules(&keys[i - 1], &keys[i]) == 0;
-		r->group_of[keys[i].index] =
-			same ? r->group_of[keys[i - 1].index] : keys[i].index;
+		r->group_of[keys[i].index] = same ? r->group_of[keys[i - 1].index] : keys[i].index;
 	}
 	free(keys);
 }
@@ -96,7 +95,8 @@ static void list_wanted(struct resolver *r)
 		const struct profile_node *node = &p->nodes.at[i];
 		if (node->frames || !node->module || node->cut)
 			continue;
-		/* A return address may be the first one of the next line, or of the next function. */
+		/* A return address may be the first one of the next line, or of the next function.
+		 */
 		uint64_t inside = node->pc - (node->exact ? 0 : 1);
 		*vec_push(&r->wanted) = (struct wanted){
 			.group = r->group_of[node->module],
@@ -127,8 +127,8 @@ static bool is_known(const struct symbol_frame *f)
 	return (f->function && *f->function) || (f->file && *f->file);
 }
 
-/* Stores the frames at an address as a chain, the outermost first, since `next` points backwards; returns the
- * innermost one, or 0 if nothing is known. */
+/* Stores the frames at an address as a chain, the outermost first, since `next` points backwards;
+ * returns the innermost one, or 0 if nothing is known. */
 static uint32_t add_frames(struct resolver *r, struct symbol_module *m, uint64_t address)
 {
 	struct profile *p = r->profile;

@@ -8,10 +8,10 @@
 #include "profile/profile.h"
 #include "symbol/symbol.h"
 
-/* Looks up every node that has no frames yet, stores frames and their strings in the profile and marks it
- * resolved. Nodes at the same address of the same file share their frames. A module that is gone, or was
- * replaced since the recording, leaves its nodes as they are: that is no failure. Returns the number of such
- * modules; `e` then says why for the first. */
+/* Looks up every node that has no frames yet, stores frames and their strings in the profile and
+ * marks it resolved. Nodes at the same address of the same file share their frames. A module that
+ * is gone, or was replaced since the recording, leaves its nodes as they are: that is no failure.
+ * Returns the number of such modules; `e` then says why for the first. */
 int model_resolve(struct profile *p, const struct symbol_options *options, struct error *e);
 
 #endif

@@ -1,6 +1,5 @@
-/* tree.c -- stacks added up into a call tree, from the allocating function outwards or from the program's start.
- * Runs: offline; immutable once built.
- * SPDX-License-Identifier: Apache-2.0 */
+/* tree.c -- stacks added up into a call tree, from the allocating function outwards or from the
+ * program's start. Runs: offline; immutable once built. SPDX-License-Identifier: Apache-2.0 */
 #include "model/tree.h"
 
 #include "base/map.h"
@@ -131,8 +130,8 @@ double tree_get_share(const struct tree *t, struct amount a)
 	return whole ? 100.0 * (double)figure_get_value(a, t->figure) / (double)whole : 0.0;
 }
 
-uint32_t tree_get_shown(const struct tree *t, const struct tree_node *n, const struct tree_view *view,
-			unsigned depth)
+uint32_t tree_get_shown(const struct tree *t, const struct tree_node *n,
+			const struct tree_view *view, unsigned depth)
 {
 	uint32_t shown = 0;
 

@@ -1,6 +1,5 @@
-/* tree.h -- stacks added up into a call tree, from the allocating function outwards or from the program's start.
- * Runs: offline; immutable once built.
- * SPDX-License-Identifier: Apache-2.0 */
+/* tree.h -- stacks added up into a call tree, from the allocating function outwards or from the
+ * program's start. Runs: offline; immutable once built. SPDX-License-Identifier: Apache-2.0 */
 #ifndef MIDDEN_MODEL_TREE_H
 #define MIDDEN_MODEL_TREE_H
 
@@ -21,8 +20,8 @@ struct tree_node {
 	struct amount self;   /* of the stacks that end here: amount minus that of the children */
 };
 
-/* Node 0 is the whole. The children of node n are children[n.first_child + 0 .. n.child_count - 1], the largest
- * first, equal ones by name. */
+/* Node 0 is the whole. The children of node n are children[n.first_child + 0 .. n.child_count - 1],
+ * the largest first, equal ones by name. */
 struct tree {
 	const struct model *model;
 	enum figure figure;
@@ -40,12 +39,12 @@ const struct tree_node *tree_get_child(const struct tree *t, const struct tree_n
 /* The part of the whole that a reader wants to see. */
 struct tree_view {
 	double threshold; /* leave out what has less than this share, in percent */
-	unsigned depth;   /* levels shown; 0 all */
+	unsigned depth;	  /* levels shown; 0 all */
 };
 
 /* How many of a node's children are shown (the first ones), and what the others come to. */
-uint32_t tree_get_shown(const struct tree *t, const struct tree_node *n, const struct tree_view *view,
-			unsigned depth);
+uint32_t tree_get_shown(const struct tree *t, const struct tree_node *n,
+			const struct tree_view *view, unsigned depth);
 struct amount tree_get_rest(const struct tree *t, const struct tree_node *n, uint32_t shown);
 
 /* An amount's share of the whole in percent, by the figure's value; 0 of nothing is 0. */

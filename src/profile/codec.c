@@ -12,8 +12,7 @@
 
 #define VARINT_MAX 10u /* bytes of a 64-bit number, 7 bits each */
 
-/* ---- numbers ----------------------------------------------------------------------------------
- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 /* Differences are taken modulo 2^64, so every pair of values has one; small negative ones stay
  * short. */
@@ -43,8 +42,7 @@ void codec_put_varint(struct codec_buffer *out, uint64_t value)
 	out->count = (size_t)(append_varint(out->at + out->count, value) - out->at);
 }
 
-/* ---- members ----------------------------------------------------------------------------------
- */
+/* ---- members --------------------------------------------------------------------------------- */
 
 static uint64_t load(const struct column *column, const char *at)
 {
@@ -83,7 +81,7 @@ static bool store(const struct column *column, char *at, uint64_t value)
 		memcpy(at, &u32, sizeof(u32));
 		return (uint64_t)(int64_t)(int32_t)u32 == value;
 	default:
-		*at = value == 1;
+		*at = (char)(value == 1);
 		return value <= 1;
 	}
 }
@@ -95,8 +93,7 @@ static bool is_zero(const char *at, size_t bytes)
 	return bytes == 0;
 }
 
-/* ---- writing ----------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* One column of the rows at hand. */
 struct stripe {
@@ -174,8 +171,7 @@ void codec_put_rows(struct codec_buffer *out, const struct table *t, const void 
 	}
 }
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 struct codec_block codec_take_block(struct cursor *c)
 {

@@ -193,16 +193,17 @@ static const struct column changes_columns[] = {
 
 #define COLUMNS(label) label##_columns, sizeof(label##_columns) / sizeof(label##_columns[0])
 
-#define IN_PLACE(name, tag, label, type, place, rows) \
-	const struct table columns_##label = {        \
-		tag, name, COLUMNS(label), sizeof(type), WIRE_BLOCK_ROWS, rows, place, 0, 0}
+#define IN_PLACE(name, tag, label, type, place, rows)                                           \
+	const struct table columns_##label =                                                    \
+		{(tag), (name), COLUMNS(label), sizeof(type), WIRE_BLOCK_ROWS, (rows), (place), \
+		 0,	0}
 
-#define IN_VEC(name, tag, label, member, rows)                                                 \
-	{                                                                                      \
-		tag, name, COLUMNS(label), sizeof(*((struct profile *)0)->member.at), rows, 0, \
-			offsetof(struct profile, member.at),                                   \
-			offsetof(struct profile, member.count),                                \
-			offsetof(struct profile, member.room)                                  \
+#define IN_VEC(name, tag, label, member, rows)                                                    \
+	{                                                                                         \
+		(tag), (name), COLUMNS(label), sizeof(*((struct profile *)0)->member.at), (rows), \
+			0, offsetof(struct profile, member.at),                                   \
+			offsetof(struct profile, member.count),                                   \
+			offsetof(struct profile, member.room)                                     \
 	}
 
 IN_PLACE("file information", WIRE_TAG_INFO, info, struct columns_info, 0, 1);
@@ -249,8 +250,7 @@ const struct column *columns_find(const struct table *t, uint64_t id)
 	return NULL;
 }
 
-/* The VECs are distinct types with the same members, so their members are copied, not pointed at.
- */
+/* The VECs are distinct types with the same members: these are copied, not pointed at. */
 static size_t get_size(const void *base, size_t offset)
 {
 	size_t value;

@@ -7,8 +7,7 @@
 
 #include "base/mem.h"
 
-/* ---- life -------------------------------------------------------------------------------------
- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 struct profile *profile_new(void)
 {
@@ -46,8 +45,7 @@ void profile_free(struct profile *p)
 	free(p);
 }
 
-/* ---- strings ----------------------------------------------------------------------------------
- */
+/* ---- strings --------------------------------------------------------------------------------- */
 
 #define FIRST_PLACES 256u
 
@@ -127,8 +125,7 @@ const char *profile_string(const struct profile *p, struct string_id id)
 	return id.v < p->strings.count ? p->strings.at + id.v : "";
 }
 
-/* ---- invariants -------------------------------------------------------------------------------
- */
+/* ---- invariants ------------------------------------------------------------------------------ */
 
 static bool has_string(const struct profile *p, struct string_id id)
 {

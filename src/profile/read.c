@@ -57,8 +57,7 @@ static void note_damage(struct reader *r, const char *format, ...)
 	va_end(args);
 }
 
-/* ---- one section ------------------------------------------------------------------------------
- */
+/* ---- one section ----------------------------------------------------------------------------- */
 
 static bool take_budget(struct reader *r, uint64_t bytes)
 {
@@ -163,8 +162,7 @@ static int take_section(struct reader *r, const struct section *s, const uint8_t
 	return 0;
 }
 
-/* ---- the file ---------------------------------------------------------------------------------
- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 /* NULL if the section's bytes are all there and as they were written, else what is wrong. Hashing
  * is paid for from the budget: headers that all claim the same bytes would make it quadratic. */
@@ -222,7 +220,7 @@ static int take_sections(struct reader *r)
 
 static bool has_magic(const void *data, size_t bytes)
 {
-	return !memcmp(data, WIRE_MAGIC, bytes < WIRE_MAGIC_BYTES ? bytes : WIRE_MAGIC_BYTES);
+	return memcmp(data, wire_magic, bytes < WIRE_MAGIC_BYTES ? bytes : WIRE_MAGIC_BYTES) == 0;
 }
 
 static int take_file_header(struct reader *r)
@@ -316,8 +314,7 @@ struct profile *profile_parse(const void *data, size_t bytes, struct error *e)
 	return r.p;
 }
 
-/* ---- the path ---------------------------------------------------------------------------------
- */
+/* ---- the path -------------------------------------------------------------------------------- */
 
 #define READ_STEP (1u << 20)
 

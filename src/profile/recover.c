@@ -13,9 +13,8 @@ size_t recover_find_section(const uint8_t *data, size_t bytes, size_t from, uint
 			    struct section *s)
 {
 	while (bytes - from >= WIRE_SECTION_HEADER_BYTES) {
-		size_t last = bytes - WIRE_SECTION_HEADER_BYTES + WIRE_SECTION_SYNC_BYTES;
-		const uint8_t *at = memmem(data + from, last - from, WIRE_SECTION_SYNC,
-					   WIRE_SECTION_SYNC_BYTES);
+		size_t last = bytes - WIRE_SECTION_HEADER_BYTES + WIRE_SYNC_BYTES;
+		const uint8_t *at = memmem(data + from, last - from, wire_sync, WIRE_SYNC_BYTES);
 		if (!at)
 			break;
 		/* An older sequence: a copy of a part, or a file inside a file. */
@@ -26,8 +25,7 @@ size_t recover_find_section(const uint8_t *data, size_t bytes, size_t from, uint
 	return bytes;
 }
 
-/* ---- missing rows -----------------------------------------------------------------------------
- */
+/* ---- missing rows ---------------------------------------------------------------------------- */
 
 static void complete_table(struct profile *p, enum columns_vec which)
 {
@@ -78,8 +76,7 @@ void recover_print_losses(const struct profile *p, const struct columns_info *pr
 	}
 }
 
-/* ---- dangling references ----------------------------------------------------------------------
- */
+/* ---- dangling references --------------------------------------------------------------------- */
 
 static void trim_index(uint32_t *index, size_t count)
 {

@@ -29,8 +29,7 @@ struct writer {
 	struct codec_buffer stored; /* header and compressed payload, written in one go */
 };
 
-/* ---- sections ---------------------------------------------------------------------------------
- */
+/* ---- sections -------------------------------------------------------------------------------- */
 
 static void write_all(struct writer *w, const uint8_t *data, size_t bytes)
 {
@@ -99,8 +98,7 @@ static void write_vec(struct writer *w, enum columns_vec which, const struct pro
 	write_table(w, &columns_vecs[which], p);
 }
 
-/* ---- the file ---------------------------------------------------------------------------------
- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 static void write_info(struct writer *w, const struct profile *p)
 {
@@ -179,8 +177,7 @@ static void write_file(struct writer *w, const struct profile *p)
 	ZSTD_freeCCtx(w->zstd);
 }
 
-/* ---- the path ---------------------------------------------------------------------------------
- */
+/* ---- the path -------------------------------------------------------------------------------- */
 
 static void close_writer(struct writer *w)
 {

@@ -8,7 +8,8 @@
 #include "model/flat.h"
 #include "report/style.h"
 
-/* One line per function whose self or total reaches `threshold` percent, then what the others come to. */
+/* One line per function whose self or total reaches `threshold` percent, then what the others come
+ * to. */
 void flat_text_print(FILE *out, const struct flat *f, double threshold, const struct style *style);
 
 #endif

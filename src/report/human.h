@@ -1,8 +1,9 @@
 /* human.h -- numbers as people read them. Runs: offline, pure.
  * SPDX-License-Identifier: Apache-2.0
  *
- * Each returns its text by value, to be used on the spot: printf("%s", human_bytes(n).text). The arithmetic is on
- * integers: the same number gives the same text on every machine and in every locale. */
+ * Each returns its text by value, to be used on the spot: printf("%s", human_bytes(n).text). The
+ * arithmetic is on integers: the same number gives the same text on every machine and in every
+ * locale. */
 #ifndef MIDDEN_REPORT_HUMAN_H
 #define MIDDEN_REPORT_HUMAN_H
 
@@ -21,8 +22,8 @@ struct human human_count(uint64_t count);
 /* "12 ns", "3.40 us", "1.23 s", "2 min 03 s", "5 h 07 min" */
 struct human human_duration(uint64_t ns);
 
-/* part / whole in percent with two decimals, "12.50%"; "0.00%" of nothing. Never rounds up to "100.00%" what is
- * not all. */
+/* part / whole in percent with two decimals, "12.50%"; "0.00%" of nothing. Never rounds up to
+ * "100.00%" what is not all. */
 struct human human_share(uint64_t part, uint64_t whole);
 
 #endif

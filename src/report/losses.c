@@ -19,11 +19,13 @@ static const struct loss truncated_stacks = {
 static const struct loss unwind_failures = {
 	"unwind failures", "truncated stacks that ended at code without unwind data"};
 static const struct loss foreign_frees = {
-	"foreign frees", "of blocks made before the recording or by another allocator: not counted"};
+	"foreign frees",
+	"of blocks made before the recording or by another allocator: not counted"};
 static const struct loss reentrant_calls = {
-	"re-entrant calls", "from a signal handler inside an allocation: passed through, not recorded"};
-static const struct loss children_not_recorded = {
-	"child processes", "started by the program and not recorded"};
+	"re-entrant calls",
+	"from a signal handler inside an allocation: passed through, not recorded"};
+static const struct loss children_not_recorded = {"child processes",
+						  "started by the program and not recorded"};
 
 static void print_line(FILE *out, const struct style *style, const char *text)
 {
@@ -55,9 +57,10 @@ void losses_print(FILE *out, const struct profile *p, const struct style *style)
 	if (p->damaged)
 		print_damage(out, p, style);
 	if (p->run.end == PROFILE_END_ABANDONED)
-		print_line(out, style,
-			   "the recording ended before the program did: what came later is missing, "
-			   "and \"leaked\" means live at that moment");
+		print_line(
+			out, style,
+			"the recording ended before the program did: what came later is missing, "
+			"and \"leaked\" means live at that moment");
 	print_count(out, style, t->lost_events, lost_events);
 	print_count(out, style, t->truncated_stacks, truncated_stacks);
 	print_count(out, style, t->unwind_failures, unwind_failures);

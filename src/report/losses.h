@@ -8,7 +8,8 @@
 #include "model/model.h"
 #include "report/style.h"
 
-/* One line for every counter that is not zero and one if the file is damaged; nothing for a clean recording. */
+/* One line for every counter that is not zero and one if the file is damaged; nothing for a clean
+ * recording. */
 void losses_print(FILE *out, const struct profile *p, const struct style *style);
 
 #endif

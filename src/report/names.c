@@ -66,7 +66,8 @@ void names_shorten(char *text, size_t columns, bool utf8)
 	size_t length = utf8_length(text);
 	size_t mark_columns = utf8 ? 1 : 3;
 
-	/* The mark takes up to three bytes: at least three code points go, so it always fits in place. */
+	/* The mark takes up to three bytes: at least three code points go, so it always fits in
+	 * place. */
 	if (length <= columns || columns < mark_columns || length < 3)
 		return;
 	size_t kept = columns - mark_columns;

@@ -9,9 +9,9 @@
 #include "model/model.h"
 #include "report/style.h"
 
-/* A copy in which nothing can move the cursor, hide text or switch colours: control characters, bidirectional
- * overrides and bytes that are not UTF-8 become \xNN or \uNNNN; without `utf8` so does all that is not ASCII. The
- * caller frees it. */
+/* A copy in which nothing can move the cursor, hide text or switch colours: control characters,
+ * bidirectional overrides and bytes that are not UTF-8 become \xNN or \uNNNN; without `utf8` so
+ * does all that is not ASCII. The caller frees it. */
 char *names_escape(const char *text, bool utf8);
 
 /* Shortens a text in place to at most `columns` code points by leaving out its middle. */
@@ -30,10 +30,12 @@ struct names_label {
 struct names_label names_label(const struct model_frame *f, const char *directory, bool utf8);
 void names_label_free(struct names_label *l);
 
-/* Leaves out what does not fit into `columns`: directories of the file first, then the middle of the function. */
+/* Leaves out what does not fit into `columns`: directories of the file first, then the middle of
+ * the function. */
 void names_label_fit(struct names_label *l, size_t columns, bool utf8);
 
-/* The same as one plain text with full paths, "function (file:line)" or "module+0xoffset"; not escaped. */
+/* The same as one plain text with full paths, "function (file:line)" or "module+0xoffset"; not
+ * escaped. */
 char *names_plain(const struct model_frame *f);
 
 #endif

@@ -14,33 +14,32 @@ struct field {
 	bool optional; /* UINT64_MAX means that there is none: null */
 };
 
-#define FIELD(type, member)           {#member, offsetof(struct type, member), false}
-#define FIELD_OR_NULL(type, member)   {#member, offsetof(struct type, member), true}
-#define FIELD_AS(key, type, member)   {key, offsetof(struct type, member), false}
-#define FIELD_COUNT(fields)           (sizeof(fields) / sizeof(*(fields)))
+#define FIELD(type, member)                                   \
+	{                                                     \
+#member, offsetof(struct type, member), false \
+	}
+#define FIELD_OR_NULL(type, member)                          \
+	{                                                    \
+#member, offsetof(struct type, member), true \
+	}
+#define FIELD_AS(key, type, member)                       \
+	{                                                 \
+		key, offsetof(struct type, member), false \
+	}
+#define FIELD_COUNT(fields)	      (sizeof(fields) / sizeof(*(fields)))
 #define ADD_FIELDS(j, object, fields) add_fields(j, object, fields, FIELD_COUNT(fields))
 
 static const struct field total_fields[] = {
-	FIELD(profile_totals, allocations),
-	FIELD(profile_totals, frees),
-	FIELD(profile_totals, allocated_bytes),
-	FIELD(profile_totals, freed_bytes),
-	FIELD(profile_totals, peak_bytes),
-	FIELD(profile_totals, peak_blocks),
-	FIELD(profile_totals, peak_time_ns),
-	FIELD(profile_totals, leaked_bytes),
-	FIELD(profile_totals, leaked_blocks),
-	FIELD(profile_totals, temporary_allocations),
-	FIELD(profile_totals, reallocations),
-	FIELD(profile_totals, failed_allocations),
-	FIELD(profile_totals, threads),
-	FIELD(profile_totals, stacks),
-	FIELD(profile_totals, lost_events),
-	FIELD(profile_totals, truncated_stacks),
-	FIELD(profile_totals, unwind_failures),
-	FIELD(profile_totals, foreign_frees),
-	FIELD(profile_totals, reentrant_calls),
-	FIELD(profile_totals, own_memory_bytes),
+	FIELD(profile_totals, allocations),	FIELD(profile_totals, frees),
+	FIELD(profile_totals, allocated_bytes), FIELD(profile_totals, freed_bytes),
+	FIELD(profile_totals, peak_bytes),	FIELD(profile_totals, peak_blocks),
+	FIELD(profile_totals, peak_time_ns),	FIELD(profile_totals, leaked_bytes),
+	FIELD(profile_totals, leaked_blocks),	FIELD(profile_totals, temporary_allocations),
+	FIELD(profile_totals, reallocations),	FIELD(profile_totals, failed_allocations),
+	FIELD(profile_totals, threads),		FIELD(profile_totals, stacks),
+	FIELD(profile_totals, lost_events),	FIELD(profile_totals, truncated_stacks),
+	FIELD(profile_totals, unwind_failures), FIELD(profile_totals, foreign_frees),
+	FIELD(profile_totals, reentrant_calls), FIELD(profile_totals, own_memory_bytes),
 	FIELD(profile_totals, rss_peak_bytes),
 };
 
@@ -96,14 +95,10 @@ static const struct field site_fields[] = {
 };
 
 static const struct field point_fields[] = {
-	FIELD(profile_point, time_ns),
-	FIELD(profile_point, live_bytes),
-	FIELD(profile_point, live_blocks),
-	FIELD(profile_point, peak_bytes),
-	FIELD(profile_point, allocations),
-	FIELD(profile_point, allocated_bytes),
-	FIELD(profile_point, frees),
-	FIELD(profile_point, freed_bytes),
+	FIELD(profile_point, time_ns),	   FIELD(profile_point, live_bytes),
+	FIELD(profile_point, live_blocks), FIELD(profile_point, peak_bytes),
+	FIELD(profile_point, allocations), FIELD(profile_point, allocated_bytes),
+	FIELD(profile_point, frees),	   FIELD(profile_point, freed_bytes),
 	FIELD(profile_point, rss_bytes),
 };
 
@@ -122,15 +117,16 @@ static void add_fields(struct json *j, const void *object, const struct field *f
 static const char *end_name(uint32_t end)
 {
 	static const char *const names[] = {
-		[PROFILE_END_UNKNOWN] = "unknown",   [PROFILE_END_EXITED] = "exited",
-		[PROFILE_END_SIGNALED] = "signaled", [PROFILE_END_EXEC] = "exec",
+		[PROFILE_END_UNKNOWN] = "unknown",     [PROFILE_END_EXITED] = "exited",
+		[PROFILE_END_SIGNALED] = "signaled",   [PROFILE_END_EXEC] = "exec",
 		[PROFILE_END_ABANDONED] = "abandoned",
 	};
 
 	return end <= PROFILE_END_ABANDONED ? names[end] : names[PROFILE_END_UNKNOWN];
 }
 
-static void add_string(struct json *j, const char *key, const struct profile *p, struct string_id id)
+static void add_string(struct json *j, const char *key, const struct profile *p,
+		       struct string_id id)
 {
 	json_add_string(j, key, profile_string(p, id));
 }

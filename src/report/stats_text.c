@@ -33,9 +33,7 @@ static void print_bucket(FILE *out, const struct profile_bucket *b, unsigned i)
 {
 	struct human below = {"and more"};
 
-	if (i == 0)
-		below = human_bytes(0);
-	else if (i < 64)
+	if (i < 64)
 		below = human_bytes(UINT64_C(1) << i);
 	fprintf(out, "  %9s  %9s  %13s  %9s  %13s  ",
 		human_bytes(i ? UINT64_C(1) << (i - 1) : 0).text, below.text,

@@ -83,7 +83,8 @@ static void print_titles(const struct painter *p)
 }
 
 /* What is left of a terminal's line for a frame; without a terminal there is no limit. */
-static void fit_label(const struct painter *p, struct names_label *l, const char *mark, bool inlined)
+static void fit_label(const struct painter *p, struct names_label *l, const char *mark,
+		      bool inlined)
 {
 	size_t taken = (size_t)columns_width(p) + utf8_length(p->prefix.at) + utf8_length(mark) +
 		       strlen(" ()") + (inlined ? strlen(" [inlined]") : 0);

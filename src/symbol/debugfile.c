@@ -1,4 +1,5 @@
-/* debugfile.c -- finds the files that hold an object's debug information. Runs: offline; called by symbol.c.
+/* debugfile.c -- finds the files that hold an object's debug information.
+ * Runs: offline; called by symbol.c.
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include "symbol/debugfile.h"
@@ -46,7 +47,8 @@ static char *get_dir(const struct symbol_options *options, size_t n)
 	return mem_format("%s%s", options && options->sysroot ? options->sysroot : "", default_dir);
 }
 
-/* ---- by build-id ------------------------------------------------------------------------------ */
+/* ---- by build-id ------------------------------------------------------------------------------
+ */
 
 struct build_id {
 	const uint8_t *bits;
@@ -91,7 +93,8 @@ struct object *debugfile_find_by_id(const uint8_t *id, size_t bytes,
 	return found;
 }
 
-/* ---- by .gnu_debuglink ------------------------------------------------------------------------ */
+/* ---- by .gnu_debuglink ------------------------------------------------------------------------
+ */
 
 struct link {
 	const struct object *from;
@@ -137,7 +140,8 @@ static bool is_linked(const struct object *candidate, const void *wanted)
 	return has_crc(candidate, link->crc);
 }
 
-/* The directory the object really is in (/lib may be a link to /usr/lib), without the final slash. */
+/* The directory the object really is in (/lib may be a link to /usr/lib), without the final slash.
+ */
 static char *find_home(const struct object *o)
 {
 	char *path = object_get_path(o) ? realpath(object_get_path(o), NULL) : NULL;
@@ -190,7 +194,8 @@ static struct object *find_linked(const struct object *o, const struct symbol_op
 	return found;
 }
 
-/* ---- from a server ---------------------------------------------------------------------------- */
+/* ---- from a server ----------------------------------------------------------------------------
+ */
 
 /* Has libdwfl do its standard search, of which only the server is left to try. */
 static int download(Dwfl *dwfl, const char *path)
@@ -247,7 +252,8 @@ struct object *debugfile_find(const struct object *o, const struct symbol_option
 	return found;
 }
 
-/* ---- inside the object ------------------------------------------------------------------------ */
+/* ---- inside the object ------------------------------------------------------------------------
+ */
 
 static int write_all(int fd, const char *data, size_t bytes)
 {

@@ -1,4 +1,5 @@
-/* demangle.c -- linkage names for people, each worked out once. Runs: offline; called by symbol.c.
+/* demangle.c -- linkage names for people, each worked out once.
+ * Runs: offline; called by symbol.c.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/demangle.h"
 

@@ -1,4 +1,5 @@
-/* dies.c -- what this room asks of one DWARF entry (DIE). Runs: offline; called by units.c and inlines.c.
+/* dies.c -- what this room asks of one DWARF entry (DIE).
+ * Runs: offline; called by units.c and inlines.c.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/dies.h"
 

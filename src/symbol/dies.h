@@ -1,4 +1,5 @@
-/* dies.h -- what this room asks of one DWARF entry (DIE). Runs: offline; called by units.c and inlines.c.
+/* dies.h -- what this room asks of one DWARF entry (DIE).
+ * Runs: offline; called by units.c and inlines.c.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef MIDDEN_SYMBOL_DIES_H
 #define MIDDEN_SYMBOL_DIES_H
@@ -10,8 +11,8 @@
 #include "symbol/object.h"
 #include "symbol/spans.h"
 
-/* The linkage name and the bare name of a function or inlined call, also by way of its abstract origin and declaration
- * in other units and files; NULL if it has none. */
+/* The linkage name and the bare name of a function or inlined call, also by way of its abstract
+ * origin and declaration in other units and files; NULL if it has none. */
 const char *dies_find_linkage_name(Dwarf_Die *die);
 const char *dies_find_plain_name(Dwarf_Die *die);
 
@@ -25,8 +26,9 @@ struct dies_target {
 };
 void dies_add_spans(Dwarf_Die *die, const struct dies_target *to, uint32_t item, uint32_t depth);
 
-/* Walks the children of `parent`: dies_first, then dies_next while they return 1, else 0. `last` guards against
- * entries that point backwards: one cursor (initially 0) serves a whole walk in depth-first order. */
+/* Walks the children of `parent`: dies_first, then dies_next while they return 1, else 0. `last`
+ * guards against entries that point backwards: one cursor (initially 0) serves a whole walk in
+ * depth-first order. */
 int dies_first(Dwarf_Die *parent, Dwarf_Die *child, Dwarf_Off *last);
 int dies_next(Dwarf_Die *child, Dwarf_Off *last);
 

@@ -1,4 +1,5 @@
-/* inlines.c -- the calls that were inlined into one function, by address. Runs: offline; called by units.c.
+/* inlines.c -- the calls that were inlined into one function, by address.
+ * Runs: offline; called by units.c.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/inlines.h"
 
@@ -10,7 +11,8 @@
 #include "symbol/dies.h"
 #include "symbol/spans.h"
 
-/* Blocks and inlined calls in each other; compilers stay far below, and a hostile file must not overrun the stack. */
+/* Blocks and inlined calls in each other; compilers stay far below, and a hostile file must not
+ * overrun the stack. */
 #define DEPTH_MAX 512
 
 struct inlined {
@@ -20,7 +22,7 @@ struct inlined {
 
 struct inlines {
 	VEC(struct inlined) list; /* an id is an index plus one */
-	struct spans spans;       /* item: id */
+	struct spans spans;	  /* item: id */
 };
 
 struct walk {
@@ -31,8 +33,8 @@ struct walk {
 
 static bool is_block(int tag)
 {
-	return tag == DW_TAG_lexical_block || tag == DW_TAG_try_block || tag == DW_TAG_catch_block ||
-	       tag == DW_TAG_with_stmt;
+	return tag == DW_TAG_lexical_block || tag == DW_TAG_try_block ||
+	       tag == DW_TAG_catch_block || tag == DW_TAG_with_stmt;
 }
 
 static uint32_t add(struct walk *w, Dwarf_Die *die, uint32_t outer, uint32_t depth)

@@ -1,4 +1,5 @@
-/* inlines.h -- the calls that were inlined into one function, by address. Runs: offline; called by units.c.
+/* inlines.h -- the calls that were inlined into one function, by address.
+ * Runs: offline; called by units.c.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef MIDDEN_SYMBOL_INLINES_H
 #define MIDDEN_SYMBOL_INLINES_H

@@ -1,24 +1,19 @@
-/* memo.h -- a table from addresses of foreign data (strings, DIEs) to what was worked out about them. Runs: offline;
- * used inside this room.
+/* memo.h -- what was worked out about foreign data (strings, DIEs), by its address.
+ * Runs: offline; used inside this room.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef MIDDEN_SYMBOL_MEMO_H
 #define MIDDEN_SYMBOL_MEMO_H
 
-#include <stddef.h>
-
-struct memo_entry {
-	const void *key; /* NULL: empty */
-	void *value;     /* NULL: nothing worked out yet; from malloc, freed with the memo */
-};
+#include "base/map.h"
+#include "base/vec.h"
 
 /* Zero-initialise. */
 struct memo {
-	struct memo_entry *entries; /* open addressing, at most half full */
-	size_t room;                /* 0 or a power of two */
-	size_t count;
+	struct map index;   /* address -> index into values, plus one */
+	VEC(void *) values; /* NULL: nothing worked out yet; from malloc, freed with the memo */
 };
 
-/* The place of the value of `key` (not NULL), added with NULL if it is new. Valid until the next call. */
+/* The place of the value of `key`, added with NULL if it is new. Valid until the next call. */
 void **memo_get(struct memo *m, const void *key);
 
 void memo_free(struct memo *m);

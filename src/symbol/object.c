@@ -1,4 +1,5 @@
-/* object.c -- one ELF file or image, opened and checked. Runs: offline; called by symbol.c and debugfile.c.
+/* object.c -- one ELF file or image, opened and checked.
+ * Runs: offline; called by symbol.c and debugfile.c.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/object.h"
 
@@ -48,8 +49,6 @@ static struct object *check(struct object *o, struct error *e)
 		error_set(e, "%s: %s", name, elf_errmsg(-1));
 	else if (elf_kind(o->elf) != ELF_K_ELF || !gelf_getehdr(o->elf, &header))
 		error_set(e, "%s: not an ELF file", name);
-	else if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
-		error_set(e, "%s: neither a program nor a shared object", name);
 	else {
 		read_segments(o);
 		return o;
@@ -169,6 +168,14 @@ Elf_Scn *object_find_section(const struct object *o, const char *name)
 			return section;
 	}
 	return NULL;
+}
+
+bool object_is_loadable(const struct object *o)
+{
+	GElf_Ehdr header;
+
+	return gelf_getehdr(o->elf, &header) &&
+	       (header.e_type == ET_EXEC || header.e_type == ET_DYN);
 }
 
 bool object_has_dwarf(const struct object *o)

@@ -1,4 +1,5 @@
-/* object.h -- one ELF file or image, opened and checked. Runs: offline; called by symbol.c and debugfile.c.
+/* object.h -- one ELF file or image, opened and checked.
+ * Runs: offline; called by symbol.c and debugfile.c.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef MIDDEN_SYMBOL_OBJECT_H
 #define MIDDEN_SYMBOL_OBJECT_H
@@ -13,11 +14,12 @@
 
 struct object;
 
-/* Opens a program or shared object (also one that holds nothing but debug information). Treats the file as
- * hostile: what is no regular file or no such ELF file gives NULL with `e`. */
+/* Opens an ELF file. Treats it as hostile: what is no regular file or no ELF file gives NULL with
+ * `e`. */
 struct object *object_open(const char *path, struct error *e);
 
-/* The same on an open descriptor, which it takes over, also on failure. `path` is for messages and object_get_path. */
+/* The same on an open descriptor, which it takes over, also on failure. `path` is for messages and
+ * object_get_path. */
 struct object *object_open_fd(int fd, const char *path, struct error *e);
 
 /* The same on bytes in memory, which it takes over, also on failure; they must come from malloc. */
@@ -26,8 +28,9 @@ struct object *object_open_memory(void *image, size_t bytes, struct error *e);
 /* NULL is allowed. What came from the object's `Elf` is gone then. */
 void object_close(struct object *o);
 
-/* Gives the descriptor back while the object stays usable: a process may map more objects than it may hold files
- * open. Not before dwarf_begin_elf, which learns the file's directory from the descriptor. */
+/* Gives the descriptor back while the object stays usable: a process may map more objects than it
+ * may hold files open. Not before dwarf_begin_elf, which learns the file's directory from the
+ * descriptor. */
 void object_close_fd(struct object *o);
 
 Elf *object_get_elf(const struct object *o);
@@ -43,11 +46,15 @@ bool object_has_build_id(const struct object *o, const uint8_t *id, size_t bytes
 /* The section with that name, or NULL. */
 Elf_Scn *object_find_section(const struct object *o, const char *name);
 
+/* Whether it is a program or shared object, also one of which only debug information is left; what
+ * dwz shares between debug files is not. */
+bool object_is_loadable(const struct object *o);
+
 /* Whether it holds DWARF, compressed or not. */
 bool object_has_dwarf(const struct object *o);
 
-/* Whether the address lies in a segment that is mapped executable. Linkers leave the debug information of
- * functions they dropped behind, at address 0 or at the end of the address space. */
+/* Whether the address lies in a segment that is mapped executable. Linkers leave the debug
+ * information of functions they dropped behind, at address 0 or at the end of the address space. */
 bool object_has_code(const struct object *o, uint64_t address);
 
 #endif

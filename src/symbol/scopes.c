@@ -1,4 +1,5 @@
-/* scopes.c -- the full names of C++ functions for which DWARF has no linkage name. Runs: offline; called by units.c.
+/* scopes.c -- the full names of C++ functions for which DWARF has no linkage name.
+ * Runs: offline; called by units.c.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/scopes.h"
 
@@ -13,7 +14,8 @@
 #include "symbol/dies.h"
 
 #define DEPTH_MAX 64 /* as in units.c: bounds the work that a hostile file can cause */
-#define HOPS_MAX  16 /* from an inlined call to its origin, its declaration, ...: three in real files */
+#define HOPS_MAX \
+	16 /* from an inlined call to its origin, its declaration, ...: three in real files */
 
 struct scope {
 	Dwarf_Die die;
@@ -32,8 +34,9 @@ struct walk {
 
 static bool is_scope(int tag)
 {
-	return tag == DW_TAG_namespace || tag == DW_TAG_class_type || tag == DW_TAG_structure_type ||
-	       tag == DW_TAG_union_type || tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block;
+	return tag == DW_TAG_namespace || tag == DW_TAG_class_type ||
+	       tag == DW_TAG_structure_type || tag == DW_TAG_union_type ||
+	       tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block;
 }
 
 static void read_below(struct walk *w, Dwarf_Die *parent, uint32_t parent_index, uint32_t depth)

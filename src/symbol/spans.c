@@ -1,4 +1,5 @@
-/* spans.c -- address ranges, made disjoint once and then searched. Runs: offline; used by all tables of this room.
+/* spans.c -- address ranges, made disjoint once and then searched.
+ * Runs: offline; used by all tables of this room.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/spans.h"
 

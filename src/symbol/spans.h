@@ -1,4 +1,5 @@
-/* spans.h -- address ranges, made disjoint once and then searched. Runs: offline; used by all tables of this room.
+/* spans.h -- address ranges, made disjoint once and then searched.
+ * Runs: offline; used by all tables of this room.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef MIDDEN_SYMBOL_SPANS_H
 #define MIDDEN_SYMBOL_SPANS_H
@@ -9,8 +10,8 @@
 
 struct span {
 	uint64_t low;
-	uint64_t high;  /* one past the last address */
-	uint32_t item;  /* the caller's: an index into its own array */
+	uint64_t high;	/* one past the last address */
+	uint32_t item;	/* the caller's: an index into its own array */
 	uint32_t depth; /* of ranges that start at one address, the greatest depth wins */
 };
 
@@ -22,9 +23,9 @@ struct spans {
 /* Adds a range; an empty one is ignored. */
 void spans_add(struct spans *s, struct span span);
 
-/* Sorts and cuts the ranges so that none overlap: each address goes to the innermost range around it, that is
- * the one that starts last. Ranges that cross instead of nesting are put up with. May be repeated after
- * further spans_add. */
+/* Sorts and cuts the ranges so that none overlap: each address goes to the innermost range around
+ * it, that is the one that starts last. Ranges that cross instead of nesting are put up with. May
+ * be repeated after further spans_add. */
 void spans_flatten(struct spans *s);
 
 /* The range around `address`, or NULL. O(log n), after spans_flatten. */

@@ -1,7 +1,9 @@
-/* symbol.c -- from an address in an ELF file to functions and source lines. Runs: offline; the face of this room.
+/* symbol.c -- from an address in an ELF file to functions and source lines.
+ * Runs: offline; the face of this room.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/symbol.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +21,10 @@
 
 struct symbol_module {
 	struct object *object;
-	struct object *debug;    /* the separate debug file, or NULL */
-	struct object *alt;      /* what dwz moved out of several debug files, or NULL */
+	struct object *debug;	 /* the separate debug file, or NULL */
+	struct object *alt;	 /* what dwz moved out of several debug files, or NULL */
 	struct object *embedded; /* mini debug info, or NULL */
-	Dwarf *dwarf;            /* of debug or object; NULL: no DWARF */
+	Dwarf *dwarf;		 /* of debug or object; NULL: no DWARF */
 	Dwarf *alt_dwarf;
 	struct units *units;   /* NULL: not read */
 	struct symtab *symtab; /* NULL: not read */
@@ -30,9 +32,11 @@ struct symbol_module {
 	struct units_frames frames;
 };
 
-/* ---- opening ---------------------------------------------------------------------------------- */
+/* ---- opening ----------------------------------------------------------------------------------
+ */
 
-/* libdw itself follows the link's path and /usr/lib/debug; it does not know the user's directories. */
+/* libdw itself follows the link's path and /usr/lib/debug; it does not know the user's directories.
+ */
 static void open_alt(struct symbol_module *m, const struct symbol_options *options)
 {
 	const char *name;
@@ -78,6 +82,18 @@ static struct symbol_module *new_module(struct object *o, const struct symbol_op
 	return m;
 }
 
+static int check_object(const struct object *o, const uint8_t *id, size_t id_bytes, struct error *e)
+{
+	const char *path = object_get_path(o);
+
+	if (!object_is_loadable(o))
+		return error_set(e, "%s: neither a program nor a shared object", path);
+	if (id && id_bytes && !object_has_build_id(o, id, id_bytes))
+		return error_set(e, "%s: not the file that was recorded (its build-id differs)",
+				 path);
+	return 0;
+}
+
 struct symbol_module *symbol_open(const char *path, const uint8_t *build_id, size_t build_id_bytes,
 				  const struct symbol_options *options, struct error *e)
 {
@@ -85,17 +101,18 @@ struct symbol_module *symbol_open(const char *path, const uint8_t *build_id, siz
 	char *full = mem_format("%s%s", sysroot, path);
 	struct object *o = object_open(full, e);
 
-	if (o && build_id && build_id_bytes && !object_has_build_id(o, build_id, build_id_bytes)) {
-		error_set(e, "%s: not the file that was recorded (its build-id differs)", full);
-		object_close(o);
-		o = NULL;
-	}
 	free(full);
-	return o ? new_module(o, options) : NULL;
+	if (!o)
+		return NULL;
+	if (check_object(o, build_id, build_id_bytes, e) < 0) {
+		object_close(o);
+		return NULL;
+	}
+	return new_module(o, options);
 }
 
-/* The mapping that starts at `start`; its size in bytes, 0 if there is none. The section headers lie beyond what
- * the program headers describe, so only the kernel knows where the image ends. */
+/* The mapping that starts at `start`; its size in bytes, 0 if there is none. The section headers
+ * lie beyond what the program headers describe, so only the kernel knows where the image ends. */
 static size_t find_mapping(uintptr_t start)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
@@ -104,7 +121,7 @@ static size_t find_mapping(uintptr_t start)
 	uintptr_t low, high;
 
 	while (maps && !bytes && fgets(line, sizeof(line), maps))
-		if (sscanf(line, "%zx-%zx", &low, &high) == 2 && low == start)
+		if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &low, &high) == 2 && low == start)
 			bytes = high - low;
 	if (maps)
 		fclose(maps);
@@ -143,9 +160,11 @@ void symbol_close(struct symbol_module *m)
 	free(m);
 }
 
-/* ---- looking up ------------------------------------------------------------------------------- */
+/* ---- looking up -------------------------------------------------------------------------------
+ */
 
-/* A full table if there is one; otherwise what the dynamic linker needs, and the rest from mini debug info. */
+/* A full table if there is one; otherwise what the dynamic linker needs, and the rest from mini
+ * debug info. */
 static void read_symtab(struct symbol_module *m)
 {
 	size_t count;
@@ -163,8 +182,8 @@ static void read_symtab(struct symbol_module *m)
 	symtab_build(m->symtab);
 }
 
-/* GCC gives functions in anonymous namespaces and local classes no linkage name, so their DWARF name is bare;
- * the symbol table has the whole one. */
+/* GCC gives functions in anonymous namespaces and local classes no linkage name, so their DWARF
+ * name is bare; the symbol table has the whole one. */
 static const char *find_name(struct symbol_module *m, uint64_t address, const char *known)
 {
 	const char *raw, *name;

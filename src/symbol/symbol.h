@@ -1,4 +1,5 @@
-/* symbol.h -- from an address in an ELF file to functions and source lines. Runs: offline, any one thread per module.
+/* symbol.h -- from an address in an ELF file to functions and source lines.
+ * Runs: offline, any one thread per module.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef MIDDEN_SYMBOL_SYMBOL_H
 #define MIDDEN_SYMBOL_SYMBOL_H
@@ -10,14 +11,17 @@
 #include "base/error.h"
 
 struct symbol_options {
-	const char *sysroot;           /* prefix for paths, or NULL */
-	const char *const *debug_dirs; /* NULL-terminated, searched before /usr/lib/debug; or NULL */
+	const char *sysroot; /* prefix for paths, or NULL */
+	/* Searched before /usr/lib/debug; ends with NULL. Or NULL. */
+	const char *const *debug_dirs;
 };
 
 struct symbol_module;
 
-/* Opens the object at `path` and its separate debug information if there is any (by build-id, then debuglink).
- * If `build_id` is given and the file's differs, the file was replaced since: fails. NULL with `e`. */
+/* Opens the object at `path` and its separate debug information if there is any: by build-id, then
+ * debuglink, then, only where the user has set DEBUGINFOD_URLS, from a server. If `build_id` is
+ * given and the file's differs, the file was replaced since: fails. NULL with `e`. No descriptor
+ * stays open. The file must not be cut short while the module is open, since it is mapped. */
 struct symbol_module *symbol_open(const char *path, const uint8_t *build_id, size_t build_id_bytes,
 				  const struct symbol_options *options, struct error *e);
 
@@ -28,17 +32,20 @@ void symbol_close(struct symbol_module *m);
 
 struct symbol_frame {
 	const char *function; /* demangled (C++, Rust legacy and v0), or as it is; NULL unknown */
-	const char *file;     /* as the compiler recorded it, made absolute with its directory; NULL unknown */
-	uint32_t line;        /* 0 unknown */
-	bool inlined;         /* this frame was inlined into the next one */
+	const char *file;     /* absolute if the compiler recorded its directory; NULL unknown */
+	uint32_t line;	      /* 0 unknown */
+	bool inlined;	      /* this frame was inlined into the next one */
 };
 
-/* The frames at an ELF virtual address, innermost first: inlined ones, then the real function. Returns their
- * number (0: nothing known). The array and its strings belong to the module: the array is valid until the next
- * call, the strings until symbol_close. `address` should lie inside the call instruction (return address - 1). */
+/* The frames at an ELF virtual address, innermost first: inlined ones, then the real function.
+ * Returns their number (0: nothing known). The array and its strings belong to the module: the
+ * array is valid until the next call, the strings until symbol_close. `address` should lie inside
+ * the call instruction (return address - 1). Tables are built when first needed, so the first
+ * address in a compilation unit costs milliseconds, further ones microseconds. */
 size_t symbol_find(struct symbol_module *m, uint64_t address, const struct symbol_frame **frames);
 
-/* Demangles one linkage name (C++ Itanium, Rust legacy and v0). malloc'ed text, or NULL if it is not mangled. */
+/* Demangles one linkage name (C++ Itanium, Rust legacy and v0). malloc'ed text, or NULL if it is
+ * not mangled. */
 char *symbol_demangle(const char *name);
 
 #endif

@@ -1,4 +1,5 @@
-/* symtab.c -- function names by address from ELF symbol tables. Runs: offline; called by symbol.c.
+/* symtab.c -- function names by address from ELF symbol tables.
+ * Runs: offline; called by symbol.c.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/symtab.h"
 
@@ -62,18 +63,19 @@ static bool is_function(const struct source *s, const GElf_Sym *symbol, const ch
 	return object_has_code(s->code, symbol->st_value);
 }
 
-/* Prefers the name that the program's author would know: a function's, exported, without underscores. */
+/* Prefers the name that the program's author would know: a function's, exported, without
+ * underscores. */
 static uint32_t rank(const GElf_Sym *symbol, const char *name)
 {
 	int binding = GELF_ST_BIND(symbol->st_info);
-	uint32_t rank = GELF_ST_TYPE(symbol->st_info) != STT_NOTYPE ? 16 : 0;
+	uint32_t points = GELF_ST_TYPE(symbol->st_info) != STT_NOTYPE ? 16 : 0;
 	size_t underscores = strspn(name, "_");
 
 	if (binding == STB_GLOBAL || binding == STB_GNU_UNIQUE)
-		rank += 8;
+		points += 8;
 	else if (binding == STB_WEAK)
-		rank += 4;
-	return rank + (underscores < 3 ? (uint32_t)(3 - underscores) : 0);
+		points += 4;
+	return points + (underscores < 3 ? (uint32_t)(3 - underscores) : 0);
 }
 
 static uint64_t section_end(Elf *elf, const GElf_Sym *symbol)

@@ -1,8 +1,10 @@
-/* units.c -- frames by address from DWARF. Runs: offline; called by symbol.c.
+/* units.c -- frames by address from DWARF.
+ * Runs: offline; called by symbol.c.
  * SPDX-License-Identifier: Apache-2.0
  *
- * Three levels, each built when an address first needs it: units by address; in a unit, functions by address; in
- * a function, inlined calls by address. A look-up is then three binary searches and one in the line table. */
+ * Three levels, each built when an address first needs it: units by address; in a unit, functions
+ * by address; in a function, inlined calls by address. A look-up is then three binary searches and
+ * one in the line table. */
 #include "symbol/units.h"
 
 #include <stdbool.h>
@@ -15,8 +17,9 @@
 #include "symbol/scopes.h"
 #include "symbol/spans.h"
 
-/* Namespaces, types and functions in each other: real code stays below 30, and libdw walks what is below an entry
- * again on its way to the next one, so that a hostile file could make the walk quadratic. */
+/* Namespaces, types and functions in each other: real code stays below 30, and libdw walks what is
+ * below an entry again on its way to the next one, so that a hostile file could make the walk
+ * quadratic. */
 #define DEPTH_MAX 64
 
 struct function {
@@ -29,7 +32,7 @@ enum progress { UNIT_UNREAD, UNIT_SKIMMED, UNIT_SEARCHED };
 struct unit {
 	Dwarf_CU *cu;
 	Dwarf_Die lines; /* the unit's entry in the main file: it has the line table */
-	Dwarf_Die root;  /* the entry above the functions; another one with split DWARF */
+	Dwarf_Die root;	 /* the entry above the functions; another one with split DWARF */
 	enum progress progress;
 	VEC(struct function) functions;
 	struct spans spans; /* item: index into functions */
@@ -43,7 +46,8 @@ struct units {
 	struct memo paths; /* relative file name -> absolute one */
 };
 
-/* ---- units by address ------------------------------------------------------------------------- */
+/* ---- units by address -------------------------------------------------------------------------
+ */
 
 static void add_unit(struct units *u, Dwarf_CU *cu, Dwarf_Die *die)
 {
@@ -89,7 +93,8 @@ void units_free(struct units *u)
 	free(u);
 }
 
-/* ---- functions of a unit ---------------------------------------------------------------------- */
+/* ---- functions of a unit ----------------------------------------------------------------------
+ */
 
 struct walk {
 	struct unit *unit;
@@ -97,8 +102,9 @@ struct walk {
 	Dwarf_Off last;
 };
 
-/* Nearly all functions are directly in the unit or in namespaces. Those inside types and other functions (Rust,
- * Fortran, nested C) are looked for only when an address was not found, since types are most of a unit. */
+/* Nearly all functions are directly in the unit or in namespaces. Those inside types and other
+ * functions (Rust, Fortran, nested C) are looked for only when an address was not found, since
+ * types are most of a unit. */
 static bool may_hold_functions(int tag, enum progress effort)
 {
 	switch (tag) {
@@ -181,7 +187,8 @@ static struct function *find_function(struct unit *unit, uint64_t address,
 	return span ? &unit->functions.at[span->item] : NULL;
 }
 
-/* ---- frames ----------------------------------------------------------------------------------- */
+/* ---- frames -----------------------------------------------------------------------------------
+ */
 
 /* DW_LANG_C_plus_plus_17 and _20, which older <dwarf.h> do not have. */
 #define LANG_CPLUSPLUS_17 0x2a

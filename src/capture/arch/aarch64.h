@@ -12,12 +12,12 @@
 #define ARCH_MACHINE EM_AARCH64
 
 /* DWARF register numbers (AADWARF64): x0..x30, sp; 32 stands for the pc. */
-#define ARCH_REGS   33
-#define ARCH_REG_FP 29
-#define ARCH_REG_LR 30
-#define ARCH_REG_SP 31
-#define ARCH_REG_PC 32
-#define ARCH_REG_RA ARCH_REG_LR
+#define ARCH_REGS	33
+#define ARCH_REG_FP	29
+#define ARCH_REG_LR	30
+#define ARCH_REG_SP	31
+#define ARCH_REG_PC	32
+#define ARCH_REG_RA	ARCH_REG_LR
 
 #define ARCH_STACK_STEP 0 /* a leaf may have no frame at all */
 
@@ -65,17 +65,20 @@ static inline uint64_t arch_strip(uint64_t return_address)
 	return lr;
 }
 
-/* Whether the code at `pc`, which must be mapped, is the kernel's way back from a signal handler. */
+/* Whether the code at `pc`, which must be mapped, is the kernel's way back from a signal handler.
+ */
 static inline bool arch_is_sigreturn(uint64_t pc)
 {
 	/* mov x8, #139; svc #0 */
 	static const uint32_t code[] = {0xd2801168u, 0xd4000001u};
 
-	return memcmp((const void *)pc, code, sizeof(code)) == 0; /* NOLINT: an address in mapped code */
+	return memcmp((const void *)pc, code, sizeof(code)) ==
+	       0; /* NOLINT: an address in mapped code */
 }
 
-/* Where the kernel saved register `reg` of the interrupted code. `sp` at the trampoline: siginfo (128 bytes),
- * ucontext with its machine context at 176, whose registers follow the fault address. */
+/* Where the kernel saved register `reg` of the interrupted code. `sp` at the trampoline: siginfo
+ * (128 bytes), ucontext with its machine context at 176, whose registers follow the fault address.
+ */
 static inline uint64_t arch_signal_slot(uint64_t sp, int reg)
 {
 	return sp + 128 + 176 + 8 + 8 * (uint64_t)reg;

@@ -12,11 +12,11 @@
 #define ARCH_MACHINE EM_X86_64
 
 /* DWARF register numbers (System V ABI, figure 3.36). */
-#define ARCH_REGS   17
-#define ARCH_REG_FP 6
-#define ARCH_REG_SP 7
-#define ARCH_REG_RA 16
-#define ARCH_REG_PC 16
+#define ARCH_REGS	17
+#define ARCH_REG_FP	6
+#define ARCH_REG_SP	7
+#define ARCH_REG_RA	16
+#define ARCH_REG_PC	16
 
 #define ARCH_STACK_STEP 8 /* a call moves the stack by at least this much */
 
@@ -58,16 +58,19 @@ static inline uint64_t arch_strip(uint64_t return_address)
 	return return_address;
 }
 
-/* Whether the code at `pc`, which must be mapped, is the kernel's way back from a signal handler. */
+/* Whether the code at `pc`, which must be mapped, is the kernel's way back from a signal handler.
+ */
 static inline bool arch_is_sigreturn(uint64_t pc)
 {
 	/* mov $15, %rax; syscall */
 	static const uint8_t code[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
 
-	return memcmp((const void *)pc, code, sizeof(code)) == 0; /* NOLINT: an address in mapped code */
+	return memcmp((const void *)pc, code, sizeof(code)) ==
+	       0; /* NOLINT: an address in mapped code */
 }
 
-/* Where the kernel saved register `reg` of the interrupted code; 0 if nowhere. `sp` at the trampoline. */
+/* Where the kernel saved register `reg` of the interrupted code; 0 if nowhere. `sp` at the
+ * trampoline. */
 static inline uint64_t arch_signal_slot(uint64_t sp, int reg)
 {
 	/* Index into gregs by DWARF number: rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip. */

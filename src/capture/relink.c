@@ -1,0 +1,232 @@
+/* relink.c -- replaces functions in objects that are loaded already, and for those to come.
+ * Runs: at start-up, while there is one thread. Called by family.c.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "capture/relink.h"
+
+#include <elf.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+
+#include "capture/host.h"
+
+#if defined(__x86_64__)
+#define RELOCATION_WORD R_X86_64_64
+#define RELOCATION_GOT	R_X86_64_GLOB_DAT
+#define RELOCATION_SLOT R_X86_64_JUMP_SLOT
+#else
+#define RELOCATION_WORD R_AARCH64_ABS64
+#define RELOCATION_GOT	R_AARCH64_GLOB_DAT
+#define RELOCATION_SLOT R_AARCH64_JUMP_SLOT
+#endif
+
+/* The tables of one object that matter here. */
+struct object {
+	uint64_t bias;
+	uint64_t relro_start; /* pages that are read-only after relocation */
+	uint64_t relro_end;
+	Elf64_Sym *symbols;
+	const char *strings;
+	const Elf64_Rela *relocations;
+	size_t relocation_bytes;
+	const Elf64_Rela *slots;
+	size_t slot_bytes;
+	const uint32_t *gnu_hash;
+	const uint32_t *sysv_hash;
+};
+
+struct request {
+	const struct relink_name *names;
+	size_t count;
+};
+
+/* Writes a word, lifting and restoring write protection around it. */
+static void put(void *address, const void *value, size_t bytes, bool is_read_only)
+{
+	uint64_t page = getauxval(AT_PAGESZ);
+	uint64_t start = (uint64_t)(uintptr_t)address & ~(page - 1);
+	uint64_t length = (uint64_t)(uintptr_t)address + bytes - start;
+
+	if (is_read_only && HOST_CALL3(SYS_mprotect, start, length, PROT_READ | PROT_WRITE) != 0)
+		return;
+	memcpy(address, value, bytes);
+	if (is_read_only)
+		(void)HOST_CALL3(SYS_mprotect, start, length, PROT_READ);
+}
+
+static const struct relink_name *find_name(const struct request *r, const char *name)
+{
+	for (size_t i = 0; i < r->count; i++)
+		if (strcmp(r->names[i].name, name) == 0)
+			return &r->names[i];
+	return NULL;
+}
+
+/* ---- references
+ * ---------------------------------------------------------------------------------------- */
+
+static void relink_reference(const struct request *r, const struct object *o, const Elf64_Rela *rel)
+{
+	uint64_t type = ELF64_R_TYPE(rel->r_info);
+	const Elf64_Sym *symbol = &o->symbols[ELF64_R_SYM(rel->r_info)];
+
+	if ((type != RELOCATION_SLOT && type != RELOCATION_GOT && type != RELOCATION_WORD) ||
+	    rel->r_addend != 0)
+		return;
+	const struct relink_name *name = find_name(r, o->strings + symbol->st_name);
+	if (!name)
+		return;
+	void **place = (void **)(uintptr_t)(o->bias + rel->r_offset); /* NOLINT */
+	/* Bound already to something else than what we wrap: leave it. A slot not yet bound points
+	 * into its own object's linkage table, whatever that is; only lazy slots may differ. */
+	if (*place != name->old && type != RELOCATION_SLOT)
+		return;
+	uint64_t at = (uint64_t)(uintptr_t)place;
+	put(place, &name->replacement, sizeof(*place), at >= o->relro_start && at < o->relro_end);
+}
+
+static void relink_references(const struct request *r, const struct object *o,
+			      const Elf64_Rela *rel, size_t bytes)
+{
+	for (size_t i = 0; rel && i < bytes / sizeof(*rel); i++)
+		relink_reference(r, o, &rel[i]);
+}
+
+/* ---- definitions
+ * ----------------------------------------------------------------------------------------- */
+
+/* One past the last symbol, from whichever hash table there is. */
+static uint32_t count_symbols(const struct object *o)
+{
+	uint32_t last = 0;
+
+	if (o->sysv_hash)
+		return o->sysv_hash[1];
+	if (!o->gnu_hash)
+		return 0;
+	const uint32_t bucket_count = o->gnu_hash[0], offset = o->gnu_hash[1];
+	const uint32_t *buckets = o->gnu_hash + 4 + (size_t)o->gnu_hash[2] * 2;
+	const uint32_t *chains = buckets + bucket_count;
+	for (uint32_t i = 0; i < bucket_count; i++)
+		if (buckets[i] > last)
+			last = buckets[i];
+	if (last < offset)
+		return offset;
+	while (!(chains[last - offset] & 1))
+		last++;
+	return last + 1;
+}
+
+static void relink_definitions(const struct request *r, const struct object *o)
+{
+	uint32_t count = count_symbols(o);
+
+	for (uint32_t i = 1; i < count; i++) {
+		Elf64_Sym *symbol = &o->symbols[i];
+		const struct relink_name *name =
+			symbol->st_shndx ? find_name(r, o->strings + symbol->st_name) : NULL;
+
+		if (!name || o->bias + symbol->st_value != (uint64_t)(uintptr_t)name->old)
+			continue;
+		uint64_t value = (uint64_t)(uintptr_t)name->replacement - o->bias;
+		put(&symbol->st_value, &value, sizeof(value), true);
+	}
+}
+
+/* ---- objects
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static void read_dynamic(struct object *o, const Elf64_Dyn *d)
+{
+	for (; d->d_tag != DT_NULL; d++) {
+		/* glibc relocates most of these in place; musl and the vdso leave file addresses.
+		 */
+		uint64_t value = d->d_un.d_ptr;
+		uint64_t address = value < o->bias ? value + o->bias : value;
+		void *at = (void *)(uintptr_t)address; /* NOLINT */
+
+		switch (d->d_tag) {
+		case DT_SYMTAB:
+			o->symbols = at;
+			break;
+		case DT_STRTAB:
+			o->strings = at;
+			break;
+		case DT_RELA:
+			o->relocations = at;
+			break;
+		case DT_RELASZ:
+			o->relocation_bytes = value;
+			break;
+		case DT_JMPREL:
+			o->slots = at;
+			break;
+		case DT_PLTRELSZ:
+			o->slot_bytes = value;
+			break;
+		case DT_GNU_HASH:
+			o->gnu_hash = at;
+			break;
+		case DT_HASH:
+			o->sysv_hash = at;
+			break;
+		default:
+			break;
+		}
+	}
+}
+
+static bool holds(const struct dl_phdr_info *info, const void *address)
+{
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const Elf64_Phdr *p = &info->dlpi_phdr[i];
+		uint64_t start = info->dlpi_addr + p->p_vaddr;
+
+		if (p->p_type == PT_LOAD && (uint64_t)(uintptr_t)address - start < p->p_memsz)
+			return true;
+	}
+	return false;
+}
+
+static int relink_object(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct object o = {.bias = info->dlpi_addr};
+	const struct request *r = context;
+	const Elf64_Dyn *dynamic = NULL;
+
+	(void)size;
+	if (holds(info, (const void *)(uintptr_t)relink_all)) /* NOLINT: ourselves */
+		return 0;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const Elf64_Phdr *p = &info->dlpi_phdr[i];
+
+		if (p->p_type == PT_DYNAMIC)
+			dynamic = (const void *)(uintptr_t)(o.bias + p->p_vaddr); /* NOLINT */
+		if (p->p_type == PT_GNU_RELRO) {
+			uint64_t page = getauxval(AT_PAGESZ);
+
+			o.relro_start = (o.bias + p->p_vaddr) & ~(page - 1);
+			o.relro_end = (o.bias + p->p_vaddr + p->p_memsz) & ~(page - 1);
+		}
+	}
+	if (!dynamic)
+		return 0;
+	read_dynamic(&o, dynamic);
+	if (!o.symbols || !o.strings)
+		return 0;
+	relink_references(r, &o, o.relocations, o.relocation_bytes);
+	relink_references(r, &o, o.slots, o.slot_bytes);
+	relink_definitions(r, &o);
+	return 0;
+}
+
+void relink_all(const struct relink_name *names, size_t count)
+{
+	struct request r = {.names = names, .count = count};
+
+	(void)dl_iterate_phdr(relink_object, &r);
+}

@@ -1,0 +1,20 @@
+/* relink.h -- replaces functions in objects that are loaded already, and for those to come.
+ * Runs: at start-up, while there is one thread.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef MIDDEN_CAPTURE_RELINK_H
+#define MIDDEN_CAPTURE_RELINK_H
+
+#include <stddef.h>
+
+struct relink_name {
+	const char *name;
+	void *old; /* the definition that was found */
+	void *replacement;
+};
+
+/* Points every reference to the names, in all objects but our own, to the replacements, and makes
+ * the defining objects' symbol tables say so too: objects loaded later and dlsym then find the
+ * replacement. */
+void relink_all(const struct relink_name *names, size_t count);
+
+#endif
