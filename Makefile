@@ -1,0 +1,76 @@
+# A thin front for CMake and the test runner: `make help`.
+PREFIX ?= /usr/local
+BUILD  := build
+ifeq ($(MIDDEN_NO_SETUP),)
+SETUP  := tools/setup.sh
+else
+SETUP  := true
+endif
+
+.DEFAULT_GOAL := all
+.PHONY: all help setup demo test test-quick sanitizers cross bench fuzz format lint install clean
+
+help: ## this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: ## install what is missing (Debian packages)
+	@$(SETUP) build
+
+all: ## build build/midden and build/libmidden.so
+	@$(SETUP) build
+	@cmake --preset release >/dev/null
+	@cmake --build $(BUILD)
+
+demo: ## build, record a sample program and show its report
+	@$(SETUP) build
+	@cmake --preset release >/dev/null
+	@cmake --build $(BUILD)
+	@tools/demo.sh
+
+sanitizers:
+	@cmake --preset asan >/dev/null
+	@cmake --build $(BUILD)/asan
+	@cmake --preset tsan >/dev/null
+	@cmake --build $(BUILD)/tsan
+
+cross:
+	@tools/cross.sh $(BUILD)/cross
+
+test: ## install what is missing, build, run all tests; ends with `N passed, N failed`
+	@$(SETUP) build test
+	@cmake --preset release >/dev/null
+	@cmake --build $(BUILD)
+	@$(MAKE) --no-print-directory sanitizers cross
+	@tests/run.py
+
+test-quick: ## unit and rule tests only, without sanitizers
+	@cmake --preset release >/dev/null
+	@cmake --build $(BUILD)
+	@tests/run.py --quick
+
+bench: ## compare with native, a forward-only library and other profilers (QUICK=1: 2 minutes)
+	@$(SETUP) build bench
+	@cmake --preset release >/dev/null
+	@cmake --build $(BUILD)
+	@bench/run.py $(if $(QUICK),--quick)
+
+fuzz: ## run each fuzzer for SECONDS (60)
+	@$(SETUP) build test
+	@cmake --preset fuzz >/dev/null
+	@cmake --build $(BUILD)/fuzz
+	@tools/fuzz.sh $(BUILD)/fuzz $(or $(SECONDS_EACH),60)
+
+format: ## format all C files
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+lint: ## clang-tidy on all product code
+	@cmake --preset release >/dev/null
+	@tools/lint.sh $(BUILD)
+
+install: ## install below PREFIX (/usr/local)
+	@cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX) >/dev/null
+	@cmake --build $(BUILD)
+	@cmake --install $(BUILD) --prefix $(PREFIX)
+
+clean: ## remove build/
+	@rm -rf $(BUILD)

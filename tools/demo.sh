@@ -1,0 +1,18 @@
+#!/bin/sh
+# Records the bundled sample program and shows its report. Called by `make demo`.
+set -eu
+cd "$(dirname "$0")/.."
+work=build/demo
+mkdir -p $work
+cc -g -O1 -pthread -o $work/orchard examples/orchard.c
+echo
+echo "\$ midden record -o $work/orchard.mdn $work/orchard"
+build/midden record -o $work/orchard.mdn $work/orchard
+echo
+echo "\$ midden report $work/orchard.mdn"
+build/midden report --color=never $work/orchard.mdn
+echo
+echo "\$ midden report --leaks $work/orchard.mdn"
+build/midden report --color=never --leaks $work/orchard.mdn
+echo
+echo "The demo worked. Next: build/midden record YOUR-PROGRAM"

@@ -1,0 +1,65 @@
+#!/bin/sh
+# Installs the Debian packages that are missing: setup.sh build [test] [bench]
+# As root or through sudo; otherwise prints the one line to run.
+set -eu
+
+build="gcc make cmake ninja-build pkg-config libdw-dev libelf-dev libzstd-dev libxxhash-dev libiberty-dev"
+case $(dpkg --print-architecture 2>/dev/null || uname -m) in
+arm64 | aarch64) cross="gcc-x86-64-linux-gnu g++-x86-64-linux-gnu libc6-dev-amd64-cross" ;;
+*) cross="gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross" ;;
+esac
+test="g++ clang clang-format clang-tidy llvm libclang-rt-14-dev libcmocka-dev binutils
+      python3 python3-pytest python3-pytest-xdist valgrind gdb git xz-utils perl sqlite3
+      redis-server nginx-light rustc libjemalloc-dev libgoogle-perftools-dev
+      libmimalloc-dev qemu-user-static $cross"
+bench="g++ clang python3 sqlite3 redis-server heaptrack valgrind libjemalloc2 google-perftools libgoogle-perftools-dev"
+
+wanted=""
+for group in "$@"; do
+	case $group in
+	build) wanted="$wanted $build" ;;
+	test) wanted="$wanted $test" ;;
+	bench) wanted="$wanted $bench" ;;
+	*)
+		echo "setup.sh: unknown group $group" >&2
+		exit 2
+		;;
+	esac
+done
+
+if ! command -v dpkg-query >/dev/null; then
+	echo "setup.sh: not a Debian system; these packages (by their Debian names) are needed:" $wanted >&2
+	exit 0
+fi
+
+missing=""
+for package in $wanted; do
+	state=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
+	[ "$state" = installed ] || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" = 0 ]; then
+	as_root=""
+elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
+	as_root="sudo"
+else
+	echo "Packages are missing. Run this, then try again:" >&2
+	echo "  sudo apt-get install --no-install-recommends$missing" >&2
+	exit 1
+fi
+
+echo "installing:$missing"
+$as_root apt-get update -qq >/dev/null
+# Servers that come with packages are for the tests to start, not for the machine.
+policy=/usr/sbin/policy-rc.d
+made_policy=""
+if [ ! -e $policy ]; then
+	printf '#!/bin/sh\nexit 101\n' | $as_root tee $policy >/dev/null
+	$as_root chmod +x $policy
+	made_policy=yes
+fi
+status=0
+DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -qq --no-install-recommends $missing >/dev/null || status=$?
+[ -z "$made_policy" ] || $as_root rm -f $policy
+exit $status
