@@ -27,20 +27,37 @@ static void put_escaped(FILE *out, uint32_t code)
 	}
 }
 
-static void put_string(FILE *out, const char *text)
+static bool is_plain(char c)
+{
+	return (unsigned char)c >= 0x20 && (unsigned char)c < 0x7f && c != '"' && c != '\\';
+}
+
+/* Puts what cannot go out in a run of plain characters; returns its bytes. */
+static size_t put_special(FILE *out, const char *text)
 {
 	uint32_t code;
+	size_t bytes = utf8_decode(text, &code);
 
+	if (bytes > 1)
+		fwrite(text, 1, bytes, out);
+	else if (bytes == 1)
+		put_escaped(out, code);
+	else
+		fputs("\xef\xbf\xbd", out); /* U+FFFD */
+	return bytes ? bytes : 1;
+}
+
+static void put_string(FILE *out, const char *text)
+{
 	fputc('"', out);
 	while (*text) {
-		size_t bytes = utf8_decode(text, &code);
-		if (bytes == 0)
-			fputs("\xef\xbf\xbd", out); /* U+FFFD */
-		else if (code < 0x20 || code == 0x7f || code == '"' || code == '\\')
-			put_escaped(out, code);
-		else
-			fwrite(text, 1, bytes, out);
-		text += bytes ? bytes : 1;
+		size_t run = 0;
+		while (is_plain(text[run]))
+			run++;
+		fwrite(text, 1, run, out);
+		text += run;
+		if (*text)
+			text += put_special(out, text);
 	}
 	fputc('"', out);
 }

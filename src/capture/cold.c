@@ -38,8 +38,8 @@ static void begin(struct segment_header *h)
 	p->layout = h->layout;
 	p->max_depth = (uint32_t)depth;
 	p->pid = host_getpid();
-	p->thread_bytes = sizeof(struct thread) + (depth + 1) * 2 * sizeof(struct walk_frame) +
-			  (depth + 1) * sizeof(uint32_t);
+	p->thread_bytes = sizeof(struct thread) + memo_bytes((uint32_t)depth) +
+			  (depth + 1) * sizeof(struct walk_frame);
 	p->thread_bytes = (p->thread_bytes + 4095) & ~(size_t)4095;
 	follow = h->follow != 0;
 	parent_segment = h;

@@ -15,7 +15,6 @@
 
 #include "capture/cold.h"
 #include "capture/host.h"
-#include "capture/stacktree.h"
 #include "capture/thread.h"
 #include "capture/walk.h"
 #include "format/clock.h"
@@ -67,7 +66,7 @@ static inline void hot_block(void *block, size_t bytes, uint32_t kind, uint32_t 
 
 	if (unlikely(!limit))
 		return;
-	uint64_t node = stacktree_intern(t, walk_stack(t, start));
+	uint64_t node = walk_node(t, start);
 	uint64_t *at = t->pos;
 
 	t->last = block;

@@ -76,38 +76,23 @@ uint32_t stacktree_child(const struct stacktree *tree, uint32_t parent, const st
 	}
 }
 
-static inline bool same_frame(const struct walk_frame *a, const struct walk_frame *b)
+struct stacktree stacktree_get(void)
 {
-	return a->pc == b->pc && a->module == b->module;
-}
-
-uint32_t stacktree_intern(struct thread *t, uint32_t count)
-{
-	struct stacktree tree = {
+	return (struct stacktree){
 		.roots = (_Atomic uint32_t *)(void *)((char *)process->header +
 						      process->layout.roots_offset),
 		.nodes = process_node(0),
 		.nodes_used = &process->header->nodes_used,
 		.node_count = process->layout.node_count,
 	};
-	struct walk_frame *frames = t->frames;
-	uint32_t *nodes = t->last_nodes;
-	uint32_t common = 0;
+}
+
+uint32_t stacktree_intern(struct thread *t, uint32_t count)
+{
+	const struct stacktree tree = stacktree_get();
 	uint32_t node = 0;
 
-	/* Nodes are kept root first, so that the common end stays in place. */
-	while (common < count && common < t->last_count &&
-	       same_frame(&frames[count - 1 - common],
-			  &t->last_frames[t->last_count - 1 - common])) {
-		node = nodes[common];
-		common++;
-	}
-	for (uint32_t i = common; i < count; i++) {
-		node = stacktree_child(&tree, node, &frames[count - 1 - i], &t->spare_node);
-		nodes[i] = node;
-	}
-	t->frames = t->last_frames;
-	t->last_frames = frames;
-	t->last_count = count;
+	for (uint32_t i = count; i-- > 0;)
+		node = stacktree_child(&tree, node, &t->frames[i], &t->spare_node);
 	return node;
 }

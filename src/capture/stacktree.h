@@ -16,12 +16,15 @@ struct stacktree {
 	uint32_t node_count;
 };
 
+/* The tree of this process. */
+struct stacktree stacktree_get(void);
+
 /* The node for (parent, pc, module), found or added. `spare` keeps a node that was reserved but
  * lost a race. When the tree is full, `parent` itself. */
 uint32_t stacktree_child(const struct stacktree *tree, uint32_t parent, const struct walk_frame *f,
 			 uint32_t *spare);
 
-/* The node of the stack in t->frames[0..count), leaf first; remembers it as the last one. */
+/* The node of the stack in t->frames[0..count), leaf first. */
 uint32_t stacktree_intern(struct thread *t, uint32_t count);
 
 #endif

@@ -125,16 +125,15 @@ static void init_state(struct thread *t, uint32_t slot_index)
 	uint32_t depth = process->max_depth;
 	char *arrays = (char *)t + sizeof(*t);
 
-	/* cfi and window need no zeroing: leave their pages untouched until used. */
+	/* Arrays, cfi and window need no zeroing: leave their pages untouched until used. */
 	__builtin_memset(t, 0, offsetof(struct thread, window));
 	t->slot = process_slot(slot_index);
 	t->slot_index = slot_index;
 	t->clock = process->header->clock;
 	t->clock_base = process->header->clock_base;
 	t->max_depth = depth;
-	t->frames = (struct walk_frame *)(void *)arrays;
-	t->last_frames = t->frames + depth + 1;
-	t->last_nodes = (uint32_t *)(void *)(t->last_frames + depth + 1);
+	memo_init(&t->memo, depth, arrays);
+	t->frames = (struct walk_frame *)(void *)(arrays + memo_bytes(depth));
 }
 
 static void init_slot(struct thread *t)

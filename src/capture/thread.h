@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "capture/cfi.h"
+#include "capture/memo.h"
 #include "format/segment.h"
 
 enum thread_state {
@@ -51,13 +52,9 @@ struct thread {
 	uint32_t end_rounds; /* passes of the thread-exit destructor */
 	uint64_t stack_high; /* plain reads are safe from the stack pointer up to here; 0 unknown */
 
-	/* The last stack, leaf first, with its nodes: the root end of the next one is mostly the
-	 * same. */
 	uint32_t max_depth;
-	uint32_t last_count;
-	struct walk_frame *frames;
-	struct walk_frame *last_frames;
-	uint32_t *last_nodes;
+	struct walk_frame *frames; /* of a walk without the memo, leaf first */
+	struct memo memo;
 
 	uint64_t window_start; /* of `window`; window_words of it hold */
 	uint32_t window_words;

@@ -24,9 +24,7 @@ struct walk_start {
 		.fp = *(const uint64_t *)__builtin_frame_address(0),                \
 	})
 
-/* Puts the stack into t->frames, leaf first, and returns the number of frames (at most
- * t->max_depth). A stack that is deeper keeps its leaf and root ends around one SEGMENT_NODE_CUT
- * frame. Counts what it could not do. */
-uint32_t walk_stack(struct thread *t, const struct walk_start *start);
+/* The node of the stack that starts at a hook's caller. Counts what it could not do. */
+uint32_t walk_node(struct thread *t, const struct walk_start *start);
 
 #endif

@@ -131,6 +131,7 @@ static int parse(struct request *r, int argc, char **argv)
 /* A file that the user named must not be lost because it is not what they thought. */
 static int check_output(const char *pattern)
 {
+	static const uint8_t magic[WIRE_MAGIC_BYTES] = {WIRE_MAGIC};
 	char start[WIRE_MAGIC_BYTES];
 	struct stat file;
 
@@ -139,7 +140,7 @@ static int check_output(const char *pattern)
 		return 0;
 	FILE *f = fopen(pattern, "re");
 	bool ours = f && fread(start, sizeof(start), 1, f) == 1 &&
-		    memcmp(start, WIRE_MAGIC, sizeof(start)) == 0;
+		    memcmp(start, magic, sizeof(start)) == 0;
 	if (f)
 		(void)fclose(f);
 	if (ours)

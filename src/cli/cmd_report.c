@@ -45,8 +45,6 @@ static const char help[] =
 	"  -h, --help           show this text\n";
 
 struct request {
-	enum figure figure;
-	enum tree_direction direction;
 	struct tree_view view;
 	struct model_options model;
 	enum output_colour colour;
@@ -97,8 +95,8 @@ static const struct option options[] = {
 
 static int parse_figure(struct request *r, const char *name)
 {
-	r->figure = figure_find(name);
-	if (r->figure == FIGURE_KINDS)
+	r->view.figure = figure_find(name);
+	if (r->view.figure == FIGURE_KINDS)
 		return message_usage("report", "there is no figure %s", name);
 	return COMMAND_GOOD;
 }
@@ -144,7 +142,7 @@ static int parse_switch(struct request *r, int code)
 		break;
 	case OPTION_INVERTED:
 	case OPTION_TOP_DOWN:
-		r->direction = code == OPTION_INVERTED ? TREE_INVERTED : TREE_TOP_DOWN;
+		r->view.direction = code == OPTION_INVERTED ? TREE_INVERTED : TREE_TOP_DOWN;
 		break;
 	case OPTION_ALL_FRAMES:
 		r->model.all_frames = true;
@@ -162,7 +160,7 @@ static int parse_switch(struct request *r, int code)
 		r->help = true;
 		break;
 	default:
-		r->figure = (enum figure)(code - OPTION_FIGURE);
+		r->view.figure = (enum figure)(code - OPTION_FIGURE);
 	}
 	return COMMAND_GOOD;
 }
@@ -203,7 +201,7 @@ static int parse_arguments(struct request *r, int argc, char **argv)
 static void print_flat(FILE *out, const struct model *m, const struct request *r,
 		       const struct style *style)
 {
-	struct flat *f = flat_build(m, r->figure);
+	struct flat *f = flat_build(m, r->view.figure);
 
 	if (r->json)
 		tree_json_print_flat(out, f);
@@ -215,12 +213,12 @@ static void print_flat(FILE *out, const struct model *m, const struct request *r
 static void print_tree(FILE *out, const struct model *m, const struct request *r,
 		       const struct style *style)
 {
-	struct tree *t = tree_build(m, r->figure, r->direction);
+	struct tree *t = tree_build(m, &r->view);
 
 	if (r->json)
-		tree_json_print(out, t, &r->view);
+		tree_json_print(out, t);
 	else
-		tree_text_print(out, t, &r->view, style);
+		tree_text_print(out, t, style);
 	tree_free(t);
 }
 

@@ -24,7 +24,7 @@ extern const struct command command_report;
 extern const struct command command_stats;
 extern const struct command command_help;
 
-/* The i-th command in the order of the list; NULL past the last one. */
+/* The i-th command in the order of the list; NULL after the last one, where callers must stop. */
 const struct command *command_get(size_t i);
 
 /* The command of that name, hidden ones too; NULL if there is none. */

@@ -8,6 +8,9 @@
 
 #define FIRST_INTERVAL_NS UINT64_C(1000000)
 
+/* What runs for every event is one piece of code: a call here costs as much as the work it does. */
+#define HOT inline __attribute__((always_inline))
+
 void account_init(struct account *a, const struct ticks *clock, uint32_t slot_count)
 {
 	*a = (struct account){.clock = clock};
@@ -93,7 +96,7 @@ void account_pass_time(struct account *a, uint64_t ticks)
 
 /* ---- blocks come and go ------------------------------------------------------------------------- */
 
-static inline void enter(struct account *a, const struct live_block *block, uint8_t api)
+static HOT void enter(struct account *a, const struct live_block *block, uint8_t api)
 {
 	struct site *site = sites_touch(&a->sites, block->site);
 	struct thread *thread = &a->threads.list.at[block->thread];
@@ -107,7 +110,7 @@ static inline void enter(struct account *a, const struct live_block *block, uint
 	peak_add(&a->peak, block->size, block->ticks);
 }
 
-static inline void leave(struct account *a, const struct live_block *block, uint64_t ticks)
+static HOT void leave(struct account *a, const struct live_block *block, uint64_t ticks)
 {
 	struct site *site = sites_touch(&a->sites, block->site);
 	struct thread *thread = &a->threads.list.at[block->thread];
@@ -129,7 +132,7 @@ static void miss_free(struct account *a, const struct live_block *stale, uint64_
 }
 
 /* A free that the thread `by` asked for. */
-static inline void give_back(struct account *a, const struct actor *by,
+static HOT void give_back(struct account *a, const struct actor *by,
 			     const struct live_block *block, uint64_t ticks)
 {
 	struct thread *thread = &a->threads.list.at[by->thread];
@@ -146,7 +149,7 @@ static inline bool is_temporary(const struct actor *by, const struct live_block 
 }
 
 /* Not by realloc: that is never the end of something temporary. */
-static inline void give_back_plainly(struct account *a, struct actor *by,
+static HOT void give_back_plainly(struct account *a, struct actor *by,
 				     const struct live_block *block, uint64_t ticks)
 {
 	give_back(a, by, block, ticks);
@@ -172,7 +175,7 @@ static inline struct live_block *make_place(struct account *a, const struct even
 	return stale;
 }
 
-static inline struct live_block *put(struct account *a, const struct event *e, bool force)
+static HOT struct live_block *put(struct account *a, const struct event *e, bool force)
 {
 	struct live_block *block = make_place(a, e, force);
 	struct actor *by = &a->actors[e->slot];
@@ -193,7 +196,7 @@ static inline struct live_block *put(struct account *a, const struct event *e, b
 
 /* ---- events ------------------------------------------------------------------------------------- */
 
-static inline bool apply_alloc(struct account *a, const struct event *e, bool force)
+static HOT bool apply_alloc(struct account *a, const struct event *e, bool force)
 {
 	struct live_block *block = put(a, e, force);
 
@@ -202,7 +205,7 @@ static inline bool apply_alloc(struct account *a, const struct event *e, bool fo
 	return block != NULL;
 }
 
-static inline bool apply_free(struct account *a, const struct event *e, bool force)
+static HOT bool apply_free(struct account *a, const struct event *e, bool force)
 {
 	struct live_block *block = live_find(&a->live, e->hash, e->ptr);
 
@@ -273,14 +276,10 @@ static void apply_resize_freed(struct account *a, const struct event *e)
 	by->resizing.ptr = 0;
 }
 
-bool account_apply(struct account *a, const struct event *e, bool force)
+/* False, with nothing done, if the state of the block contradicts the event and `force` is not set. */
+static bool apply_rare(struct account *a, const struct event *e, bool force)
 {
-	account_pass_time(a, e->ticks);
 	switch (e->kind) {
-	case SEGMENT_EVENT_ALLOC:
-		return apply_alloc(a, e, force);
-	case SEGMENT_EVENT_FREE:
-		return apply_free(a, e, force);
 	case SEGMENT_EVENT_RESIZE:
 		return apply_resize(a, e, force);
 	case SEGMENT_EVENT_RESIZED:
@@ -292,4 +291,32 @@ bool account_apply(struct account *a, const struct event *e, bool force)
 		apply_resize_freed(a, e);
 		return true;
 	}
+}
+
+static HOT bool apply(struct account *a, const struct event *e, bool force)
+{
+	if (e->kind == SEGMENT_EVENT_ALLOC)
+		return apply_alloc(a, e, force);
+	if (e->kind == SEGMENT_EVENT_FREE)
+		return apply_free(a, e, force);
+	return apply_rare(a, e, force);
+}
+
+uint32_t account_apply(struct account *a, const struct event *events, uint32_t count)
+{
+	uint32_t i;
+
+	for (i = 0; i < count; i++) {
+		account_pass_time(a, events[i].ticks);
+		if (!apply(a, &events[i], false))
+			break;
+	}
+	a->events += i;
+	return i;
+}
+
+void account_force(struct account *a, const struct event *e)
+{
+	(void)apply(a, e, true);
+	a->events++;
 }

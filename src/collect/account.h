@@ -52,9 +52,12 @@ void account_fini(struct account *a);
 struct thread *account_open_thread(struct account *a, uint32_t slot, uint32_t serial);
 void account_close_thread(struct account *a, uint32_t slot);
 
-/* Handles one event. False, with nothing done, if the state of the block contradicts it (allocated though live,
- * freed though not) and `force` is not set: another event of the same time may have to go first. */
-bool account_apply(struct account *a, const struct event *e, bool force);
+/* Handles events in order until the state of a block contradicts one (allocated though live, freed though not):
+ * another event of the same time may have to go first. Returns the number handled. */
+uint32_t account_apply(struct account *a, const struct event *events, uint32_t count);
+
+/* Handles one event whatever the state of its block says. */
+void account_force(struct account *a, const struct event *e);
 
 /* Time has come this far: makes a point of the series if one is due. */
 void account_pass_time(struct account *a, uint64_t ticks);

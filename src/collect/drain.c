@@ -115,30 +115,26 @@ static bool settle_tie(struct event *batch, uint32_t count)
 	return true;
 }
 
-/* Slow path: the state of the block contradicts batch[at]. True if it has been dealt with for good. */
-static bool handle_odd(struct account *a, struct event *batch, uint32_t count, uint32_t *swaps)
-{
-	if (*swaps < SWAPS_MAX && settle_tie(batch, count)) {
-		++*swaps;
-		return false;
-	}
-	return account_apply(a, batch, true);
-}
-
 static void handle(struct account *a, struct event *batch, uint32_t count)
 {
-	uint32_t swaps = 0;
+	uint32_t i = 0;
 
-	for (uint32_t i = 0; i < count; i++)
-		live_prefetch_block(&a->live, batch[i].hash);
-	for (uint32_t i = 0; i < count;) {
-		if (account_apply(a, &batch[i], false) ||
-		    handle_odd(a, &batch[i], count - i, &swaps)) {
-			i++;
-			swaps = 0;
+	for (uint32_t k = 0; k < count; k++)
+		live_prefetch_block(&a->live, batch[k].hash);
+	for (uint32_t swaps = 0;;) {
+		uint32_t handled = account_apply(a, batch + i, count - i);
+
+		i += handled;
+		if (i == count)
+			return;
+		swaps = handled ? 0 : swaps;
+		if (swaps < SWAPS_MAX && settle_tie(batch + i, count - i)) {
+			swaps++;
+			continue;
 		}
+		account_force(a, &batch[i++]);
+		swaps = 0;
 	}
-	a->events += count;
 }
 
 /* The target takes a change for a sign of life. Only we write it. */

@@ -69,7 +69,8 @@ static inline struct live_block *shard_add(struct live_shard *s, uint64_t hash)
 	uint64_t empty;
 
 	while (!(empty = live_match(g, 0))) {
-		g->passed += g->passed < PASSED_STICKS;
+		if (g->passed < PASSED_STICKS)
+			g->passed++;
 		g = live_get_next(s, g);
 	}
 	g->tags[live_get_first(empty)] = live_get_tag(hash);
@@ -77,8 +78,8 @@ static inline struct live_block *shard_add(struct live_shard *s, uint64_t hash)
 	return &g->blocks[live_get_first(empty)];
 }
 
-/* Calls for each block of the shard what `shard_add` needs to know; homes keep their order from one size to
- * another, so both tables are walked from start to end. */
+/* By the hash bit at `shift`, to one shard or the other. Homes keep their order from one size to another, so both
+ * tables are walked from start to end. */
 static void move_group(const struct live_group *g, struct live_shard *const to[2], unsigned shift)
 {
 	for (unsigned i = 0; i < LIVE_GROUP_BLOCKS; i++) {
@@ -196,7 +197,8 @@ void live_remove(struct live *t, uint64_t hash, struct live_block *block)
 	struct live_group *g = live_get_home(s, hash);
 
 	for (; g != holder; g = live_get_next(s, g))
-		g->passed -= g->passed < PASSED_STICKS;
+		if (g->passed < PASSED_STICKS)
+			g->passed--;
 	holder->tags[block - holder->blocks] = 0;
 	if (--s->count < s->least)
 		shrink(s);

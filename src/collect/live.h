@@ -94,15 +94,17 @@ static inline uint8_t live_get_tag(uint64_t hash)
 	return tag ? tag : 1;
 }
 
-/* The places whose tag is this: the top bit of their bytes. The lowest bit is always right; a higher one may be set
- * by the borrow from it, so the block itself has to be compared as well. */
+/* The places whose tag is this: the top bits of their bytes. Exact, also where another byte matches: a removed block
+ * must not be found by a carry from its neighbour. */
 static inline uint64_t live_match(const struct live_group *g, uint8_t tag)
 {
+	const uint64_t low_bits = UINT64_C(0x7f7f7f7f7f7f7f7f);
 	uint64_t word;
 
 	memcpy(&word, g->tags, sizeof(word)); /* with `passed`, which is masked out */
 	word ^= tag * UINT64_C(0x0101010101010101);
-	return (word - UINT64_C(0x0101010101010101)) & ~word & UINT64_C(0x0080808080808080);
+	word |= (word & low_bits) + low_bits; /* the top bit of a byte is 0 now if the byte was */
+	return ~word & UINT64_C(0x0080808080808080);
 }
 
 /* For a mask that is not 0. */
@@ -129,14 +131,15 @@ static inline struct live_block *live_find(const struct live *t, uint64_t hash, 
 	return NULL;
 }
 
-/* Two steps ahead of a lookup, so that the cache misses of a batch overlap: first for the group's tags... */
-static inline void live_prefetch_group(const struct live *t, uint64_t hash)
+/* Two steps ahead of a lookup, so that the cache misses of a batch overlap: first for the group's tags... (always_inline
+ * because gcc takes a function that only prefetches for one without effect, and drops the calls.) */
+static inline __attribute__((always_inline)) void live_prefetch_group(const struct live *t, uint64_t hash)
 {
 	__builtin_prefetch(live_get_home(live_get_shard(t, hash), hash), 1);
 }
 
 /* ...and when they are there, for the block: the one with this tag, or the place for a new one. */
-static inline void live_prefetch_block(const struct live *t, uint64_t hash)
+static inline __attribute__((always_inline)) void live_prefetch_block(const struct live *t, uint64_t hash)
 {
 	const struct live_group *g = live_get_home(live_get_shard(t, hash), hash);
 	uint64_t mask = live_match(g, live_get_tag(hash));

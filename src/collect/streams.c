@@ -223,21 +223,6 @@ bool streams_peek(struct streams *s, uint32_t slot, uint64_t *ticks)
 #define ARRIVAL_KINDS  (KIND_BIT(ALLOC) | KIND_BIT(RESIZED) | BIG_KINDS)
 #define RESIZE_KINDS   (KIND_BIT(RESIZE) | KIND_BIT(RESIZE_FAILED))
 
-/* The big forms become plain ones here. False if the block breaks the contract. Without branches on the kind, which
- * no processor can foresee. */
-static inline bool decode_block(struct event *e, const uint64_t words[4], uint64_t node_count)
-{
-	uint32_t kind_bit = 1u << e->kind;
-	bool is_big = (kind_bit & BIG_KINDS) != 0;
-	uint64_t node = is_big ? words[2] : words[2] & UINT32_MAX;
-
-	e->ptr = words[1];
-	e->size = is_big ? words[3] : words[2] >> 32;
-	e->node = (uint32_t)node;
-	e->kind = (uint8_t)(e->kind - is_big);
-	return !(kind_bit & ARRIVAL_KINDS) || (e->ptr && node < node_count);
-}
-
 /* A failed realloc names no block: it is the one that the thread's RESIZE named. */
 static void pair_resize(struct stream *stream, struct event *e)
 {
@@ -247,44 +232,60 @@ static void pair_resize(struct stream *stream, struct event *e)
 		e->ptr = stream->resize_ptr;
 }
 
-/* Reads the event at `from`, of which `left` bytes are published. Returns its size, 0 if it is none. */
-static inline uint32_t decode(struct streams *s, const uint64_t *from, uint32_t left,
-			      struct event *e)
+/* Reads four words, of which an event of fewer uses the first ones. Returns its size, 0 if it breaks the contract.
+ * Without branches on the kind, which no processor can foresee. The big forms become plain ones here. */
+static inline uint32_t decode(const uint64_t *words, uint64_t node_count, struct event *e)
 {
-	uint64_t words[4] = {read_once(from[0])};
-	uint32_t bytes = segment_event_bytes((uint32_t)words[0] & 15u);
+	uint64_t first = read_once(words[0]);
+	uint64_t third = read_once(words[2]);
+	uint32_t kind = (uint32_t)first & 15u;
+	uint32_t api = (uint32_t)first >> 4 & 15u;
+	bool is_big = BIG_KINDS >> kind & 1u;
+	bool is_arrival = ARRIVAL_KINDS >> kind & 1u;
+	uint64_t node = is_big ? third : third & UINT32_MAX;
 
-	if (left >= SEGMENT_EVENT_MAX) { /* whatever the kind, they are there to be read */
-		words[1] = read_once(from[1]);
-		words[2] = read_once(from[2]);
-		words[3] = read_once(from[3]);
-	} else if (bytes <= left) {
-		for (uint32_t i = 1; i < bytes / 8; i++)
-			words[i] = read_once(from[i]);
-	} else {
-		return 0;
-	}
-	uint8_t api = (uint8_t)(words[0] >> 4 & 15u);
-	e->ticks = words[0] >> 8;
-	e->kind = (uint8_t)(words[0] & 15u);
-	e->api = api < SEGMENT_API_KINDS ? api : SEGMENT_API_OTHER;
-	return decode_block(e, words, s->map->layout.node_count) ? bytes : 0;
+	e->ticks = first >> 8;
+	e->ptr = read_once(words[1]);
+	e->size = is_big ? read_once(words[3]) : third >> 32;
+	e->node = (uint32_t)node;
+	e->kind = (uint8_t)(kind - is_big);
+	e->api = (uint8_t)(api < SEGMENT_API_KINDS ? api : SEGMENT_API_OTHER);
+	bool is_wrong = is_arrival & ((e->ptr == 0) | (node >= node_count));
+	return is_wrong ? 0 : segment_event_bytes(kind);
+}
+
+/* The same where fewer words than four have been published: the others must not be touched. */
+static uint32_t decode_last(const uint64_t *words, uint64_t node_count, struct event *e,
+			    uint32_t left)
+{
+	uint64_t copy[4] = {0};
+
+	for (uint32_t i = 0; i < left / 8; i++)
+		copy[i] = read_once(words[i]);
+	uint32_t bytes = decode(copy, node_count, e);
+	return bytes <= left ? bytes : 0;
 }
 
 uint32_t streams_take(struct streams *s, uint32_t slot, uint64_t bound, struct event *out,
 		      uint32_t room)
 {
 	struct stream *stream = &s->at[slot];
-	const uint64_t *payload = s->map->chunks[stream->chunk].words;
+	const char *payload = (const char *)s->map->chunks[stream->chunk].words;
+	uint64_t node_count = s->map->layout.node_count;
 	uint64_t waiting = stream->head - stream->base;
 	uint32_t end = waiting < SEGMENT_CHUNK_PAYLOAD ? (uint32_t)waiting : SEGMENT_CHUNK_PAYLOAD;
 	uint32_t offset = stream->offset;
-	uint32_t count = 0;
+	struct event *e = out;
 
-	while (count < room && offset < end && offset <= SEGMENT_CHUNK_PAYLOAD - SEGMENT_EVENT_MAX) {
-		struct event *e = &out[count];
-		uint32_t bytes = decode(s, payload + offset / 8, end - offset, e);
+	for (; e < out + room && offset < end; e++) {
+		const uint64_t *words = (const void *)(payload + offset);
+		uint32_t left = end - offset;
 
+		if (left < SEGMENT_EVENT_MAX && end == SEGMENT_CHUNK_PAYLOAD)
+			break; /* the stream goes on in the next chunk */
+		uint32_t bytes = left >= SEGMENT_EVENT_MAX
+					 ? decode(words, node_count, e)
+					 : decode_last(words, node_count, e, left);
 		if (bytes == 0) {
 			mark_broken(s, slot);
 			break;
@@ -292,13 +293,12 @@ uint32_t streams_take(struct streams *s, uint32_t slot, uint64_t bound, struct e
 		if (e->ticks > bound)
 			break;
 		e->slot = slot;
-		if (1u << e->kind & RESIZE_KINDS)
+		if (RESIZE_KINDS >> e->kind & 1u)
 			pair_resize(stream, e);
 		offset += bytes;
-		count++;
 	}
 	stream->offset = offset;
-	return count;
+	return (uint32_t)(e - out);
 }
 
 /* ---- the end of a thread ------------------------------------------------------------------------ */

@@ -1,6 +1,6 @@
 /* wire.h -- the profile file (.mdn): magic, version, section tags, column numbers, limits.
- * Pure contract: no I/O, no allocation, no state. docs/format.md is the same in words, with the
- * reasons. SPDX-License-Identifier: Apache-2.0
+ * Pure contract: no I/O, no allocation, no state. In words, with the reasons: docs/format.md.
+ * SPDX-License-Identifier: Apache-2.0
  *
  *   +-------------+---------+---------+---------+     +-----+
  *   | file header | section | section | section | ... | END |      section = header + zstd frame
@@ -16,9 +16,8 @@
 /* ---- file header ----------------------------------------------------------------------------- */
 
 /* A byte above 127, both line endings and a control-Z: a copy made in text mode is seen at once. */
-#define WIRE_MAGIC_BYTES 8u
-static const uint8_t wire_magic[WIRE_MAGIC_BYTES] = {0x89, 'M', 'D', 'N', '\r', '\n', 0x1a, '\n'};
-
+#define WIRE_MAGIC	       0x89, 'M', 'D', 'N', '\r', '\n', 0x1a, '\n'
+#define WIRE_MAGIC_BYTES       8u
 #define WIRE_VERSION	       1u /* raised only when an older reader would misread the file */
 
 #define WIRE_FILE_HEADER_BYTES 24u
@@ -30,10 +29,8 @@ enum wire_file_header {
 
 /* ---- section header -------------------------------------------------------------------------- */
 
-/* What a reader that lost its place looks for. */
-#define WIRE_SYNC_BYTES 4u
-static const uint8_t wire_sync[WIRE_SYNC_BYTES] = {0xd5, 'M', 'D', 's'};
-
+#define WIRE_SYNC		  0xd5, 'M', 'D', 's' /* what a reader that lost its place looks for */
+#define WIRE_SYNC_BYTES		  4u
 #define WIRE_SECTION_HEADER_BYTES 40u
 enum wire_section_header {
 	WIRE_SECTION_TAG = 4,	    /* u32, WIRE_TAG */

@@ -4,6 +4,20 @@
 
 #include "base/map.h"
 
+/* A stack on its way into the tree. */
+struct path {
+	size_t start; /* in builder.frames */
+	size_t count;
+	struct amount amount;
+	uint32_t node; /* how far it has come */
+};
+
+struct builder {
+	struct tree *tree;
+	VEC(struct path) paths; /* those that go on */
+	VEC(uint32_t) frames;	/* of all paths, in the direction of the tree */
+};
+
 struct order_key {
 	uint64_t value;
 	uint64_t second; /* the amount's other half */
@@ -24,19 +38,73 @@ static uint32_t find_child(struct tree *t, struct map *index, uint32_t parent, u
 	return *child;
 }
 
-static void add_stack(struct tree *t, struct map *index, const struct model_stack *stack,
-		      struct amount amount)
+static void push_frames(struct builder *b, const struct model_stack *stack)
 {
 	size_t count = stack->frames.count;
-	uint32_t node = 0;
+	bool inverted = b->tree->view.direction == TREE_INVERTED;
 
-	t->nodes.at[0].amount = amount_plus(t->nodes.at[0].amount, amount);
-	for (size_t i = 0; i < count; i++) {
-		size_t at = t->direction == TREE_INVERTED ? i : count - 1 - i;
-		node = find_child(t, index, node, stack->frames.at[at]);
-		t->nodes.at[node].amount = amount_plus(t->nodes.at[node].amount, amount);
+	for (size_t i = 0; i < count; i++)
+		*vec_push(&b->frames) = stack->frames.at[inverted ? i : count - 1 - i];
+}
+
+/* Lists the stacks that count, with their sum in node 0. */
+static void list_paths(struct builder *b)
+{
+	struct tree *t = b->tree;
+	const struct profile *p = model_get_profile(t->model);
+	struct model_stack stack = {0};
+
+	for (size_t i = 0; i < p->sites.count; i++) {
+		struct amount amount = figure_get(&p->sites.at[i], t->view.figure);
+		if (amount_is_zero(amount))
+			continue;
+		model_get_stack(t->model, i, &stack);
+		*vec_push(&b->paths) =
+			(struct path){b->frames.count, stack.frames.count, amount, 0};
+		push_frames(b, &stack);
+		t->nodes.at[0].amount = amount_plus(t->nodes.at[0].amount, amount);
 	}
-	t->nodes.at[node].self = amount_plus(t->nodes.at[node].self, amount);
+	vec_free(&stack.frames);
+}
+
+/* Takes a path one step on; false if it ends there. */
+static bool step(struct builder *b, struct map *index, struct path *path, unsigned depth)
+{
+	uint32_t frame = b->frames.at[path->start + depth];
+
+	path->node = find_child(b->tree, index, path->node, frame);
+	struct tree_node *n = &b->tree->nodes.at[path->node];
+	n->amount = amount_plus(n->amount, path->amount);
+	if (depth + 1 < path->count)
+		return true;
+	n->self = amount_plus(n->self, path->amount);
+	return false;
+}
+
+static bool is_large(const struct tree *t, uint32_t node)
+{
+	return tree_get_share(t, t->nodes.at[node].amount) >= t->view.threshold;
+}
+
+/* The tree grows by levels: only when a level is complete is it known which of its nodes are large
+ * enough to go on from. An inverted tree of a big program has millions of nodes, of which a reader
+ * sees a few. */
+static void grow_level(struct builder *b, unsigned depth)
+{
+	struct map index = {0};
+	struct path *paths = b->paths.at;
+	size_t left = 0;
+
+	for (size_t i = 0; i < b->paths.count; i++)
+		if (step(b, &index, &paths[i], depth))
+			paths[left++] = paths[i];
+	b->paths.count = left;
+	left = 0;
+	for (size_t i = 0; i < b->paths.count; i++)
+		if (is_large(b->tree, paths[i].node))
+			paths[left++] = paths[i];
+	b->paths.count = left;
+	map_free(&index);
 }
 
 static int compare_keys(const void *left, const void *right)
@@ -55,7 +123,7 @@ static int compare_keys(const void *left, const void *right)
 static struct order_key make_key(const struct tree *t, uint32_t node)
 {
 	const struct tree_node *n = &t->nodes.at[node];
-	bool count = figure_is_count(t->figure);
+	bool count = figure_is_count(t->view.figure);
 
 	return (struct order_key){
 		.value = count ? n->amount.blocks : n->amount.bytes,
@@ -85,27 +153,21 @@ static void sort_children(struct tree *t)
 	free(keys);
 }
 
-struct tree *tree_build(const struct model *m, enum figure figure, enum tree_direction direction)
+struct tree *tree_build(const struct model *m, const struct tree_view *view)
 {
-	const struct profile *p = model_get_profile(m);
 	struct tree *t = mem_new(1, sizeof(*t));
-	struct model_stack stack = {0};
-	struct map index = {0};
+	struct builder b = {.tree = t};
 
 	t->model = m;
-	t->figure = figure;
-	t->direction = direction;
+	t->view = *view;
 	*vec_push(&t->nodes) = (struct tree_node){0};
-	for (size_t i = 0; i < p->sites.count; i++) {
-		struct amount amount = figure_get(&p->sites.at[i], figure);
-		if (amount_is_zero(amount))
-			continue;
-		model_get_stack(m, i, &stack);
-		add_stack(t, &index, &stack, amount);
-	}
+	list_paths(&b);
+	/* One level more than is shown: what the last one leaves out is stated. */
+	for (unsigned depth = 0; b.paths.count && (!view->depth || depth <= view->depth); depth++)
+		grow_level(&b, depth);
 	sort_children(t);
-	vec_free(&stack.frames);
-	map_free(&index);
+	vec_free(&b.paths);
+	vec_free(&b.frames);
 	return t;
 }
 
@@ -125,20 +187,19 @@ const struct tree_node *tree_get_child(const struct tree *t, const struct tree_n
 
 double tree_get_share(const struct tree *t, struct amount a)
 {
-	uint64_t whole = figure_get_value(t->nodes.at[0].amount, t->figure);
+	uint64_t whole = figure_get_value(t->nodes.at[0].amount, t->view.figure);
 
-	return whole ? 100.0 * (double)figure_get_value(a, t->figure) / (double)whole : 0.0;
+	return whole ? 100.0 * (double)figure_get_value(a, t->view.figure) / (double)whole : 0.0;
 }
 
-uint32_t tree_get_shown(const struct tree *t, const struct tree_node *n,
-			const struct tree_view *view, unsigned depth)
+uint32_t tree_get_shown(const struct tree *t, const struct tree_node *n, unsigned depth)
 {
 	uint32_t shown = 0;
 
-	if (view->depth && depth >= view->depth)
+	if (t->view.depth && depth >= t->view.depth)
 		return 0;
 	while (shown < n->child_count &&
-	       tree_get_share(t, tree_get_child(t, n, shown)->amount) >= view->threshold)
+	       tree_get_share(t, tree_get_child(t, n, shown)->amount) >= t->view.threshold)
 		shown++;
 	return shown;
 }

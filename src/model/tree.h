@@ -11,6 +11,14 @@ enum tree_direction {
 	TREE_TOP_DOWN, /* the program's start at the top, callees below */
 };
 
+/* What a reader wants to see. */
+struct tree_view {
+	enum figure figure;
+	enum tree_direction direction;
+	double threshold; /* leave out what has less than this share, in percent */
+	unsigned depth;	  /* levels shown; 0 all */
+};
+
 struct tree_node {
 	uint32_t frame; /* id in the model; without meaning for node 0 */
 	uint32_t parent;
@@ -21,30 +29,24 @@ struct tree_node {
 };
 
 /* Node 0 is the whole. The children of node n are children[n.first_child + 0 .. n.child_count - 1],
- * the largest first, equal ones by name. */
+ * the largest first, equal ones by name. What lies below a node that the view leaves out is not
+ * there: such a node has its amount, but neither children nor self. */
 struct tree {
 	const struct model *model;
-	enum figure figure;
-	enum tree_direction direction;
+	struct tree_view view;
 	VEC(struct tree_node) nodes;
 	uint32_t *children;
 };
 
 /* Never NULL. Sites to which the figure gives nothing are left out. */
-struct tree *tree_build(const struct model *m, enum figure figure, enum tree_direction direction);
+struct tree *tree_build(const struct model *m, const struct tree_view *view);
 void tree_free(struct tree *t);
 
 const struct tree_node *tree_get_child(const struct tree *t, const struct tree_node *n, uint32_t i);
 
-/* The part of the whole that a reader wants to see. */
-struct tree_view {
-	double threshold; /* leave out what has less than this share, in percent */
-	unsigned depth;	  /* levels shown; 0 all */
-};
-
-/* How many of a node's children are shown (the first ones), and what the others come to. */
-uint32_t tree_get_shown(const struct tree *t, const struct tree_node *n,
-			const struct tree_view *view, unsigned depth);
+/* How many of the children of a node at `depth` (node 0: 0) are shown, which are the first ones;
+ * and what the others come to. */
+uint32_t tree_get_shown(const struct tree *t, const struct tree_node *n, unsigned depth);
 struct amount tree_get_rest(const struct tree *t, const struct tree_node *n, uint32_t shown);
 
 /* An amount's share of the whole in percent, by the figure's value; 0 of nothing is 0. */

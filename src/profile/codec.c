@@ -1,5 +1,6 @@
-/* codec.c -- rows of a table to and from a section's payload. Runs: offline; called by writer and
- * reader. SPDX-License-Identifier: Apache-2.0
+/* codec.c -- rows of a table to and from a section's payload.
+ * Runs: offline; called by writer and reader.
+ * SPDX-License-Identifier: Apache-2.0
  *
  * Columns are stored one after another because neighbouring rows resemble each other member by
  * member: differences get small, and zstd sees runs of like numbers. */

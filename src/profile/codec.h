@@ -1,5 +1,6 @@
-/* codec.h -- rows of a table to and from a section's payload. Runs: offline; called by writer and
- * reader. SPDX-License-Identifier: Apache-2.0 */
+/* codec.h -- rows of a table to and from a section's payload.
+ * Runs: offline; called by writer and reader.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef MIDDEN_PROFILE_CODEC_H
 #define MIDDEN_PROFILE_CODEC_H
 

@@ -193,17 +193,14 @@ static const struct column changes_columns[] = {
 
 #define COLUMNS(label) label##_columns, sizeof(label##_columns) / sizeof(label##_columns[0])
 
-#define IN_PLACE(name, tag, label, type, place, rows)                                           \
-	const struct table columns_##label =                                                    \
-		{(tag), (name), COLUMNS(label), sizeof(type), WIRE_BLOCK_ROWS, (rows), (place), \
-		 0,	0}
+#define IN_PLACE(name, tag, label, type, place, rows) \
+	const struct table columns_##label = {        \
+		(tag), (name), COLUMNS(label), sizeof(type), WIRE_BLOCK_ROWS, (rows), (place)}
 
-#define IN_VEC(name, tag, label, member, rows)                                                    \
-	{                                                                                         \
-		(tag), (name), COLUMNS(label), sizeof(*((struct profile *)0)->member.at), (rows), \
-			0, offsetof(struct profile, member.at),                                   \
-			offsetof(struct profile, member.count),                                   \
-			offsetof(struct profile, member.room)                                     \
+#define IN_VEC(name, tag, label, type, member)                                   \
+	{                                                                        \
+		(tag), (name), COLUMNS(label), sizeof(type), WIRE_BLOCK_ROWS, 0, \
+			offsetof(struct profile, member)                         \
 	}
 
 IN_PLACE("file information", WIRE_TAG_INFO, info, struct columns_info, 0, 1);
@@ -216,16 +213,19 @@ IN_PLACE("lifetime histogram", WIRE_TAG_LIVES, lives, uint64_t,
 	 offsetof(struct profile, size_by_life), PROFILE_SIZE_BUCKETS *PROFILE_LIFE_BUCKETS);
 
 const struct table columns_vecs[COLUMNS_VECS] = {
-	[COLUMNS_TEXT] = IN_VEC("string bytes", WIRE_TAG_TEXT, text, strings, WIRE_TEXT_BLOCK),
-	[COLUMNS_MODULES] = IN_VEC("modules", WIRE_TAG_MODULES, modules, modules, WIRE_BLOCK_ROWS),
-	[COLUMNS_NODES] = IN_VEC("stack nodes", WIRE_TAG_NODES, nodes, nodes, WIRE_BLOCK_ROWS),
-	[COLUMNS_FRAMES] = IN_VEC("frames", WIRE_TAG_FRAMES, frames, frames, WIRE_BLOCK_ROWS),
-	[COLUMNS_SITES] = IN_VEC("sites", WIRE_TAG_SITES, sites, sites, WIRE_BLOCK_ROWS),
-	[COLUMNS_THREADS] = IN_VEC("threads", WIRE_TAG_THREADS, threads, threads, WIRE_BLOCK_ROWS),
+	[COLUMNS_TEXT] = {WIRE_TAG_TEXT, "string bytes", COLUMNS(text), 1, WIRE_TEXT_BLOCK, 0,
+			  offsetof(struct profile, strings)},
+	[COLUMNS_MODULES] =
+		IN_VEC("modules", WIRE_TAG_MODULES, modules, struct profile_module, modules),
+	[COLUMNS_NODES] = IN_VEC("stack nodes", WIRE_TAG_NODES, nodes, struct profile_node, nodes),
+	[COLUMNS_FRAMES] = IN_VEC("frames", WIRE_TAG_FRAMES, frames, struct profile_frame, frames),
+	[COLUMNS_SITES] = IN_VEC("sites", WIRE_TAG_SITES, sites, struct profile_site, sites),
+	[COLUMNS_THREADS] =
+		IN_VEC("threads", WIRE_TAG_THREADS, threads, struct profile_thread, threads),
 	[COLUMNS_POINTS] =
-		IN_VEC("points in time", WIRE_TAG_POINTS, points, points, WIRE_BLOCK_ROWS),
+		IN_VEC("points in time", WIRE_TAG_POINTS, points, struct profile_point, points),
 	[COLUMNS_CHANGES] =
-		IN_VEC("site changes", WIRE_TAG_CHANGES, changes, changes, WIRE_BLOCK_ROWS),
+		IN_VEC("site changes", WIRE_TAG_CHANGES, changes, struct profile_change, changes),
 };
 
 const struct table *columns_find_table(uint32_t tag)
@@ -250,42 +250,58 @@ const struct column *columns_find(const struct table *t, uint64_t id)
 	return NULL;
 }
 
-/* The VECs are distinct types with the same members: these are copied, not pointed at. */
-static size_t get_size(const void *base, size_t offset)
-{
-	size_t value;
+/* The VECs of a profile are distinct types of one shape. Their members are copied in and out
+ * through this one, not pointed at, as the compiler takes distinct types to be distinct objects. */
+struct any_vec {
+	void *at;
+	size_t count;
+	size_t room;
+};
 
-	memcpy(&value, (const char *)base + offset, sizeof(value));
-	return value;
+#define SAME_SHAPE(member) \
+	_Static_assert(sizeof(((struct profile *)0)->member) == sizeof(struct any_vec), #member)
+SAME_SHAPE(strings);
+SAME_SHAPE(modules);
+SAME_SHAPE(nodes);
+SAME_SHAPE(frames);
+SAME_SHAPE(sites);
+SAME_SHAPE(threads);
+SAME_SHAPE(points);
+SAME_SHAPE(changes);
+
+static struct any_vec get_vec(const struct table *t, const void *base)
+{
+	struct any_vec vec;
+
+	memcpy(&vec, (const char *)base + t->place, sizeof(vec));
+	return vec;
 }
 
 size_t columns_get_count(const struct table *t, const void *base)
 {
-	return t->fixed_rows ? t->fixed_rows : get_size(base, t->count);
+	return t->fixed_rows ? t->fixed_rows : get_vec(t, base).count;
 }
 
-/* Like strchr: the writer hands in a constant profile and only reads, the reader its own one and
+/* Like strchr: the writer hands in a constant profile and only reads, the reader its own and
  * writes. */
 void *columns_get_row(const struct table *t, const void *base, size_t row)
 {
-	char *place = (char *)(uintptr_t)base + t->at;
-	char *rows = place;
+	char *rows = (char *)(uintptr_t)base + t->place;
 
 	if (!t->fixed_rows)
-		memcpy(&rows, place, sizeof(void *));
+		rows = get_vec(t, base).at;
 	return row ? rows + row * t->row_bytes : rows; /* there may be none at all */
 }
 
 void columns_set_count(const struct table *t, void *base, size_t count)
 {
-	size_t had = get_size(base, t->count);
-	size_t room = get_size(base, t->room);
+	struct any_vec vec = get_vec(t, base);
 
-	if (count > had) {
-		void *rows = vec_grow(columns_get_row(t, base, 0), &room, count, t->row_bytes);
-		memcpy((char *)base + t->at, &rows, sizeof(rows));
-		memcpy((char *)base + t->room, &room, sizeof(room));
-		memset((char *)rows + had * t->row_bytes, 0, (count - had) * t->row_bytes);
+	if (count > vec.count) {
+		vec.at = vec_grow(vec.at, &vec.room, count, t->row_bytes);
+		memset((char *)vec.at + vec.count * t->row_bytes, 0,
+		       (count - vec.count) * t->row_bytes);
 	}
-	memcpy((char *)base + t->count, &count, sizeof(count));
+	vec.count = count;
+	memcpy((char *)base + t->place, &vec, sizeof(vec));
 }

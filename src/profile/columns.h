@@ -27,19 +27,17 @@ struct column {
 	uint16_t offset;
 };
 
-/* Rows live in `base` (a struct profile or a struct columns_info): either fixed_rows of them in
- * place at offset `at`, or, with fixed_rows 0, in a VEC whose members have these offsets. */
+/* Rows live in `base` (a struct profile or a struct columns_info) at offset `place`: either
+ * fixed_rows of them, or, with fixed_rows 0, a VEC of them. */
 struct table {
 	uint32_t tag;
 	const char *name; /* for people, plural */
 	const struct column *columns;
 	uint32_t column_count;
 	uint32_t row_bytes;
-	uint32_t block_rows;
+	uint32_t block_rows; /* at most, in one section */
 	uint32_t fixed_rows;
-	size_t at;
-	size_t count;
-	size_t room;
+	size_t place;
 };
 
 /* The INFO section. Row counts are indexed by enum columns_vec. */

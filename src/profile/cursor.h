@@ -1,5 +1,6 @@
-/* cursor.h -- a bounded place in bytes that are not to be trusted. Runs: offline, in the profile
- * reader. SPDX-License-Identifier: Apache-2.0
+/* cursor.h -- a bounded place in bytes that are not to be trusted.
+ * Runs: offline, in the profile reader.
+ * SPDX-License-Identifier: Apache-2.0
  *
  * The first fault sticks with its offset: later takes give 0 and move nothing, so that a caller
  * reads a whole structure and asks once at the end. */

@@ -1,5 +1,6 @@
-/* profile.c -- a profile in memory: its life, its strings, its invariants. Runs: offline rooms
- * only. SPDX-License-Identifier: Apache-2.0 */
+/* profile.c -- a profile in memory: its life, its strings, its invariants.
+ * Runs: offline rooms only.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "profile/profile.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
-/* profile.h -- a recorded profile in memory: what the collector makes, the file holds and the model
- * reads. Runs: offline rooms only. SPDX-License-Identifier: Apache-2.0
+/* profile.h -- a profile in memory: what the collector makes, the file holds and the model reads.
+ * Runs: offline rooms only.
+ * SPDX-License-Identifier: Apache-2.0
  *
  * Everything is plain data in arrays; references are indices. Index 0 of `modules`, `nodes` and
  * `frames` and offset 0 of `strings` mean "none" (an element is there, zeroed; strings starts with

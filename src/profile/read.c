@@ -1,8 +1,9 @@
-/* read.c -- a profile from its file. The bytes are taken to be hostile: cut off, damaged or made to
- * harm. Runs: offline. SPDX-License-Identifier: Apache-2.0
+/* read.c -- a profile from its file, whose bytes are taken to be hostile.
+ * Runs: offline.
+ * SPDX-License-Identifier: Apache-2.0
  *
  * No size that the file claims is believed before it is checked against a limit; a section counts
- * as a whole or not at all; what depends on lost ones is dropped; profile_check has the last word.
+ * as a whole or not at all; what depends on a lost one is dropped; profile_check has the last word.
  */
 #define _GNU_SOURCE
 #include "profile/profile.h"
@@ -220,7 +221,8 @@ static int take_sections(struct reader *r)
 
 static bool has_magic(const void *data, size_t bytes)
 {
-	return memcmp(data, wire_magic, bytes < WIRE_MAGIC_BYTES ? bytes : WIRE_MAGIC_BYTES) == 0;
+	return memcmp(data, section_magic, bytes < WIRE_MAGIC_BYTES ? bytes : WIRE_MAGIC_BYTES) ==
+	       0;
 }
 
 static int take_file_header(struct reader *r)

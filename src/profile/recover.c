@@ -1,5 +1,6 @@
-/* recover.c -- what can still be had from a damaged profile file. Runs: offline; called by the
- * reader. SPDX-License-Identifier: Apache-2.0 */
+/* recover.c -- what can still be had from a damaged profile file.
+ * Runs: offline; called by the reader.
+ * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include "profile/recover.h"
 
@@ -14,7 +15,7 @@ size_t recover_find_section(const uint8_t *data, size_t bytes, size_t from, uint
 {
 	while (bytes - from >= WIRE_SECTION_HEADER_BYTES) {
 		size_t last = bytes - WIRE_SECTION_HEADER_BYTES + WIRE_SYNC_BYTES;
-		const uint8_t *at = memmem(data + from, last - from, wire_sync, WIRE_SYNC_BYTES);
+		const uint8_t *at = memmem(data + from, last - from, section_sync, WIRE_SYNC_BYTES);
 		if (!at)
 			break;
 		/* An older sequence: a copy of a part, or a file inside a file. */

@@ -1,5 +1,6 @@
-/* recover.h -- what can still be had from a damaged profile file. Runs: offline; called by the
- * reader. SPDX-License-Identifier: Apache-2.0 */
+/* recover.h -- what can still be had from a damaged profile file.
+ * Runs: offline; called by the reader.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef MIDDEN_PROFILE_RECOVER_H
 #define MIDDEN_PROFILE_RECOVER_H
 

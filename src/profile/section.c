@@ -1,9 +1,13 @@
-/* section.c -- the headers of a profile file and of its sections. Runs: offline; called by writer
- * and reader. SPDX-License-Identifier: Apache-2.0 */
+/* section.c -- the headers of a profile file and of its sections.
+ * Runs: offline; called by writer and reader.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "profile/section.h"
 
 #include <string.h>
 #include <xxhash.h>
+
+const uint8_t section_magic[WIRE_MAGIC_BYTES] = {WIRE_MAGIC};
+const uint8_t section_sync[WIRE_SYNC_BYTES] = {WIRE_SYNC};
 
 uint64_t section_hash(const void *stored, size_t bytes)
 {
@@ -13,14 +17,14 @@ uint64_t section_hash(const void *stored, size_t bytes)
 void section_put_file_header(uint8_t out[WIRE_FILE_HEADER_BYTES], uint32_t version)
 {
 	memset(out, 0, WIRE_FILE_HEADER_BYTES);
-	memcpy(out, wire_magic, WIRE_MAGIC_BYTES);
+	memcpy(out, section_magic, WIRE_MAGIC_BYTES);
 	wire_put_u32(out + WIRE_FILE_VERSION, version);
 	wire_put_u64(out + WIRE_FILE_CHECK, XXH64(out, WIRE_FILE_CHECK, 0));
 }
 
 void section_put_header(uint8_t out[WIRE_SECTION_HEADER_BYTES], const struct section *s)
 {
-	memcpy(out, wire_sync, WIRE_SYNC_BYTES);
+	memcpy(out, section_sync, WIRE_SYNC_BYTES);
 	wire_put_u32(out + WIRE_SECTION_TAG, s->tag);
 	wire_put_u32(out + WIRE_SECTION_FLAGS, s->flags);
 	wire_put_u32(out + WIRE_SECTION_SEQUENCE, s->sequence);
@@ -37,7 +41,7 @@ bool section_is_file_header(const uint8_t at[WIRE_FILE_HEADER_BYTES])
 
 bool section_take_header(const uint8_t at[WIRE_SECTION_HEADER_BYTES], struct section *s)
 {
-	if (memcmp(at, wire_sync, WIRE_SYNC_BYTES) != 0)
+	if (memcmp(at, section_sync, WIRE_SYNC_BYTES) != 0)
 		return false;
 	if (wire_get_u64(at + WIRE_SECTION_CHECK) != XXH64(at, WIRE_SECTION_CHECK, 0))
 		return false;

@@ -1,5 +1,6 @@
-/* section.h -- the headers of a profile file and of its sections. Runs: offline; called by writer
- * and reader. SPDX-License-Identifier: Apache-2.0 */
+/* section.h -- the headers of a profile file and of its sections.
+ * Runs: offline; called by writer and reader.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef MIDDEN_PROFILE_SECTION_H
 #define MIDDEN_PROFILE_SECTION_H
 
@@ -8,6 +9,9 @@
 #include <stdint.h>
 
 #include "format/wire.h"
+
+extern const uint8_t section_magic[WIRE_MAGIC_BYTES];
+extern const uint8_t section_sync[WIRE_SYNC_BYTES];
 
 struct section {
 	uint32_t tag;

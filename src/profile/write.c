@@ -1,5 +1,6 @@
-/* write.c -- a profile to its file, so that a crash leaves the old file or the new one. Runs:
- * offline. SPDX-License-Identifier: Apache-2.0 */
+/* write.c -- a profile to its file, so that a crash leaves the old file or the new one.
+ * Runs: offline.
+ * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include "profile/profile.h"
 
@@ -205,8 +206,7 @@ static void write_stream(struct writer *w, const struct profile *p, const char *
 	close_writer(w);
 }
 
-/* A new file beside `path`, in a name that no one else uses. The name, or NULL with w->error set.
- */
+/* A new file beside `path`, in a name of its own. The name, or NULL with w->error set. */
 static char *open_temporary(struct writer *w, const char *path)
 {
 	for (unsigned attempt = 0; attempt < 1000; attempt++) {

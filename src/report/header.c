@@ -60,7 +60,7 @@ static void print_run(FILE *out, const struct profile *p, const struct style *st
 
 static void print_allocations(FILE *out, const struct profile_totals *t)
 {
-	fprintf(out, "  allocations  %s, %s in all, from %s %s\n", human_count(t->allocations).text,
+	fprintf(out, "  allocations  %s (%s in all) from %s %s\n", human_count(t->allocations).text,
 		human_bytes(t->allocated_bytes).text, human_count(t->stacks).text,
 		plural(t->stacks, "stack", "stacks"));
 	if (t->reallocations)

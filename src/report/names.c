@@ -66,8 +66,7 @@ void names_shorten(char *text, size_t columns, bool utf8)
 	size_t length = utf8_length(text);
 	size_t mark_columns = utf8 ? 1 : 3;
 
-	/* The mark takes up to three bytes: at least three code points go, so it always fits in
-	 * place. */
+	/* Either mark takes three bytes: at least three code points go, so it fits in place. */
 	if (length <= columns || columns < mark_columns || length < 3)
 		return;
 	size_t kept = columns - mark_columns;
@@ -75,8 +74,8 @@ void names_shorten(char *text, size_t columns, bool utf8)
 		kept = length - 3;
 	char *gap = skip(text, kept - kept / 3);
 	char *tail = skip(text, length - kept / 3);
-	memcpy(gap, mark, strlen(mark));
-	memmove(gap + strlen(mark), tail, strlen(tail) + 1);
+	memmove(gap + 3, tail, strlen(tail) + 1);
+	memcpy(gap, mark, 3);
 }
 
 const char *names_base(const char *path)

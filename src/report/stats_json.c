@@ -234,13 +234,16 @@ static void add_threads(struct json *j, const struct profile *p)
 	json_end_list(j);
 }
 
-static void add_stack(struct json *j, const struct model *m, const struct model_stack *stack)
+/* `texts` keeps the text of each frame once it has been made: stacks share most of their frames. */
+static void add_stack(struct json *j, const struct model *m, const struct model_stack *stack,
+		      char **texts)
 {
 	json_begin_list(j, "stack");
 	for (size_t i = 0; i < stack->frames.count; i++) {
-		char *text = names_plain(model_get_frame(m, stack->frames.at[i]));
-		json_add_string(j, NULL, text);
-		free(text);
+		uint32_t id = stack->frames.at[i];
+		if (!texts[id])
+			texts[id] = names_plain(model_get_frame(m, id));
+		json_add_string(j, NULL, texts[id]);
 	}
 	json_end_list(j);
 }
@@ -248,6 +251,8 @@ static void add_stack(struct json *j, const struct model *m, const struct model_
 static void add_sites(struct json *j, const struct model *m)
 {
 	const struct profile *p = model_get_profile(m);
+	size_t frames = model_get_frame_count(m);
+	char **texts = mem_new(frames, sizeof(*texts));
 	struct model_stack stack = {0};
 
 	json_begin_list(j, "sites");
@@ -255,10 +260,13 @@ static void add_sites(struct json *j, const struct model *m)
 		json_begin_object(j, NULL);
 		ADD_FIELDS(j, &p->sites.at[i], site_fields);
 		model_get_stack(m, i, &stack);
-		add_stack(j, m, &stack);
+		add_stack(j, m, &stack, texts);
 		json_end_object(j);
 	}
 	json_end_list(j);
+	for (size_t i = 0; i < frames; i++)
+		free(texts[i]);
+	free(texts);
 	vec_free(&stack.frames);
 }
 

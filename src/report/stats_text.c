@@ -62,13 +62,18 @@ static void print_sizes(FILE *out, const struct profile *p, const struct style *
 	}
 }
 
-static int compare_threads(const void *left, const void *right)
-{
-	const struct profile_thread *const *a = left, *const *b = right;
+struct thread_row {
+	const struct profile_thread *thread;
+};
 
-	if ((*a)->allocated_bytes != (*b)->allocated_bytes)
-		return (*a)->allocated_bytes > (*b)->allocated_bytes ? -1 : 1;
-	return ((*a)->serial > (*b)->serial) - ((*a)->serial < (*b)->serial);
+static int compare_rows(const void *left, const void *right)
+{
+	const struct profile_thread *a = ((const struct thread_row *)left)->thread;
+	const struct profile_thread *b = ((const struct thread_row *)right)->thread;
+
+	if (a->allocated_bytes != b->allocated_bytes)
+		return a->allocated_bytes > b->allocated_bytes ? -1 : 1;
+	return (a->serial > b->serial) - (a->serial < b->serial);
 }
 
 static void print_thread(FILE *out, const struct profile *p, const struct profile_thread *t,
@@ -85,15 +90,15 @@ static void print_thread(FILE *out, const struct profile *p, const struct profil
 	free(name);
 }
 
-static void print_more_threads(FILE *out, const struct profile_thread *const *sorted, size_t count)
+static void print_more_threads(FILE *out, const struct thread_row *rows, size_t count)
 {
 	uint64_t allocations = 0, bytes = 0;
 
 	if (count <= THREADS_SHOWN)
 		return;
 	for (size_t i = THREADS_SHOWN; i < count; i++) {
-		allocations += sorted[i]->allocations;
-		bytes += sorted[i]->allocated_bytes;
+		allocations += rows[i].thread->allocations;
+		bytes += rows[i].thread->allocated_bytes;
 	}
 	fprintf(out, "  ... %s more %s: %s allocations, %s\n",
 		human_count(count - THREADS_SHOWN).text,
@@ -104,11 +109,11 @@ static void print_more_threads(FILE *out, const struct profile_thread *const *so
 static void print_threads(FILE *out, const struct profile *p, const struct style *style)
 {
 	size_t count = p->threads.count;
-	const struct profile_thread **sorted = mem_new(count, sizeof(*sorted));
+	struct thread_row *rows = mem_new(count, sizeof(*rows));
 
 	for (size_t i = 0; i < count; i++)
-		sorted[i] = &p->threads.at[i];
-	qsort(sorted, count, sizeof(const struct profile_thread *), compare_threads);
+		rows[i].thread = &p->threads.at[i];
+	qsort(rows, count, sizeof(*rows), compare_rows);
 	if (count) {
 		print_title(out, style, "Threads");
 		fprintf(out, "  %7s  %13s  %9s  %13s  %9s  %9s  %9s  %13s  name\n", "tid",
@@ -116,9 +121,9 @@ static void print_threads(FILE *out, const struct profile *p, const struct style
 			"temporary");
 	}
 	for (size_t i = 0; i < count && i < THREADS_SHOWN; i++)
-		print_thread(out, p, sorted[i], style);
-	print_more_threads(out, sorted, count);
-	free(sorted);
+		print_thread(out, p, rows[i].thread, style);
+	print_more_threads(out, rows, count);
+	free(rows);
 }
 
 void stats_text_print(FILE *out, const struct profile *p, const struct style *style)

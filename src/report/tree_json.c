@@ -7,7 +7,6 @@
 struct writer {
 	struct json json;
 	const struct tree *tree;
-	const struct tree_view *view;
 	uint64_t last_id;
 };
 
@@ -59,14 +58,14 @@ static void add_node(struct writer *w, const struct tree_node *n, uint64_t paren
 	json_add_real(j, "share", tree_get_share(w->tree, n->amount));
 	json_add_uint(j, "self_bytes", n->self.bytes);
 	json_add_uint(j, "self_blocks", n->self.blocks);
-	add_omitted(w, n, tree_get_shown(w->tree, n, w->view, depth));
+	add_omitted(w, n, tree_get_shown(w->tree, n, depth));
 	json_end_object(j);
 }
 
 /* Recursion is bounded by MODEL_STACK_MAX. */
 static void add_children(struct writer *w, const struct tree_node *n, uint64_t id, unsigned depth)
 {
-	uint32_t shown = tree_get_shown(w->tree, n, w->view, depth);
+	uint32_t shown = tree_get_shown(w->tree, n, depth);
 
 	for (uint32_t i = 0; i < shown; i++) {
 		const struct tree_node *child = tree_get_child(w->tree, n, i);
@@ -84,17 +83,17 @@ static void add_head(struct json *j, const struct profile *p, enum figure f, str
 	json_add_uint(j, "total_blocks", whole.blocks);
 }
 
-void tree_json_print(FILE *out, const struct tree *t, const struct tree_view *view)
+void tree_json_print(FILE *out, const struct tree *t)
 {
-	struct writer w = {.json = {.out = out}, .tree = t, .view = view};
+	struct writer w = {.json = {.out = out}, .tree = t};
 	const struct tree_node *whole = &t->nodes.at[0];
 
 	json_begin_object(&w.json, NULL);
-	add_head(&w.json, model_get_profile(t->model), t->figure, whole->amount);
+	add_head(&w.json, model_get_profile(t->model), t->view.figure, whole->amount);
 	json_add_string(&w.json, "direction",
-			t->direction == TREE_INVERTED ? "inverted" : "top-down");
-	json_add_real(&w.json, "threshold", view->threshold);
-	add_omitted(&w, whole, tree_get_shown(t, whole, view, 0));
+			t->view.direction == TREE_INVERTED ? "inverted" : "top-down");
+	json_add_real(&w.json, "threshold", t->view.threshold);
+	add_omitted(&w, whole, tree_get_shown(t, whole, 0));
 	json_begin_list(&w.json, "nodes");
 	add_children(&w, whole, 0, 0);
 	json_end_list(&w.json);

@@ -22,7 +22,6 @@ static const struct marks line_marks = {"\xe2\x94\x9c\xe2\x94\x80 ", "\xe2\x94\x
 struct painter {
 	FILE *out;
 	const struct tree *tree;
-	const struct tree_view *view;
 	const struct style *style;
 	const struct marks *marks;
 	const char *directory;
@@ -47,7 +46,7 @@ static void pop_prefix(struct painter *p, const char *mark)
 
 static bool has_bytes(const struct painter *p)
 {
-	return p->tree->figure != FIGURE_TEMPORARY;
+	return p->tree->view.figure != FIGURE_TEMPORARY;
 }
 
 static int columns_width(const struct painter *p)
@@ -57,7 +56,7 @@ static int columns_width(const struct painter *p)
 
 static void print_columns(const struct painter *p, struct amount a)
 {
-	enum figure f = p->tree->figure;
+	enum figure f = p->tree->view.figure;
 	uint64_t whole = figure_get_value(p->tree->nodes.at[0].amount, f);
 
 	fprintf(p->out, "%7s  ", human_share(figure_get_value(a, f), whole).text);
@@ -76,9 +75,9 @@ static void print_titles(const struct painter *p)
 	fprintf(p->out, "%s%7s  ", style_ink(p->style, STYLE_QUIET), "share");
 	if (has_bytes(p))
 		fprintf(p->out, "%8s  ", "bytes");
-	fprintf(p->out, "%*s  %s%s\n", p->count_width, wording_get_unit(p->tree->figure),
-		p->tree->direction == TREE_INVERTED ? "allocating function, callers below"
-						    : "program start, callees below",
+	fprintf(p->out, "%*s  %s%s\n", p->count_width, wording_get_unit(p->tree->view.figure),
+		p->tree->view.direction == TREE_INVERTED ? "allocating function, callers below"
+							 : "program start, callees below",
 		style_ink(p->style, STYLE_PLAIN));
 }
 
@@ -114,7 +113,7 @@ static const struct tree_node *find_only_child(const struct painter *p, const st
 					       unsigned depth)
 {
 	if (n->child_count != 1 || !amount_is_zero(n->self) ||
-	    tree_get_shown(p->tree, n, p->view, depth) == 0)
+	    tree_get_shown(p->tree, n, depth) == 0)
 		return NULL;
 	return tree_get_child(p->tree, n, 0);
 }
@@ -124,14 +123,14 @@ static void print_self(const struct painter *p, const struct tree_node *n, const
 {
 	print_columns(p, n->self);
 	fprintf(p->out, "%s%s%s\n", p->prefix.at, mark,
-		p->tree->direction == TREE_INVERTED ? "[no caller]" : "[allocated here]");
+		p->tree->view.direction == TREE_INVERTED ? "[no caller]" : "[allocated here]");
 }
 
 static const char *rest_word(const struct painter *p, unsigned depth, bool one)
 {
 	if (depth == 0)
 		return one ? "function" : "functions";
-	if (p->tree->direction == TREE_INVERTED)
+	if (p->tree->view.direction == TREE_INVERTED)
 		return one ? "caller" : "callers";
 	return one ? "callee" : "callees";
 }
@@ -139,14 +138,14 @@ static const char *rest_word(const struct painter *p, unsigned depth, bool one)
 static void print_rest(const struct painter *p, const struct tree_node *n, unsigned depth,
 		       const char *mark)
 {
-	uint32_t shown = tree_get_shown(p->tree, n, p->view, depth);
+	uint32_t shown = tree_get_shown(p->tree, n, depth);
 	uint32_t count = n->child_count - shown;
 
 	print_blank_columns(p);
 	fprintf(p->out, "%s%s%s... %s more %s: ", p->prefix.at, mark,
 		style_ink(p->style, STYLE_QUIET), human_count(count).text,
 		rest_word(p, depth, count == 1));
-	wording_print_amount(p->out, tree_get_rest(p->tree, n, shown), p->tree->figure);
+	wording_print_amount(p->out, tree_get_rest(p->tree, n, shown), p->tree->view.figure);
 	fprintf(p->out, "%s\n", style_ink(p->style, STYLE_PLAIN));
 }
 
@@ -168,7 +167,7 @@ static void print_branch(struct painter *p, const struct tree_node *n, unsigned 
 /* The children of a node at `depth`. Recursion is bounded by MODEL_STACK_MAX. */
 static void print_branches(struct painter *p, const struct tree_node *n, unsigned depth)
 {
-	uint32_t shown = tree_get_shown(p->tree, n, p->view, depth);
+	uint32_t shown = tree_get_shown(p->tree, n, depth);
 	bool has_rest = shown < n->child_count;
 	bool has_self = n->child_count && !amount_is_zero(n->self);
 
@@ -197,19 +196,17 @@ static void print_below(struct painter *p, const struct tree_node *n, unsigned d
 static int count_width(const struct tree *t)
 {
 	size_t digits = strlen(human_count(t->nodes.at[0].amount.blocks).text);
-	size_t title = strlen(wording_get_unit(t->figure));
+	size_t title = strlen(wording_get_unit(t->view.figure));
 
 	return (int)(digits > title ? digits : title);
 }
 
-void tree_text_print(FILE *out, const struct tree *t, const struct tree_view *view,
-		     const struct style *style)
+void tree_text_print(FILE *out, const struct tree *t, const struct style *style)
 {
 	const struct profile *profile = model_get_profile(t->model);
 	struct painter p = {
 		.out = out,
 		.tree = t,
-		.view = view,
 		.style = style,
 		.marks = style->utf8 ? &line_marks : &ascii_marks,
 		.directory = profile_string(profile, profile->run.directory),
@@ -217,10 +214,10 @@ void tree_text_print(FILE *out, const struct tree *t, const struct tree_view *vi
 	};
 
 	if (t->nodes.at[0].child_count == 0) {
-		fprintf(out, "%s\n", wording_get_empty(t->figure));
+		fprintf(out, "%s\n", wording_get_empty(t->view.figure));
 		return;
 	}
-	wording_print_title(out, profile, t->figure, t->nodes.at[0].amount, style);
+	wording_print_title(out, profile, t->view.figure, t->nodes.at[0].amount, style);
 	push_prefix(&p, "");
 	print_titles(&p);
 	print_branches(&p, &t->nodes.at[0], 0);

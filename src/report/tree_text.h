@@ -11,7 +11,6 @@
 /* A frame with one caller (or callee) only is followed by it on the next line, in the same column
  * and without figures, for they are the same; where the tree forks, branches are drawn. Figures
  * that the view leaves out are stated, so that every level adds up. */
-void tree_text_print(FILE *out, const struct tree *t, const struct tree_view *view,
-		     const struct style *style);
+void tree_text_print(FILE *out, const struct tree *t, const struct style *style);
 
 #endif

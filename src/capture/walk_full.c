@@ -1,0 +1,196 @@
+/* walk_full.c -- a whole walk with all registers and without the memo, for the stacks that need it.
+ * Runs: any thread of the target, inside malloc. Called by walk.c.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "capture/walk_full.h"
+
+#include "capture/cfi.h"
+#include "capture/rules.h"
+#include "capture/walk_step.h"
+
+/* ---- keeping frames
+ * ------------------------------------------------------------------------------ */
+
+struct sink {
+	struct walk_frame *frames;
+	uint32_t count;	    /* frames seen */
+	uint32_t leaf_room; /* frames kept at the leaf end when cut */
+	uint32_t root_room;
+	uint32_t hidden; /* module whose frames are left out: our own */
+};
+
+/* The first leaf_room frames are kept in order; the others in a ring behind a gap of one, of which
+ * the last root_room remain. */
+static void keep(struct sink *s, uint64_t pc, uint64_t module)
+{
+	if ((module & SEGMENT_NODE_MODULE_MASK) == s->hidden)
+		return;
+	uint32_t i = s->count++;
+	if (i >= s->leaf_room)
+		i = s->leaf_room + 1 + (i - s->leaf_room) % s->root_room;
+	s->frames[i] = (struct walk_frame){.pc = pc, .module = module};
+}
+
+static void reverse(struct walk_frame *f, uint32_t n)
+{
+	for (uint32_t i = 0; i < n / 2; i++) {
+		struct walk_frame other = f[i];
+
+		f[i] = f[n - 1 - i];
+		f[n - 1 - i] = other;
+	}
+}
+
+/* Closes the gap, or marks the cut and puts the ring in order. */
+static uint32_t finish(struct sink *s, struct segment_losses *losses)
+{
+	struct walk_frame *f = s->frames;
+	struct walk_frame *ring = f + s->leaf_room + 1;
+	uint32_t outer = s->count - s->leaf_room;
+
+	if (s->count <= s->leaf_room)
+		return s->count;
+	if (outer <= s->root_room) {
+		__builtin_memmove(f + s->leaf_room, ring, outer * sizeof(*f));
+		return s->count;
+	}
+	uint32_t first = outer % s->root_room;
+	reverse(ring, first);
+	reverse(ring + first, s->root_room - first);
+	reverse(ring, s->root_room);
+	f[s->leaf_room] = (struct walk_frame){.module = SEGMENT_NODE_CUT};
+	thread_count(&losses->truncated_stacks);
+	return s->leaf_room + 1 + s->root_room;
+}
+
+/* ---- steps with all registers
+ * ----------------------------------------------------------------------- */
+
+static bool read_for_expression(void *context, uint64_t address, uint64_t *value)
+{
+	return walk_read(context, address, value);
+}
+
+static bool restore_register(struct walk *w, const uint64_t regs[ARCH_REGS], uint64_t cfa,
+			     uint32_t reg, uint64_t *value)
+{
+	const struct cfi_rule *rule = &w->t->cfi.row.regs[reg];
+	uint64_t at;
+
+	switch (rule->kind) {
+	case CFI_OFFSET:
+		return walk_read(w, cfa + (uint64_t)rule->value, value);
+	case CFI_VAL_OFFSET:
+		*value = cfa + (uint64_t)rule->value;
+		return true;
+	case CFI_REGISTER:
+		*value = rule->value < ARCH_REGS ? regs[rule->value] : 0;
+		return true;
+	case CFI_EXPRESSION:
+		return cfi_evaluate(rule, regs, &cfa, read_for_expression, w, &at) &&
+		       walk_read(w, at, value);
+	case CFI_VAL_EXPRESSION:
+		return cfi_evaluate(rule, regs, &cfa, read_for_expression, w, value);
+	default:
+		*value = regs[reg];
+		return true;
+	}
+}
+
+static bool find_cfa(struct walk *w, const uint64_t regs[ARCH_REGS], uint64_t *cfa)
+{
+	const struct cfi_row *row = &w->t->cfi.row;
+
+	if (row->cfa.kind == CFI_VAL_EXPRESSION)
+		return cfi_evaluate(&row->cfa, regs, NULL, read_for_expression, w, cfa);
+	*cfa = regs[row->cfa_register] + (uint64_t)row->cfa.value;
+	return true;
+}
+
+static enum walk_result step_signal(struct walk *w, uint64_t regs[ARCH_REGS])
+{
+	struct memo_frame unused;
+	uint64_t sp = w->sp;
+	enum walk_result result = walk_step_signal(w, &unused);
+
+	for (int reg = 0; reg < ARCH_REGS && result == WALK_ON; reg++)
+		if (!walk_read(w, arch_signal_slot(sp, reg), &regs[reg]))
+			return WALK_LOST;
+	return result;
+}
+
+static enum walk_result step_without_row(struct walk *w, uint64_t regs[ARCH_REGS],
+					 const struct rule *rule)
+{
+	struct memo_frame unused;
+
+	if (rule->kind == RULE_SIGNAL)
+		return step_signal(w, regs);
+	if (rule->kind == RULE_END)
+		return WALK_END;
+	enum walk_result result = walk_step_record(w, &unused);
+	regs[ARCH_REG_FP] = w->fp;
+	regs[ARCH_REG_SP] = w->sp;
+	return result;
+}
+
+/* One frame outwards with `regs` belonging to (w->pc, w->sp, w->fp), by the full row of its pc. */
+static enum walk_result step(struct walk *w, uint64_t regs[ARCH_REGS], uint32_t *module)
+{
+	struct cfi_entry entry;
+	uint64_t next[ARCH_REGS];
+	struct rule rule;
+	uint64_t cfa;
+
+	rules_find(w->t, walk_lookup_address(w), &rule);
+	*module = rule.module;
+	if (rule.kind == RULE_SIGNAL || rule.kind == RULE_END || rule.kind == RULE_NONE ||
+	    !rules_find_row(w->t, walk_lookup_address(w), &entry, module))
+		return step_without_row(w, regs, &rule);
+	if (!find_cfa(w, regs, &cfa) || !walk_is_outward(w, cfa))
+		return WALK_LOST;
+	for (uint32_t reg = 0; reg < ARCH_REGS; reg++)
+		if (!restore_register(w, regs, cfa, reg, &next[reg]))
+			return WALK_LOST;
+	next[ARCH_REG_SP] = cfa;
+	__builtin_memcpy(regs, next, sizeof(next));
+	return walk_move(w, next[entry.ra_register], cfa, regs[ARCH_REG_FP]);
+}
+
+/* ---- the walk
+ * ------------------------------------------------------------------------------------------ */
+
+static void count_lost(struct segment_losses *losses)
+{
+	thread_count(&losses->unwind_failures);
+	thread_count(&losses->truncated_stacks);
+}
+
+NOINLINE uint32_t walk_full(struct thread *t, const struct walk_start *start)
+{
+	struct sink sink = {.frames = t->frames, .hidden = process->own_module};
+	uint64_t regs[ARCH_REGS] = {0};
+	enum walk_result result = WALK_ON;
+	bool outside = false;
+	struct walk w;
+
+	sink.root_room = t->max_depth / 4;
+	sink.leaf_room = t->max_depth - sink.root_room - 1;
+	/* From this very function outwards; frames count from the hook's caller on. */
+	arch_capture(regs);
+	const struct walk_start here = {
+		.pc = regs[ARCH_REG_PC], .sp = regs[ARCH_REG_SP], .fp = regs[ARCH_REG_FP]};
+	walk_begin(&w, t, &here);
+	w.exact = SEGMENT_NODE_EXACT;
+	for (uint32_t i = 0; i < WALK_HARD_LIMIT && result == WALK_ON; i++) {
+		uint64_t pc = w.pc, exact = w.exact;
+		uint32_t module;
+
+		outside = outside || (w.pc == start->pc && w.sp == start->sp);
+		result = step(&w, regs, &module);
+		if (outside)
+			keep(&sink, pc, module | exact);
+	}
+	if (result == WALK_LOST)
+		count_lost(&t->slot->losses);
+	return finish(&sink, &t->slot->losses);
+}

@@ -1,0 +1,76 @@
+/* walk_step.c -- how a walk reads the stack, and the steps that are not everyday ones.
+ * Runs: any thread of the target, inside malloc. Called by walk.c and walk_full.c.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "capture/walk_step.h"
+
+#include <sys/uio.h>
+
+#include "capture/walk.h"
+
+#define SIGNAL_LIMIT 64 /* signal frames in one stack */
+
+void walk_begin(struct walk *w, struct thread *t, const struct walk_start *start)
+{
+	*w = (struct walk){
+		.t = t, .pc = start->pc, .sp = start->sp, .fp = start->fp, .low = start->sp};
+	if (t->stack_high > start->sp + 8)
+		w->span = t->stack_high - start->sp - 8;
+	t->window_words = 0;
+}
+
+static bool fetch_window(struct thread *t, uint64_t address)
+{
+	struct iovec local = {.iov_base = t->window, .iov_len = sizeof(t->window)};
+	struct iovec remote = {.iov_base = (void *)(uintptr_t)address, /* NOLINT */
+			       .iov_len = sizeof(t->window)};
+	long got = HOST_CALL6(SYS_process_vm_readv, process->pid, &local, 1, &remote, 1, 0);
+
+	/* One vector is read in whole or up to the first bad page, but some kernels give up on it
+	 * at once. */
+	if (got < 8) {
+		remote.iov_len = 8;
+		got = HOST_CALL6(SYS_process_vm_readv, process->pid, &local, 1, &remote, 1, 0);
+	}
+	t->window_start = address;
+	t->window_words = got < 8 ? 0 : (uint32_t)got / 8;
+	return got >= 8;
+}
+
+NOINLINE bool walk_read_far(struct walk *w, uint64_t address, uint64_t *value)
+{
+	struct thread *t = w->t;
+
+	w->far = true;
+	if (address - t->window_start >= (uint64_t)t->window_words * 8 && !fetch_window(t, address))
+		return false;
+	*value = t->window[(address - t->window_start) / 8];
+	return true;
+}
+
+NOINLINE enum walk_result walk_step_record(struct walk *w, struct memo_frame *out)
+{
+	out->uses_fp = true;
+	out->sp_at = 0;
+	out->fp_at = w->fp;
+	out->ra_at = w->fp + 8;
+	if (w->fp < w->sp || !walk_is_outward(w, w->fp + 16) ||
+	    !walk_read(w, out->fp_at, &out->fp_value) ||
+	    !walk_read(w, out->ra_at, &out->ra_value) || out->ra_value < 4096)
+		return WALK_LOST;
+	return walk_move(w, out->ra_value, w->fp + 16, out->fp_value);
+}
+
+NOINLINE enum walk_result walk_step_signal(struct walk *w, struct memo_frame *out)
+{
+	out->uses_fp = false;
+	out->ra_at = arch_signal_slot(w->sp, ARCH_REG_PC);
+	out->sp_at = arch_signal_slot(w->sp, ARCH_REG_SP);
+	out->fp_at = arch_signal_slot(w->sp, ARCH_REG_FP);
+	if (++w->signals > SIGNAL_LIMIT || !walk_read(w, out->ra_at, &out->ra_value) ||
+	    !walk_read(w, out->sp_at, &out->sp_value) || !walk_read(w, out->fp_at, &out->fp_value))
+		return WALK_LOST;
+	if (walk_move(w, out->ra_value, out->sp_value, out->fp_value) == WALK_END)
+		return WALK_END;
+	w->exact = SEGMENT_NODE_EXACT;
+	return WALK_ON;
+}

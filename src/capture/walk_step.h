@@ -1,0 +1,82 @@
+/* walk_step.h -- where a walk stands, how it reads the stack, and the steps that are not everyday
+ * ones. Runs: any thread of the target, inside malloc. Shared by walk.c and walk_full.c.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef MIDDEN_CAPTURE_WALK_STEP_H
+#define MIDDEN_CAPTURE_WALK_STEP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "capture/host.h"
+#include "capture/memo.h"
+#include "capture/thread.h"
+
+#define WALK_HARD_LIMIT (1u << 16) /* frames looked at for one stack */
+
+struct walk {
+	struct thread *t;
+	uint64_t pc;
+	uint64_t sp;
+	uint64_t fp;
+	uint64_t low; /* plain reads are safe in [low, low + span] */
+	uint64_t span;
+	uint64_t exact; /* SEGMENT_NODE_EXACT if pc itself was executing, else 0 */
+	uint32_t signals;
+	bool far; /* something was read that a plain read may not touch: not for the memo */
+};
+
+enum walk_result {
+	WALK_ON,
+	WALK_END,
+	WALK_LOST,    /* no way to go on */
+	WALK_COMPLEX, /* needs registers that are not at hand */
+};
+
+struct walk_start;
+
+/* Stands on the caller of a hook. */
+void walk_begin(struct walk *w, struct thread *t, const struct walk_start *start);
+
+/* Reads through the kernel, which says no instead of faulting. */
+NOINLINE bool walk_read_far(struct walk *w, uint64_t address, uint64_t *value);
+
+static inline bool walk_read(struct walk *w, uint64_t address, uint64_t *value)
+{
+	if (unlikely(address & 7))
+		return false;
+	if (likely(address - w->low <= w->span)) {
+		*value = *(const uint64_t *)(uintptr_t)address; /* NOLINT: checked above */
+		return true;
+	}
+	return walk_read_far(w, address, value);
+}
+
+/* Whether the frame's stack pointer can move to `cfa`: outwards, and not absurdly far. */
+static inline bool walk_is_outward(const struct walk *w, uint64_t cfa)
+{
+	return cfa - w->sp - ARCH_STACK_STEP < (UINT64_C(1) << 30);
+}
+
+/* Where the rule of the frame is looked up: inside the call, unless pc itself was executing. */
+static inline uint64_t walk_lookup_address(const struct walk *w)
+{
+	return w->exact ? w->pc : w->pc - 1;
+}
+
+static inline enum walk_result walk_move(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp)
+{
+	w->pc = arch_strip(pc);
+	w->sp = sp;
+	w->fp = fp;
+	w->exact = 0;
+	return w->pc ? WALK_ON : WALK_END;
+}
+
+/* Without unwind information: by the frame record that fp points to, if it lies outwards on this
+ * stack. `out` gets the words that were read. */
+NOINLINE enum walk_result walk_step_record(struct walk *w, struct memo_frame *out);
+
+/* Past a signal handler: to the interrupted code, by the kernel's frame. */
+NOINLINE enum walk_result walk_step_signal(struct walk *w, struct memo_frame *out);
+
+#endif

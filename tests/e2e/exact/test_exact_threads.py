@@ -1,0 +1,44 @@
+"""Programs with threads and a known heap: every figure is exactly theirs, every time.
+
+MIDDEN_TEST_REPEATS says how often (5; the acceptance figure is 100).
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import cases
+from recording import check_exact
+
+
+@cases.each(cases.THREADED)
+def test_every_figure_equals_the_threads_own_accounts(record, case, repeat):
+    recording, base = cases.record_case(record, case)
+    check_exact(recording, base, but=case.but)
+    assert recording.stats["threads"] == case.threads
+
+
+def test_what_static_and_thread_local_objects_free_at_once_is_temporary(record):
+    recording, base = cases.record_case(record, cases.STATIC)
+    assert base["temporary_allocations"] == 2
+    assert recording.stats["temporary_allocations"] == recording.truth.total["temporary_allocations"]
+
+
+def test_each_thread_has_its_own_figures_and_its_name(record):
+    recording = record.victim("named_threads", "full")
+    threads = {thread["name"]: thread for thread in recording.stats["thread_list"]}
+    for i in range(4):
+        worker, slot = threads[f"worker-{i}"], recording.truth.slots[i + 1]
+        for name in ("allocations", "allocated_bytes", "frees", "freed_bytes"):
+            assert worker[name] == slot[name], f"worker-{i}: {name}"
+        assert worker["temporary"] == slot["temporary_allocations"]
+        assert worker["start_ns"] <= worker["end_ns"]
+    # The dtv of each new thread is the creating thread's allocation, so only the frees are its own alone.
+    assert threads["the-boss"]["frees"] == 0
+    assert threads["the-boss"]["allocations"] >= 7
+
+
+def test_blocks_freed_by_another_thread_belong_to_the_one_that_made_them(record):
+    recording = record.victim("cross_free", "full")
+    workers = sorted(recording.stats["thread_list"], key=lambda thread: thread["serial"])[1:]
+    made = sorted(slot["allocations"] for slot in recording.truth.slots[1:])
+    assert sorted(worker["allocations"] for worker in workers) == made
+    assert all(worker["live_blocks"] == 10 for worker in workers)

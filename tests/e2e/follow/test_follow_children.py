@@ -1,0 +1,80 @@
+"""Children: never hang, never spoil the parent's profile; with --follow each has its own.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import pytest
+
+from recording import check_consistent, check_exact
+
+CHILD_MODES = ("exit", "_exit", "threads", "heap", "exec")
+
+
+@pytest.mark.parametrize("mode", CHILD_MODES)
+def test_forks_amid_busy_threads_do_not_hang(record, mode):
+    recording = record.victim("fork_busy", mode)
+    assert recording.status == 0, recording.stderr
+    assert recording.stats["lost_events"] == 0
+    check_consistent(recording.stats)
+
+
+@pytest.mark.parametrize("mode", CHILD_MODES)
+def test_followed_forks_amid_busy_threads_do_not_hang(record, mode):
+    recording = record.victim("fork_busy", mode, 10, options=["--follow"])
+    assert recording.status == 0, recording.stderr
+    profiles = recording.profiles("fork_busy")
+    assert len(profiles) == 11
+    assert len({stats["pid"] for stats in profiles}) == 11
+
+
+def test_children_that_are_not_followed_are_left_alone_and_mentioned(record):
+    recording = record.victim("fork_busy", "heap", 7)
+    assert recording.stats["children_not_recorded"] == 7
+    assert len(list(recording.path.parent.glob("*.mdn"))) == 1
+
+
+def test_a_followed_child_has_exactly_its_own_heap(record):
+    recording = record.victim("fork_busy", "quiet", options=["--follow"])
+    child, parent = sorted(recording.profiles("fork_busy"), key=lambda stats: stats["allocations"], reverse=True)
+    assert (parent["allocations"], parent["allocated_bytes"], parent["leaked_blocks"]) == (5, 5000, 5)
+    assert (child["allocations"], child["frees"]) == (1000, 400)
+    assert (child["allocated_bytes"], child["freed_bytes"]) == (77000, 30800)
+    assert (child["leaked_blocks"], child["foreign_frees"], child["lost_events"]) == (600, 0, 0)
+    for stats in (child, parent):
+        check_consistent(stats)
+
+
+def test_a_fork_leaves_the_parents_figures_exact(record):
+    recording = record.victim("fork_busy", "quiet")
+    check_exact(recording)
+
+
+@pytest.mark.parametrize("options", ((), ("--follow",)), ids=("alone", "followed"))
+@pytest.mark.parametrize("mode", ("spawn", "vfork", "system"))
+def test_starting_programs_beside_eight_threads_keeps_every_count(record, mode, options):
+    recording = record.victim("spawn_storm", mode, "/bin/true", options=list(options))
+    assert recording.status == 0, recording.stderr
+    stats = recording.profiles("spawn_storm")[0] if options else recording.stats
+    truth = recording.truth
+    assert stats["lost_events"] == 0
+    threads = {thread["serial"]: thread for thread in stats["thread_list"]}
+    workers = [thread for serial, thread in threads.items() if serial != 1]
+    assert len(workers) == 8
+    assert all(worker["allocations"] == worker["frees"] == 200_000 for worker in workers)
+    assert threads[1]["frees"] >= truth.slots[0]["frees"]
+
+
+def test_a_followed_exec_gives_both_programs_a_profile(record):
+    recording = record.victim("dying", "exec", 500, "/usr/bin/env", "true", options=["--follow"])
+    assert recording.status == 0
+    before = recording.profiles("dying")
+    assert len(before) == 1
+    assert before[0]["allocations"] == recording.truth.total["allocations"]
+
+
+def test_a_followed_shell_pipeline_gives_every_program_a_profile(record, native):
+    victim = native.victim("basic_heap")
+    recording = record.run(["/bin/sh", "-c", f"{victim}; {victim} | cat; ({victim})"], options=["--follow"])
+    profiles = recording.profiles("basic_heap")
+    assert len(profiles) == 3
+    assert all((stats["allocations"], stats["leaked_blocks"]) == (1100, 500) for stats in profiles)

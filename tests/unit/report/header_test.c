@@ -1,0 +1,126 @@
+/* header_test.c -- the run, its totals and its losses as printed. Runs: as a unit test.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "report/header.h"
+
+#include "../model/sample.h"
+#include "page.h"
+
+static const struct style ascii = {0};
+
+static void a_clean_run_is_summed_up_in_a_few_lines(void **state)
+{
+	struct profile *p = sample_tables();
+	struct page page;
+
+	(void)state;
+	p->totals.peak_time_ns = UINT64_C(250000000);
+	p->totals.temporary_allocations = 1;
+	page_open(&page);
+	header_print(page.out, p, &ascii);
+	profile_free(p);
+	page_assert(&page, "app  pid 42, mode exact\n"
+			   "  command      ./app -x\n"
+			   "  exited with code 0 after 1.50 s, 1 thread\n"
+			   "  allocations  10 (1000 B in all) from 4 stacks\n"
+			   "  temporary    1 (10.00% of all)\n"
+			   "  peak         1000 B in 10 blocks, 250 ms after the start\n"
+			   "  leaked       1000 B in 10 blocks\n");
+}
+
+static void every_loss_that_is_not_zero_is_printed_with_its_meaning(void **state)
+{
+	struct profile *p = sample_new();
+	struct page page;
+
+	(void)state;
+	p->run.end = PROFILE_END_SIGNALED;
+	p->run.exit_signal = 9;
+	p->run.children_not_recorded = 2;
+	p->totals.reallocations = 3;
+	p->totals.failed_allocations = 1;
+	p->totals.rss_peak_bytes = 4096;
+	p->totals.own_memory_bytes = 1024;
+	p->totals.lost_events = 1234;
+	p->totals.truncated_stacks = 4;
+	p->totals.unwind_failures = 3;
+	p->totals.foreign_frees = 5;
+	p->totals.reentrant_calls = 6;
+	page_open(&page);
+	header_print(page.out, p, &ascii);
+	profile_free(p);
+	page_assert(
+		&page,
+		"app  pid 42, mode exact\n"
+		"  command      ./app -x\n"
+		"  killed by signal 9 (Killed) after 1.50 s, 1 thread\n"
+		"  allocations  0 (0 B in all) from 0 stacks\n"
+		"  reallocated  3 of them\n"
+		"  temporary    0 (0.00% of all)\n"
+		"  failed       1 call returned no memory\n"
+		"  peak         0 B in 0 blocks, 0 ns after the start\n"
+		"  leaked       0 B in 0 blocks\n"
+		"  resident     4.00 KiB at most, midden's own part 1.00 KiB\n"
+		"  ! lost events: 1,234; allocations or frees found no room in the buffers: "
+		"the figures miss them\n"
+		"  ! truncated stacks: 4; too deep or not unwindable: their outer callers are "
+		"missing\n"
+		"  ! unwind failures: 3; truncated stacks that ended at code without unwind data\n"
+		"  ! foreign frees: 5; of blocks made before the recording or by another "
+		"allocator: "
+		"not counted\n"
+		"  ! re-entrant calls: 6; from a signal handler inside an allocation: "
+		"passed through, not recorded\n"
+		"  ! child processes: 2; started by the program and not recorded\n");
+}
+
+static void given_a_damaged_or_abandoned_recording_then_a_notice_says_so(void **state)
+{
+	struct profile *p = sample_new();
+	struct page page;
+
+	(void)state;
+	p->damaged = true;
+	strcpy(p->damage, "points are missing\n");
+	p->run.end = PROFILE_END_ABANDONED;
+	page_open(&page);
+	header_print(page.out, p, &ascii);
+	profile_free(p);
+	assert_non_null(strstr(page_text(&page), "  recorded for 1.50 s, 1 thread\n"));
+	assert_non_null(strstr(page_text(&page),
+			       "  ! the file is damaged, this is what could be read of it: "
+			       "points are missing\\x0a\n"));
+	assert_non_null(strstr(page_text(&page), "  ! the recording ended before the program did"));
+	page_close(&page);
+}
+
+static void an_empty_profile_can_be_summed_up(void **state)
+{
+	struct profile *p = profile_new();
+	struct page page;
+
+	(void)state;
+	page_open(&page);
+	header_print(page.out, p, &ascii);
+	profile_free(p);
+	assert_non_null(strstr(page_text(&page), "unknown program"));
+	assert_non_null(strstr(page_text(&page), "ended in an unknown way after 0 ns"));
+	page_close(&page);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_clean_run_is_summed_up_in_a_few_lines),
+		cmocka_unit_test(every_loss_that_is_not_zero_is_printed_with_its_meaning),
+		cmocka_unit_test(given_a_damaged_or_abandoned_recording_then_a_notice_says_so),
+		cmocka_unit_test(an_empty_profile_can_be_summed_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

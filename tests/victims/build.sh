@@ -1,0 +1,67 @@
+#!/bin/sh
+# build.sh -- compiles the victims. Run by tests/e2e/conftest.py, or by hand.
+# SPDX-License-Identifier: Apache-2.0
+#
+# usage: build.sh OUT
+#
+# CC, CXX and RUSTC choose the compilers, so the same script builds for another machine:
+#   CC=aarch64-linux-gnu-gcc CXX=aarch64-linux-gnu-g++ RUSTC= tests/victims/build.sh OUT
+# Victims that need an allocator's library or Rust are left out where those are missing. Nothing is optimised:
+# a compiler may remove a malloc whose block is not used.
+set -eu
+
+out=${1:?usage: build.sh OUT}
+here=$(cd "$(dirname "$0")" && pwd)
+CC=${CC:-cc}
+CXX=${CXX:-c++}
+RUSTC=${RUSTC-rustc}
+warnings="-Wall -Wextra -Werror -Wno-unknown-warning-option -Wno-alloc-size-larger-than -Wno-use-after-free"
+flags="-O0 -g -D_GNU_SOURCE $warnings"
+mkdir -p "$out"
+
+# Whether the linker finds a library: links LIBRARY.
+links() {
+	printf 'int main(void) { return 0; }\n' |
+		$CC -x c - -o "$out/.probe" -Wl,--no-as-needed "$1" 2>/dev/null
+}
+
+# c_victim SOURCE PROGRAM [LINKER ARGUMENTS]
+c_victim() {
+	file=$here/$1.c
+	program=$out/$2
+	shift 2
+	$CC -std=gnu11 $flags "$file" -o "$program" -pthread "$@"
+}
+
+for source in basic_heap peak_places realloc_chain aligned_forms zero_failing cross_free short_threads \
+	temporaries libc_strings plugin_host signal_alloc fork_busy spawn_storm dying steady_work \
+	deep_stack block_shapes named_threads show_state churn; do
+	c_victim $source $source -ldl
+done
+
+for source in new_forms static_objects; do
+	$CXX -std=c++17 -fsized-deallocation $flags "$here/$source.cpp" -o "$out/$source" -pthread
+done
+
+for source in plugin_one plugin_two; do
+	$CC -std=gnu11 $flags -fPIC -shared "$here/$source.c" -o "$out/$source.so"
+done
+
+# The allocators: their own interfaces, and ordinary victims linked to them.
+for allocator in jemalloc:libjemalloc.so.2 tcmalloc:libtcmalloc_minimal.so.4 mimalloc:libmimalloc.so.2; do
+	kind=${allocator%%:*}
+	library=-l:${allocator#*:}
+	links "$library" || continue
+	for source in basic_heap realloc_chain cross_free; do
+		c_victim $source ${source}_$kind -Wl,--no-as-needed "$library"
+	done
+	$CXX -std=c++17 -fsized-deallocation $flags "$here/new_forms.cpp" -o "$out/new_forms_$kind" -Wl,--no-as-needed "$library"
+	if [ $kind != jemalloc ] || printf '#include <jemalloc/jemalloc.h>\n' | $CC -E - >/dev/null 2>&1; then
+		c_victim direct_$kind direct_$kind -Wl,--no-as-needed "$library"
+	fi
+done
+rm -f "$out/.probe"
+
+if [ -n "$RUSTC" ] && command -v "$RUSTC" >/dev/null; then
+	"$RUSTC" --edition 2021 -g -C opt-level=0 "$here/rust_heap.rs" -o "$out/rust_heap"
+fi
