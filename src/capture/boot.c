@@ -10,8 +10,7 @@
 
 #include "capture/family.h"
 
-/* ---- arena -------------------------------------------------------------------------------------
- */
+/* ---- arena ----------------------------------------------------------------------------------- */
 
 /* Each block is preceded by its size; nothing is ever given back: dlsym needs a few hundred bytes,
  * once. */
@@ -45,8 +44,7 @@ size_t boot_block_bytes(const void *block)
 	return bytes;
 }
 
-/* ---- stand-ins ----------------------------------------------------------------------------------
- */
+/* ---- stand-ins ------------------------------------------------------------------------------- */
 
 static void *first_malloc(size_t bytes)
 {
@@ -149,8 +147,7 @@ static void plain_free_aligned_sized(void *block, size_t alignment, size_t bytes
 	real.free(block);
 }
 
-/* ---- lookup
- * -------------------------------------------------------------------------------------- */
+/* ---- lookup ---------------------------------------------------------------------------------- */
 
 enum { LOOKUP_NEW, LOOKUP_RUNNING, LOOKUP_DONE };
 static _Atomic int lookup;

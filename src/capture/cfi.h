@@ -76,8 +76,7 @@ typedef bool cfi_read_fn(void *context, uint64_t address, uint64_t *value);
 bool cfi_evaluate(const struct cfi_rule *rule, const uint64_t regs[ARCH_REGS], const uint64_t *cfa,
 		  cfi_read_fn *read, void *context, uint64_t *result);
 
-/* ---- the bounded reader that all three use
- * ------------------------------------------------------- */
+/* ---- the bounded reader that all three use --------------------------------------------------- */
 
 struct cfi_cursor {
 	const uint8_t *at;

@@ -79,8 +79,7 @@ EXPORT int fexecve(int fd, char *const arguments[], char *const environment[])
 	return give_up(used, environment);
 }
 
-/* ---- the forms with a list of arguments
- * -------------------------------------------------------------- */
+/* ---- the forms with a list of arguments ------------------------------------------------------ */
 
 /* Number of arguments up to and with the NULL; `list` is consumed. */
 static size_t count_list(va_list list)

@@ -108,8 +108,7 @@
 	X(mi_heap_malloc, HEAP_SIZE)            \
 	X(mi_heap_zalloc, HEAP_SIZE)
 
-/* ---- recording around a call
- * ----------------------------------------------------------------------------- */
+/* ---- recording around a call ----------------------------------------------------------------- */
 
 typedef uintptr_t word;
 typedef word family_fn(word, word, word, word);
@@ -220,8 +219,7 @@ static size_t product(word count, word bytes)
 	return __builtin_mul_overflow(count, bytes, &total) ? SIZE_MAX : total;
 }
 
-/* ---- one wrapper per name
- * ---------------------------------------------------------------------------------- */
+/* ---- one wrapper per name -------------------------------------------------------------------- */
 
 #define CALL(name) real_##name(a, b, c, d)
 
@@ -265,8 +263,7 @@ static size_t product(word count, word bytes)
 FAMILY_OPERATORS(WRAPPER)
 FAMILY_NAMES(WRAPPER)
 
-/* ---- putting them in place
- * ----------------------------------------------------------------------------------- */
+/* ---- putting them in place ------------------------------------------------------------------- */
 
 struct member {
 	const char *name;

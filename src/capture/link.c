@@ -27,8 +27,7 @@
 /* Kept for fork children: the variable itself may be gone from the environment by then. */
 static struct sockaddr_un recorder = {.sun_family = AF_UNIX};
 
-/* ---- the two ways to a socket
- * ---------------------------------------------------------------------- */
+/* ---- the two ways to a socket ---------------------------------------------------------------- */
 
 static int connect_recorder(void)
 {
@@ -146,8 +145,7 @@ static int start_collector(void)
 	return pair[0];
 }
 
-/* ---- the handshake
- * --------------------------------------------------------------------------------- */
+/* ---- the handshake --------------------------------------------------------------------------- */
 
 static bool send_hello(int fd, bool forked)
 {

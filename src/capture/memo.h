@@ -14,11 +14,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum memo_flag {
+	MEMO_USES_FP = 1,  /* the step out of the frame depends on fp */
+	MEMO_NEEDS_FP = 2, /* so does the remainder of the walk */
+	MEMO_EXACT = 4,	   /* pc itself was executing */
+};
+
+/* A frame, with the words read to step out of it; `at` 0: none was. */
 struct memo_frame {
 	uint64_t pc;
 	uint64_t sp;
 	uint64_t fp;
-	/* The words read to step out of this frame; at 0: none was. */
+	uint32_t module;
+	uint32_t node; /* of the stack up to and with this frame; its caller's if the frame is
+			  hidden */
 	uint64_t ra_at;
 	uint64_t ra_value; /* as it is in memory, maybe signed */
 	uint64_t fp_at;
@@ -26,12 +35,14 @@ struct memo_frame {
 	uint64_t sp_at; /* where the CFA itself was read from memory (realigned stacks, signal
 			   frames) */
 	uint64_t sp_value;
-	uint32_t module; /* with SEGMENT_NODE_* flags */
-	uint32_t node;	 /* of the stack up to and with this frame; its caller's if the frame is
-			    hidden */
-	bool uses_fp;	 /* the step depends on fp */
-	bool needs_fp;	 /* the remainder of the walk depends on fp */
-	bool has_extra;	 /* more than the return address must be compared */
+	uint32_t flags;
+	uint32_t reserved;
+};
+
+/* A return address slot and what it held. */
+struct memo_word {
+	uint64_t at;
+	uint64_t value;
 };
 
 struct memo {
@@ -39,12 +50,11 @@ struct memo {
 	uint32_t room;
 	uint32_t generation; /* of the modules that the frames were found with */
 	uint32_t extra_count;
-	uint64_t nothing; /* what a frame without a return address compares: always equal */
+	uint64_t nothing;	   /* what a frame without a return address compares: always 0 */
 	struct memo_frame *frames; /* root first */
 	struct memo_frame *fresh;  /* frames of the walk under way, leaf first */
-	uint64_t *ra_at; /* the return address slots of `frames`, packed for the comparison */
-	uint64_t *ra_value;
-	uint32_t *extra; /* indices of frames with has_extra, ascending */
+	struct memo_word *returns; /* of `frames`, packed for the comparison */
+	uint32_t *extra;	   /* indices of frames of which more must be compared, ascending */
 };
 
 /* Bytes that a memo of `room` frames needs besides the struct. */
@@ -53,12 +63,17 @@ size_t memo_bytes(uint32_t room);
 /* Lays the arrays out in `memory`, zeroed or not. */
 void memo_init(struct memo *m, uint32_t room, void *memory);
 
-static inline bool memo_is_frame(const struct memo_frame *f, uint64_t pc, uint64_t sp, uint64_t fp,
-				 uint64_t exact)
+static inline void memo_clear(struct memo *m)
 {
-	/* The flags of a frame fit 32 bits; only EXACT tells two frames at one pc apart. */
-	return f->pc == pc && f->sp == sp && (!f->needs_fp || f->fp == fp) &&
-	       ((f->module ^ exact) & 0x80000000u) == 0;
+	m->count = 0;
+	m->extra_count = 0;
+}
+
+static inline bool memo_is_frame(const struct memo_frame *f, uint64_t pc, uint64_t sp, uint64_t fp,
+				 uint32_t exact)
+{
+	return ((f->pc ^ pc) | (f->sp ^ sp) | ((f->flags ^ exact) & MEMO_EXACT)) == 0 &&
+	       (f->fp == fp || !(f->flags & MEMO_NEEDS_FP));
 }
 
 /* Compares the words of frames[top] and outwards. -1: all are unchanged; otherwise the innermost

@@ -54,8 +54,7 @@ struct object {
 	const uint8_t *eh_frame_hdr;
 };
 
-/* ---- registration -------------------------------------------------------------------------------
- */
+/* ---- registration ---------------------------------------------------------------------------- */
 
 static uint32_t put_string(const char *text)
 {
@@ -157,8 +156,7 @@ static uint32_t register_object(const struct object *o)
 	return id;
 }
 
-/* ---- the table of loaded objects
- * ------------------------------------------------------------------ */
+/* ---- the table of loaded objects ------------------------------------------------------------- */
 
 /* Two threads may register the same object at once: both entries are then found under either id,
  * which is harmless, and find_registered makes it rare. */
@@ -196,8 +194,7 @@ static void give_span(const struct object *o, struct module_span *span)
 				     .eh_frame_hdr = o->eh_frame_hdr};
 }
 
-/* ---- without _dl_find_object
- * ---------------------------------------------------------------------- */
+/* ---- without _dl_find_object ----------------------------------------------------------------- */
 
 #define TABLE_COUNT 1024
 static struct object table[TABLE_COUNT];
@@ -254,8 +251,7 @@ static bool find_in_table(uint64_t address, struct module_span *span)
 	return false;
 }
 
-/* ---- the question
- * --------------------------------------------------------------------------------- */
+/* ---- the question ---------------------------------------------------------------------------- */
 
 bool modules_find(uint64_t address, struct module_span *span)
 {

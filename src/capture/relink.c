@@ -65,8 +65,7 @@ static const struct relink_name *find_name(const struct request *r, const char *
 	return NULL;
 }
 
-/* ---- references
- * ---------------------------------------------------------------------------------------- */
+/* ---- references ------------------------------------------------------------------------------ */
 
 static void relink_reference(const struct request *r, const struct object *o, const Elf64_Rela *rel)
 {
@@ -95,8 +94,7 @@ static void relink_references(const struct request *r, const struct object *o,
 		relink_reference(r, o, &rel[i]);
 }
 
-/* ---- definitions
- * ----------------------------------------------------------------------------------------- */
+/* ---- definitions ----------------------------------------------------------------------------- */
 
 /* One past the last symbol, from whichever hash table there is. */
 static uint32_t count_symbols(const struct object *o)
@@ -136,9 +134,7 @@ static void relink_definitions(const struct request *r, const struct object *o)
 	}
 }
 
-/* ---- objects
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- objects --------------------------------------------------------------------------------- */
 
 static void read_dynamic(struct object *o, const Elf64_Dyn *d)
 {

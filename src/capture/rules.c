@@ -3,9 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Nearly every frame fits {CFA = sp|fp + k, return address and caller's fp at fixed places below
- * it}: 64 bits. They are kept in a direct-mapped table that all threads share without locks: an
- * entry's first word is the xor of its key and the other words, so an entry torn by two writers, or
- * cut by a signal, does not match any key. */
+ * it}: 64 bits. */
 #include "capture/rules.h"
 
 #include <sys/auxv.h>
@@ -13,39 +11,20 @@
 #include "capture/host.h"
 #include "capture/modules.h"
 
-#define CACHE_BITS  14 /* 16384 x 24 bytes; pages that no pc maps to are never touched */
-#define CACHE_COUNT (1u << CACHE_BITS)
+struct rule_entry rules_cache[1u << RULES_BITS];
 
-struct entry {
-	_Atomic uint64_t check;
-	_Atomic uint64_t rule; /* kind:4 cfa:20 ra:20 fp:20, offsets in words */
-	_Atomic uint64_t module;
+/* A rule before it is packed; offsets in bytes. */
+struct rule {
+	uint32_t kind;
+	uint32_t cfa;
+	uint32_t ra;
+	uint32_t fp;
 };
 
-static struct entry cache[CACHE_COUNT];
-
-static inline uint64_t key_of(uint64_t address, uint32_t generation)
-{
-	return address ^ (uint64_t)generation << 48 ^ UINT64_C(0x5bd1e9955bd1e995);
-}
-
-static inline struct entry *entry_of(uint64_t address)
-{
-	return &cache[address * UINT64_C(0x9e3779b97f4a7c15) >> (64 - CACHE_BITS)];
-}
-
-static inline uint64_t pack(const struct rule *r)
+static uint64_t pack(const struct rule *r)
 {
 	return (uint64_t)r->kind | (uint64_t)(r->cfa / 8) << 4 | (uint64_t)(r->ra / 8) << 24 |
 	       (uint64_t)(r->fp / 8) << 44;
-}
-
-static inline void unpack(uint64_t bits, struct rule *r)
-{
-	r->kind = bits & 15;
-	r->cfa = (uint32_t)(bits >> 4 & 0xfffff) * 8;
-	r->ra = (uint32_t)(bits >> 24 & 0xfffff) * 8;
-	r->fp = (uint32_t)(bits >> 44) * 8;
 }
 
 /* Whether an offset is a whole number of words that fits a packed field. */
@@ -132,46 +111,39 @@ static bool is_loader(uint64_t address)
 	return modules_find(address, &span) && span.map_start == getauxval(AT_BASE);
 }
 
-static NOINLINE void build(struct thread *t, uint64_t address, struct rule *rule)
+static struct rule make(struct thread *t, uint64_t address, uint32_t *module)
 {
+	struct rule rule = {.kind = RULE_NONE};
 	struct cfi_entry entry;
 
-	*rule = (struct rule){.kind = RULE_NONE};
-	if (!rules_find_row(t, address, &entry, &rule->module)) {
+	if (rules_find_row(t, address, &entry, module)) {
+		if (entry.signal_frame)
+			rule.kind = RULE_SIGNAL;
+		else
+			condense(&t->cfi.row, entry.ra_register, &rule);
+	} else if (*module && arch_is_sigreturn(address + 1)) {
 		/* A trampoline without unwind information; `address` is one before its first byte.
 		 */
-		if (rule->module && arch_is_sigreturn(address + 1))
-			rule->kind = RULE_SIGNAL;
-		else if (is_loader(address))
-			rule->kind = RULE_END;
-		return;
+		rule.kind = RULE_SIGNAL;
+	} else if (is_loader(address)) {
+		rule.kind = RULE_END;
 	}
-	if (entry.signal_frame)
-		rule->kind = RULE_SIGNAL;
-	else
-		condense(&t->cfi.row, entry.ra_register, rule);
+	return rule;
 }
 
-void rules_find(struct thread *t, uint64_t address, struct rule *rule)
+NOINLINE uint64_t rules_build(struct thread *t, uint64_t address, uint32_t generation,
+			      uint32_t *module)
 {
-	uint32_t generation = atomic_load_explicit(&modules_generation, memory_order_acquire);
-	struct entry *e = entry_of(address);
-	uint64_t bits = atomic_load_explicit(&e->rule, memory_order_relaxed);
-	uint64_t module = atomic_load_explicit(&e->module, memory_order_relaxed);
-	uint64_t check = atomic_load_explicit(&e->check, memory_order_relaxed);
-	uint64_t key = key_of(address, generation);
+	const struct rule made = make(t, address, module);
+	struct rule_entry *e = rules_entry(address);
+	uint64_t rule = pack(&made);
+	uint64_t of = *module;
 
-	if (likely(check == (key ^ bits ^ module << 32))) {
-		unpack(bits, rule);
-		rule->module = (uint32_t)module;
-		return;
-	}
-	build(t, address, rule);
-	if (rule->module == 0)
-		return; /* nothing is there now, but something may be loaded there later */
-	bits = pack(rule);
-	module = rule->module;
-	atomic_store_explicit(&e->rule, bits, memory_order_relaxed);
-	atomic_store_explicit(&e->module, module, memory_order_relaxed);
-	atomic_store_explicit(&e->check, key ^ bits ^ module << 32, memory_order_relaxed);
+	if (of == 0)
+		return rule; /* nothing is there now, but something may be loaded there later */
+	atomic_store_explicit(&e->rule, rule, memory_order_relaxed);
+	atomic_store_explicit(&e->module, of, memory_order_relaxed);
+	atomic_store_explicit(&e->check, rules_key(address, generation) ^ rule ^ of << 32,
+			      memory_order_relaxed);
+	return rule;
 }

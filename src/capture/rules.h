@@ -4,6 +4,8 @@
 #ifndef MIDDEN_CAPTURE_RULES_H
 #define MIDDEN_CAPTURE_RULES_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "capture/cfi.h"
@@ -19,17 +21,70 @@ enum rule_kind {
 	RULE_NONE,     /* no unwind information */
 };
 
-/* Offsets are in bytes, below the CFA for `ra` and `fp`; fp 0: unchanged. */
-struct rule {
-	uint32_t kind;
-	uint32_t module;
-	uint32_t cfa;
-	uint32_t ra;
-	uint32_t fp;
+/* A rule in one word: kind:4 cfa:20 ra:20 fp:20. The offsets are in words; those of the return
+ * address and the caller's fp lie below the CFA, fp 0: unchanged. */
+static inline uint32_t rule_kind(uint64_t rule)
+{
+	return rule & 15;
+}
+
+static inline uint64_t rule_cfa(uint64_t rule)
+{
+	return rule >> 1 & 0x7ffff8;
+}
+
+static inline uint64_t rule_ra(uint64_t rule)
+{
+	return rule >> 21 & 0x7ffff8;
+}
+
+static inline uint64_t rule_fp(uint64_t rule)
+{
+	return rule >> 41 & 0x7ffff8;
+}
+
+/* The cache: direct-mapped, shared by all threads, without locks. An entry's first word is the xor
+ * of its key and the other words, so an entry torn by two writers, or cut by a signal, does not
+ * match any key. */
+struct rule_entry {
+	_Atomic uint64_t check;
+	_Atomic uint64_t rule;
+	_Atomic uint64_t module;
 };
 
-/* The rule for the code at `address` (inside the call instruction, not after it). */
-void rules_find(struct thread *t, uint64_t address, struct rule *rule);
+#define RULES_BITS 14 /* 16384 x 24 bytes; pages that no pc maps to are never touched */
+extern struct rule_entry rules_cache[1u << RULES_BITS];
+
+static inline struct rule_entry *rules_entry(uint64_t address)
+{
+	return &rules_cache[address * UINT64_C(0x9e3779b97f4a7c15) >> (64 - RULES_BITS)];
+}
+
+/* Never equal for two addresses of one generation; generations are compared modulo 2^16. */
+static inline uint64_t rules_key(uint64_t address, uint32_t generation)
+{
+	return address ^ (uint64_t)generation << 48 ^ UINT64_C(0x5bd1e9955bd1e995);
+}
+
+/* Makes the rule for an address that is not in the cache. */
+NOINLINE uint64_t rules_build(struct thread *t, uint64_t address, uint32_t generation,
+			      uint32_t *module);
+
+/* The rule for the code at `address` (inside the call instruction, not after it), and the module it
+ * is in. */
+static inline uint64_t rules_find(struct thread *t, uint64_t address, uint32_t generation,
+				  uint32_t *module)
+{
+	struct rule_entry *e = rules_entry(address);
+	uint64_t rule = atomic_load_explicit(&e->rule, memory_order_relaxed);
+	uint64_t of = atomic_load_explicit(&e->module, memory_order_relaxed);
+	uint64_t check = atomic_load_explicit(&e->check, memory_order_relaxed);
+
+	if (unlikely(check != (rules_key(address, generation) ^ rule ^ of << 32)))
+		return rules_build(t, address, generation, module);
+	*module = (uint32_t)of;
+	return rule;
+}
 
 /* The full unwind row for `address` in t->cfi.row. False: none, or not understood. */
 bool rules_find_row(struct thread *t, uint64_t address, struct cfi_entry *entry, uint32_t *module);

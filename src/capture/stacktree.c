@@ -5,17 +5,17 @@
 
 #include "capture/host.h"
 
-/* Every bit of the key reaches every bit of the result: the trie consumes all 64, two at a time. */
-static inline uint64_t hash_key(uint32_t parent, uint64_t pc, uint64_t module)
+/* The trie takes its bits from the top, where a product mixes best. The module is left to the
+ * comparison: the same pc in two modules is rare. */
+static inline uint64_t hash_key(uint32_t parent, uint64_t pc)
 {
-	uint64_t h = (pc ^ module << 48) * UINT64_C(0x9e3779b97f4a7c15) + parent;
+	uint64_t h = (pc ^ (uint64_t)parent << 32) * UINT64_C(0x9e3779b97f4a7c15);
 
-	h ^= h >> 32;
-	h *= UINT64_C(0xd6e8feb86659fd93);
-	h ^= h >> 29;
-	h *= UINT64_C(0xa0761d6478bd642f);
-	return h ^ h >> 32;
+	return (h ^ h >> 32) * UINT64_C(0xd6e8feb86659fd93);
 }
+
+#define ROOT_BITS 14
+_Static_assert(SEGMENT_ROOT_COUNT == 1u << ROOT_BITS, "the top bits of the hash choose the root");
 
 static inline bool is_node(const struct segment_node *node, uint32_t parent,
 			   const struct walk_frame *f)
@@ -46,11 +46,11 @@ static uint32_t reserve(const struct stacktree *tree, uint32_t *spare)
 uint32_t stacktree_child(const struct stacktree *tree, uint32_t parent, const struct walk_frame *f,
 			 uint32_t *spare)
 {
-	uint64_t h = hash_key(parent, f->pc, f->module);
-	_Atomic uint32_t *link = &tree->roots[h % SEGMENT_ROOT_COUNT];
+	uint64_t h = hash_key(parent, f->pc);
+	_Atomic uint32_t *link = &tree->roots[h >> (64 - ROOT_BITS)];
 	uint32_t fresh = 0;
 
-	for (h /= SEGMENT_ROOT_COUNT;; h >>= 2) {
+	for (h <<= ROOT_BITS;; h <<= 2) {
 		/* Pairs with the release below: a node that is linked has its fields. */
 		uint32_t index = atomic_load_explicit(link, memory_order_acquire);
 
@@ -72,7 +72,7 @@ uint32_t stacktree_child(const struct stacktree *tree, uint32_t parent, const st
 			*spare = fresh ? fresh : *spare;
 			return index;
 		}
-		link = &tree->nodes[index].child[h & 3];
+		link = &tree->nodes[index].child[h >> 62];
 	}
 }
 

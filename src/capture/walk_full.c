@@ -7,8 +7,7 @@
 #include "capture/rules.h"
 #include "capture/walk_step.h"
 
-/* ---- keeping frames
- * ------------------------------------------------------------------------------ */
+/* ---- keeping frames -------------------------------------------------------------------------- */
 
 struct sink {
 	struct walk_frame *frames;
@@ -62,8 +61,7 @@ static uint32_t finish(struct sink *s, struct segment_losses *losses)
 	return s->leaf_room + 1 + s->root_room;
 }
 
-/* ---- steps with all registers
- * ----------------------------------------------------------------------- */
+/* ---- steps with all registers ---------------------------------------------------------------- */
 
 static bool read_for_expression(void *context, uint64_t address, uint64_t *value)
 {
@@ -108,7 +106,7 @@ static bool find_cfa(struct walk *w, const uint64_t regs[ARCH_REGS], uint64_t *c
 
 static enum walk_result step_signal(struct walk *w, uint64_t regs[ARCH_REGS])
 {
-	struct memo_frame unused;
+	struct memo_frame unused = {0};
 	uint64_t sp = w->sp;
 	enum walk_result result = walk_step_signal(w, &unused);
 
@@ -118,14 +116,13 @@ static enum walk_result step_signal(struct walk *w, uint64_t regs[ARCH_REGS])
 	return result;
 }
 
-static enum walk_result step_without_row(struct walk *w, uint64_t regs[ARCH_REGS],
-					 const struct rule *rule)
+static enum walk_result step_without_row(struct walk *w, uint64_t regs[ARCH_REGS], uint32_t kind)
 {
-	struct memo_frame unused;
+	struct memo_frame unused = {0};
 
-	if (rule->kind == RULE_SIGNAL)
+	if (kind == RULE_SIGNAL)
 		return step_signal(w, regs);
-	if (rule->kind == RULE_END)
+	if (kind == RULE_END)
 		return WALK_END;
 	enum walk_result result = walk_step_record(w, &unused);
 	regs[ARCH_REG_FP] = w->fp;
@@ -138,14 +135,13 @@ static enum walk_result step(struct walk *w, uint64_t regs[ARCH_REGS], uint32_t 
 {
 	struct cfi_entry entry;
 	uint64_t next[ARCH_REGS];
-	struct rule rule;
+	uint64_t address = walk_lookup_address(w);
+	uint32_t kind = rule_kind(rules_find(w->t, address, w->generation, module));
 	uint64_t cfa;
 
-	rules_find(w->t, walk_lookup_address(w), &rule);
-	*module = rule.module;
-	if (rule.kind == RULE_SIGNAL || rule.kind == RULE_END || rule.kind == RULE_NONE ||
-	    !rules_find_row(w->t, walk_lookup_address(w), &entry, module))
-		return step_without_row(w, regs, &rule);
+	if (kind == RULE_SIGNAL || kind == RULE_END || kind == RULE_NONE ||
+	    !rules_find_row(w->t, address, &entry, module))
+		return step_without_row(w, regs, kind);
 	if (!find_cfa(w, regs, &cfa) || !walk_is_outward(w, cfa))
 		return WALK_LOST;
 	for (uint32_t reg = 0; reg < ARCH_REGS; reg++)
@@ -156,8 +152,7 @@ static enum walk_result step(struct walk *w, uint64_t regs[ARCH_REGS], uint32_t 
 	return walk_move(w, next[entry.ra_register], cfa, regs[ARCH_REG_FP]);
 }
 
-/* ---- the walk
- * ------------------------------------------------------------------------------------------ */
+/* ---- the walk -------------------------------------------------------------------------------- */
 
 static void count_lost(struct segment_losses *losses)
 {
@@ -180,9 +175,10 @@ NOINLINE uint32_t walk_full(struct thread *t, const struct walk_start *start)
 	const struct walk_start here = {
 		.pc = regs[ARCH_REG_PC], .sp = regs[ARCH_REG_SP], .fp = regs[ARCH_REG_FP]};
 	walk_begin(&w, t, &here);
-	w.exact = SEGMENT_NODE_EXACT;
+	w.exact = MEMO_EXACT;
 	for (uint32_t i = 0; i < WALK_HARD_LIMIT && result == WALK_ON; i++) {
-		uint64_t pc = w.pc, exact = w.exact;
+		uint64_t pc = w.pc;
+		uint64_t exact = w.exact ? SEGMENT_NODE_EXACT : 0;
 		uint32_t module;
 
 		outside = outside || (w.pc == start->pc && w.sp == start->sp);

@@ -5,6 +5,7 @@
 
 #include <sys/uio.h>
 
+#include "capture/modules.h"
 #include "capture/walk.h"
 
 #define SIGNAL_LIMIT 64 /* signal frames in one stack */
@@ -13,6 +14,7 @@ void walk_begin(struct walk *w, struct thread *t, const struct walk_start *start
 {
 	*w = (struct walk){
 		.t = t, .pc = start->pc, .sp = start->sp, .fp = start->fp, .low = start->sp};
+	w->generation = atomic_load_explicit(&modules_generation, memory_order_acquire);
 	if (t->stack_high > start->sp + 8)
 		w->span = t->stack_high - start->sp - 8;
 	t->window_words = 0;
@@ -49,7 +51,7 @@ NOINLINE bool walk_read_far(struct walk *w, uint64_t address, uint64_t *value)
 
 NOINLINE enum walk_result walk_step_record(struct walk *w, struct memo_frame *out)
 {
-	out->uses_fp = true;
+	out->flags |= MEMO_USES_FP;
 	out->sp_at = 0;
 	out->fp_at = w->fp;
 	out->ra_at = w->fp + 8;
@@ -62,7 +64,6 @@ NOINLINE enum walk_result walk_step_record(struct walk *w, struct memo_frame *ou
 
 NOINLINE enum walk_result walk_step_signal(struct walk *w, struct memo_frame *out)
 {
-	out->uses_fp = false;
 	out->ra_at = arch_signal_slot(w->sp, ARCH_REG_PC);
 	out->sp_at = arch_signal_slot(w->sp, ARCH_REG_SP);
 	out->fp_at = arch_signal_slot(w->sp, ARCH_REG_FP);
@@ -71,6 +72,6 @@ NOINLINE enum walk_result walk_step_signal(struct walk *w, struct memo_frame *ou
 		return WALK_LOST;
 	if (walk_move(w, out->ra_value, out->sp_value, out->fp_value) == WALK_END)
 		return WALK_END;
-	w->exact = SEGMENT_NODE_EXACT;
+	w->exact = MEMO_EXACT;
 	return WALK_ON;
 }

@@ -20,7 +20,8 @@ struct walk {
 	uint64_t fp;
 	uint64_t low; /* plain reads are safe in [low, low + span] */
 	uint64_t span;
-	uint64_t exact; /* SEGMENT_NODE_EXACT if pc itself was executing, else 0 */
+	uint32_t exact;	     /* MEMO_EXACT if pc itself was executing, else 0 */
+	uint32_t generation; /* of the loaded modules */
 	uint32_t signals;
 	bool far; /* something was read that a plain read may not touch: not for the memo */
 };

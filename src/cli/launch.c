@@ -16,8 +16,7 @@
 #include "base/mem.h"
 #include "format/env.h"
 
-/* ---- the library
- * --------------------------------------------------------------------------------- */
+/* ---- the library ----------------------------------------------------------------------------- */
 
 char *launch_find_library(struct error *e)
 {
@@ -45,8 +44,7 @@ char *launch_find_library(struct error *e)
 	return NULL;
 }
 
-/* ---- the program
- * ----------------------------------------------------------------------------------- */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 static void set_environment(const struct launch *launch)
 {

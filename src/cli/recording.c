@@ -32,8 +32,7 @@ struct subject {
 	char *directory;
 };
 
-/* ---- the process
- * ---------------------------------------------------------------------------------- */
+/* ---- the process ----------------------------------------------------------------------------- */
 
 /* Set by SIGUSR1: the process runs another program by now. */
 static volatile bool replaced;
@@ -63,8 +62,7 @@ void recording_isolate(void)
 		close(null);
 }
 
-/* ---- handshake
- * ------------------------------------------------------------------------------------ */
+/* ---- handshake ------------------------------------------------------------------------------- */
 
 int recording_take_hello(int connection, struct segment_hello *hello)
 {
@@ -123,8 +121,7 @@ static int welcome_target(struct collector *c, int connection, struct error *e)
 	return result ? error_set(e, "the program went away before the recording began") : 0;
 }
 
-/* ---- the subject
- * ------------------------------------------------------------------------------------ */
+/* ---- the subject ----------------------------------------------------------------------------- */
 
 static void subject_init(struct subject *s, pid_t pid)
 {
@@ -160,8 +157,7 @@ static void describe(struct profile *p, const struct subject *s)
 			p->modules.at[i].path = p->run.executable;
 }
 
-/* ---- the end
- * ------------------------------------------------------------------------------------------ */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 /* The wait status of the program, from the recorder that reaps it or from /proc while nobody has.
  */

@@ -88,8 +88,7 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	return 0;
 }
 
-/* ---- file names ---------------------------------------------------------------------------------
- */
+/* ---- file names ------------------------------------------------------------------------------ */
 
 static char *default_name(const char *program, pid_t pid)
 {

@@ -48,8 +48,7 @@ struct supervisor {
 	VEC(struct worker) workers;
 };
 
-/* ---- socket
- * ----------------------------------------------------------------------------------------- */
+/* ---- socket ---------------------------------------------------------------------------------- */
 
 static int try_directory(struct supervisor *s, const char *base)
 {
@@ -90,8 +89,7 @@ static void close_listener(struct supervisor *s)
 	s->directory = NULL;
 }
 
-/* ---- workers
- * ------------------------------------------------------------------------------------------ */
+/* ---- workers --------------------------------------------------------------------------------- */
 
 static bool is_own_user(int connection)
 {
@@ -245,8 +243,7 @@ static void take_report(struct supervisor *s, struct worker *w)
 	summary_print(&report, s->request->quiet, s->request->recording->collect.follow);
 }
 
-/* ---- signals
- * -------------------------------------------------------------------------------------------- */
+/* ---- signals --------------------------------------------------------------------------------- */
 
 static void reap(struct supervisor *s)
 {
@@ -298,8 +295,7 @@ static int open_signals(struct supervisor *s, sigset_t *before)
 	return s->signals < 0 ? -1 : 0;
 }
 
-/* ---- the loop
- * --------------------------------------------------------------------------------------------- */
+/* ---- the loop -------------------------------------------------------------------------------- */
 
 static bool is_finished(const struct supervisor *s)
 {

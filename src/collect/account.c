@@ -52,7 +52,7 @@ void account_close_thread(struct account *a, uint32_t slot)
 	*by = (struct actor){0};
 }
 
-/* ---- time --------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 struct profile_point account_get_point(const struct account *a, uint64_t ticks)
 {
@@ -94,7 +94,7 @@ void account_pass_time(struct account *a, uint64_t ticks)
 		cross_points(a, ticks);
 }
 
-/* ---- blocks come and go ------------------------------------------------------------------------- */
+/* ---- blocks come and go ---------------------------------------------------------------------- */
 
 static HOT void enter(struct account *a, const struct live_block *block, uint8_t api)
 {
@@ -194,7 +194,7 @@ static HOT struct live_block *put(struct account *a, const struct event *e, bool
 	return block;
 }
 
-/* ---- events ------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static HOT bool apply_alloc(struct account *a, const struct event *e, bool force)
 {

@@ -45,7 +45,7 @@ static uint64_t to_ns_unless_none(const struct build *b, uint64_t ticks)
 	return ticks == UINT64_MAX ? UINT64_MAX : to_ns(b, ticks);
 }
 
-/* ---- modules ------------------------------------------------------------------------------------ */
+/* ---- modules --------------------------------------------------------------------------------- */
 
 static struct string_id add_segment_string(struct build *b, uint32_t offset)
 {
@@ -100,7 +100,7 @@ static void build_modules(struct build *b)
 	}
 }
 
-/* ---- stacks ------------------------------------------------------------------------------------- */
+/* ---- stacks ---------------------------------------------------------------------------------- */
 
 static uint32_t add_node(struct build *b, uint32_t id, uint32_t parent)
 {
@@ -144,7 +144,7 @@ static uint32_t get_node_count(const struct segment_map *map)
 	return used < map->layout.node_count ? used + 1 : map->layout.node_count;
 }
 
-/* ---- sites -------------------------------------------------------------------------------------- */
+/* ---- sites ----------------------------------------------------------------------------------- */
 
 static struct profile_site get_site(struct build *b, struct site *site)
 {
@@ -186,7 +186,7 @@ static void build_sites(struct build *b)
 	free(b->places);
 }
 
-/* ---- threads ------------------------------------------------------------------------------------ */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 static uint64_t get_end_ns(const struct build *b, const struct thread *t)
 {
@@ -276,7 +276,7 @@ static void build_threads(struct build *b, struct stream_losses *sum)
 		      compare_serials);
 }
 
-/* ---- series, totals, run ------------------------------------------------------------------------ */
+/* ---- series, totals, run --------------------------------------------------------------------- */
 
 static void build_series(struct build *b)
 {

@@ -34,7 +34,7 @@
 
 #define LAST_ROUNDS_MAX 1000 /* for an abandoning target whose threads keep writing meanwhile */
 
-/* ---- life --------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static void fill_header(struct collector *c, const struct collect_config *config)
 {
@@ -122,7 +122,7 @@ uint64_t collect_drain(struct collector *c)
 	return drain_round(&c->drain, &c->streams);
 }
 
-/* ---- threads that died without a word ----------------------------------------------------------- */
+/* ---- threads that died without a word -------------------------------------------------------- */
 
 struct tenant {
 	uint32_t tid;
@@ -179,7 +179,7 @@ static void add_up_open_losses(struct collector *c)
 	c->open_lost = sum.lost_events;
 }
 
-/* ---- looking around ----------------------------------------------------------------------------- */
+/* ---- looking around -------------------------------------------------------------------------- */
 
 /* True, and the time noted, if `every` has passed since `*last`. */
 static bool is_due(uint64_t *last, uint64_t now, uint64_t every)
@@ -244,7 +244,7 @@ static enum collect_end look_for_end(struct collector *c, uint64_t now, bool idl
 	return COLLECT_END_TICK;
 }
 
-/* ---- resting ------------------------------------------------------------------------------------ */
+/* ---- resting --------------------------------------------------------------------------------- */
 
 /* Something was published after the last round. Sequentially consistent, after `sleeping` was set: a target
  * that publishes and then reads `sleeping` either sees it set or is seen here. */
@@ -298,7 +298,7 @@ static void rest(struct collector *c, uint64_t handled)
 	}
 }
 
-/* ---- running ------------------------------------------------------------------------------------ */
+/* ---- running --------------------------------------------------------------------------------- */
 
 /* Handles all that is left. Nobody will finish what cannot be read by now. */
 static enum collect_end finish(struct collector *c, enum collect_end why)

@@ -12,7 +12,7 @@ void drain_fini(struct drain *d)
 	vec_free(&d->turns);
 }
 
-/* ---- the clock ---------------------------------------------------------------------------------- */
+/* ---- the clock ------------------------------------------------------------------------------- */
 
 /* No load that follows may be done before the clock was read. */
 static inline void wait_for_clock(void)
@@ -38,7 +38,7 @@ static uint64_t read_limit(const struct ticks *clock)
 	return now;
 }
 
-/* ---- the heap of streams ------------------------------------------------------------------------ */
+/* ---- the heap of streams --------------------------------------------------------------------- */
 
 static void swap(struct turn *a, struct turn *b)
 {
@@ -83,7 +83,7 @@ static uint64_t get_second(const struct drain *d)
 	return second;
 }
 
-/* ---- the batch ---------------------------------------------------------------------------------- */
+/* ---- the batch ------------------------------------------------------------------------------- */
 
 /* The block's state contradicts batch[0]. If an event of the same time in another thread explains it (a block that
  * is live can only be freed next, one that is not only allocated), lets that thread go first. */
@@ -177,7 +177,7 @@ static void prefetch(const struct live *live, struct event *events, uint32_t cou
 	}
 }
 
-/* ---- the merge ---------------------------------------------------------------------------------- */
+/* ---- the merge ------------------------------------------------------------------------------- */
 
 /* Lets one stream run up to `bound`. Returns the stamp of its next event, UINT64_MAX if it has none. */
 static uint64_t run(struct drain *d, struct streams *s, uint32_t slot, uint64_t bound)

@@ -36,7 +36,7 @@ static size_t get_bytes(uint32_t room)
 	return (size_t)room * sizeof(struct live_group);
 }
 
-/* ---- shards ------------------------------------------------------------------------------------- */
+/* ---- shards ---------------------------------------------------------------------------------- */
 
 static void set_room(struct live_shard *s, uint32_t room)
 {
@@ -101,7 +101,7 @@ static void rebuild(struct live_shard *s, uint32_t room)
 	pages_free(old.groups, get_bytes(old.room));
 }
 
-/* ---- the directory ------------------------------------------------------------------------------ */
+/* ---- the directory --------------------------------------------------------------------------- */
 
 static void double_directory(struct live *t)
 {
@@ -157,7 +157,7 @@ static void shrink(struct live_shard *s)
 	rebuild(s, room);
 }
 
-/* ---- the table ---------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 void live_init(struct live *t)
 {

@@ -30,7 +30,7 @@
 #define BUFFER_MAX       (UINT64_C(8) << 30)
 #define ADDRESS_SHARE    8u
 
-/* ---- sizes -------------------------------------------------------------------------------------- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 static uint64_t clamp(uint64_t value, uint64_t least, uint64_t most)
 {
@@ -73,7 +73,7 @@ int segment_map_plan(struct segment_layout *layout, uint64_t *buffer_bytes,
 			 (unsigned long long)(layout->total_bytes >> 20));
 }
 
-/* ---- the file ----------------------------------------------------------------------------------- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 /* Kernels since 6.3 want to be told that no code will run from it, and may refuse without. */
 static int open_memfd(void)
@@ -139,7 +139,7 @@ static int make_file(uint64_t bytes, struct error *e)
 	return fd;
 }
 
-/* ---- the mapping -------------------------------------------------------------------------------- */
+/* ---- the mapping ----------------------------------------------------------------------------- */
 
 static void address(struct segment_map *m, char *base)
 {

@@ -39,7 +39,7 @@ static void mark_broken(struct streams *s, uint32_t slot)
 	s->broken++;
 }
 
-/* ---- giving back -------------------------------------------------------------------------------- */
+/* ---- giving back ----------------------------------------------------------------------------- */
 
 /* Pairs with the acquiring pop in the target. The tag changes so that a pop which read the link of an element
  * that was popped and pushed again meanwhile fails. */
@@ -84,7 +84,7 @@ static void set_open_count(struct streams *s, uint32_t open)
 			      memory_order_relaxed);
 }
 
-/* ---- open and refresh --------------------------------------------------------------------------- */
+/* ---- open and refresh ------------------------------------------------------------------------ */
 
 static bool has_chunk(const struct streams *s, uint32_t index)
 {
@@ -160,7 +160,7 @@ void streams_refresh(struct streams *s, uint32_t slot)
 		mark_broken(s, slot);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------ */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static bool is_at_chunk_end(const struct stream *stream)
 {
@@ -301,7 +301,7 @@ uint32_t streams_take(struct streams *s, uint32_t slot, uint64_t bound, struct e
 	return (uint32_t)(e - out);
 }
 
-/* ---- the end of a thread ------------------------------------------------------------------------ */
+/* ---- the end of a thread --------------------------------------------------------------------- */
 
 void streams_mark_dead(struct streams *s, uint32_t slot, uint64_t now_ticks)
 {

@@ -27,7 +27,7 @@
 
 /* Index 0 is "none" for slots, nodes, modules and chunks alike, so that zeroed memory is valid. */
 
-/* ---- sizes ------------------------------------------------------------------------------------ */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 #define SEGMENT_CHUNK_BYTES   16384u /* 680 allocations: a refill per ~50 us of pure malloc */
 #define SEGMENT_CHUNK_PAYLOAD (SEGMENT_CHUNK_BYTES - 64u)
@@ -51,7 +51,7 @@ struct segment_layout {
 	uint32_t reserved;
 };
 
-/* ---- header ----------------------------------------------------------------------------------- */
+/* ---- header ---------------------------------------------------------------------------------- */
 
 enum segment_clock {
 	SEGMENT_CLOCK_MONOTONIC = 0, /* clock_gettime(CLOCK_MONOTONIC), in ns */
@@ -109,7 +109,7 @@ struct segment_header {
 	_Alignas(128) struct segment_losses losses;
 };
 
-/* ---- threads ---------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 enum segment_slot_state {
 	SEGMENT_SLOT_FREE = 0,
@@ -134,7 +134,7 @@ struct segment_slot {
 	struct segment_losses losses; /* plain stores by the owner; the collector adds them up */
 };
 
-/* ---- modules ---------------------------------------------------------------------------------- */
+/* ---- modules --------------------------------------------------------------------------------- */
 
 /* A loaded object. Entries are append-only; a reload at the same place of the same file reuses its
  * entry, so ids are stable and a stack recorded before a dlclose still names the right file. */
@@ -150,7 +150,7 @@ struct segment_module {
 	uint32_t reserved[7];
 };
 
-/* ---- stacks ----------------------------------------------------------------------------------- */
+/* ---- stacks ---------------------------------------------------------------------------------- */
 
 /* A frame below a parent frame: the stack is the path from a node to the root (parent 0).
  * `pc` is the return address as found (symbolise pc - 1 unless SEGMENT_NODE_EXACT).
@@ -167,7 +167,7 @@ struct segment_node {
 #define SEGMENT_NODE_CUT         0x40000000u /* stands for frames left out of a too deep stack */
 #define SEGMENT_NODE_MODULE_MASK 0x00ffffffu
 
-/* ---- events ----------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 /* A chunk is a 64-byte head and SEGMENT_CHUNK_PAYLOAD bytes of events. A thread's stream is the
  * payloads of its chunks one after another; position P is in its P / PAYLOAD-th chunk. An event never
@@ -216,7 +216,7 @@ static inline uint32_t segment_event_bytes(uint32_t kind)
 	return bytes[kind & 15u];
 }
 
-/* ---- layout arithmetic ------------------------------------------------------------------------ */
+/* ---- layout arithmetic ----------------------------------------------------------------------- */
 
 static inline uint64_t segment_round(uint64_t bytes)
 {
@@ -240,7 +240,7 @@ static inline void segment_layout_build(struct segment_layout *l)
 	l->total_bytes = segment_round(l->total_bytes);
 }
 
-/* ---- handshake -------------------------------------------------------------------------------- */
+/* ---- handshake ------------------------------------------------------------------------------- */
 
 /* Over a stream socket: the target sends one hello, the collector answers with one welcome that
  * carries the segment's descriptor (SCM_RIGHTS) unless `refused`. Both ends then close. */

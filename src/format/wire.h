@@ -84,7 +84,7 @@ enum wire_coding {
 #define WIRE_RAW_MAX	 (16u << 20) /* payload bytes; 32768 rows x 25 columns x 10 fit twice */
 #define WIRE_FILE_MAX	 (UINT64_C(4) << 30)
 #define WIRE_BUDGET_BASE (UINT64_C(64) << 20) /* decoded bytes that any file may ask for ... */
-#define WIRE_BUDGET_RATE 256u /* ... and per byte of file; honest ones need 5 to 30 */
+#define WIRE_BUDGET_RATE 256u /* ... and per byte of file; honest ones need about 7 */
 
 /* ---- columns --------------------------------------------------------------------------------- */
 

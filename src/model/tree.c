@@ -54,6 +54,7 @@ static void list_paths(struct builder *b)
 	const struct profile *p = model_get_profile(t->model);
 	struct model_stack stack = {0};
 
+	vec_reserve(&b->frames, MODEL_STACK_MAX);
 	for (size_t i = 0; i < p->sites.count; i++) {
 		struct amount amount = figure_get(&p->sites.at[i], t->view.figure);
 		if (amount_is_zero(amount))

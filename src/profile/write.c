@@ -19,7 +19,7 @@
 #include "profile/columns.h"
 #include "profile/section.h"
 
-#define LEVEL 3 /* of zstd: higher ones win a few per cent here for several times the time */
+#define LEVEL 3 /* of zstd: 9 gives 2 % smaller files in twice the time (docs/format.md) */
 
 struct writer {
 	int fd;

@@ -47,8 +47,7 @@ static char *get_dir(const struct symbol_options *options, size_t n)
 	return mem_format("%s%s", options && options->sysroot ? options->sysroot : "", default_dir);
 }
 
-/* ---- by build-id ------------------------------------------------------------------------------
- */
+/* ---- by build-id ----------------------------------------------------------------------------- */
 
 struct build_id {
 	const uint8_t *bits;
@@ -93,8 +92,7 @@ struct object *debugfile_find_by_id(const uint8_t *id, size_t bytes,
 	return found;
 }
 
-/* ---- by .gnu_debuglink ------------------------------------------------------------------------
- */
+/* ---- by .gnu_debuglink ----------------------------------------------------------------------- */
 
 struct link {
 	const struct object *from;
@@ -194,8 +192,7 @@ static struct object *find_linked(const struct object *o, const struct symbol_op
 	return found;
 }
 
-/* ---- from a server ----------------------------------------------------------------------------
- */
+/* ---- from a server --------------------------------------------------------------------------- */
 
 /* Has libdwfl do its standard search, of which only the server is left to try. */
 static int download(Dwfl *dwfl, const char *path)
@@ -252,8 +249,7 @@ struct object *debugfile_find(const struct object *o, const struct symbol_option
 	return found;
 }
 
-/* ---- inside the object ------------------------------------------------------------------------
- */
+/* ---- inside the object ----------------------------------------------------------------------- */
 
 static int write_all(int fd, const char *data, size_t bytes)
 {

@@ -32,8 +32,7 @@ struct symbol_module {
 	struct units_frames frames;
 };
 
-/* ---- opening ----------------------------------------------------------------------------------
- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 /* libdw itself follows the link's path and /usr/lib/debug; it does not know the user's directories.
  */
@@ -160,8 +159,7 @@ void symbol_close(struct symbol_module *m)
 	free(m);
 }
 
-/* ---- looking up -------------------------------------------------------------------------------
- */
+/* ---- looking up ------------------------------------------------------------------------------ */
 
 /* A full table if there is one; otherwise what the dynamic linker needs, and the rest from mini
  * debug info. */

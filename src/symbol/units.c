@@ -46,8 +46,7 @@ struct units {
 	struct memo paths; /* relative file name -> absolute one */
 };
 
-/* ---- units by address -------------------------------------------------------------------------
- */
+/* ---- units by address ------------------------------------------------------------------------ */
 
 static void add_unit(struct units *u, Dwarf_CU *cu, Dwarf_Die *die)
 {
@@ -93,8 +92,7 @@ void units_free(struct units *u)
 	free(u);
 }
 
-/* ---- functions of a unit ----------------------------------------------------------------------
- */
+/* ---- functions of a unit --------------------------------------------------------------------- */
 
 struct walk {
 	struct unit *unit;
@@ -187,8 +185,7 @@ static struct function *find_function(struct unit *unit, uint64_t address,
 	return span ? &unit->functions.at[span->item] : NULL;
 }
 
-/* ---- frames -----------------------------------------------------------------------------------
- */
+/* ---- frames ---------------------------------------------------------------------------------- */
 
 /* DW_LANG_C_plus_plus_17 and _20, which older <dwarf.h> do not have. */
 #define LANG_CPLUSPLUS_17 0x2a

@@ -16,8 +16,7 @@
 #define UDATA4	       0x03
 #define OMIT	       0xff
 
-/* ---- numbers ------------------------------------------------------------------------------------
- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static struct cfi_cursor cursor_over(const uint8_t *bytes, size_t count)
 {
@@ -120,8 +119,7 @@ static void a_leb_number_without_its_last_byte_is_bad(void **state)
 	assert_true(s.bad);
 }
 
-/* ---- pointers -----------------------------------------------------------------------------------
- */
+/* ---- pointers -------------------------------------------------------------------------------- */
 
 static void pointers_are_read_in_every_format(void **state)
 {
@@ -188,8 +186,7 @@ static void a_pointer_that_is_cut_off_is_bad(void **state)
 	assert_true(c.bad);
 }
 
-/* ---- this very program, and the C library
- * --------------------------------------------------------- */
+/* ---- this very program, and the C library ---------------------------------------------------- */
 
 struct object {
 	uint64_t address; /* wanted */
@@ -241,11 +238,9 @@ static uint64_t number_at(const uint8_t *at)
 	return (uint64_t)(int64_t)value;
 }
 
-#define OUT_OF_LINE __attribute__((noinline, noclone))
-
 static volatile unsigned sink;
 
-static OUT_OF_LINE unsigned add_one(unsigned x)
+static NOINLINE unsigned add_one(unsigned x)
 {
 	return x + 1 + sink;
 }
@@ -254,7 +249,7 @@ static struct cfi_work work;
 
 /* Checks a place in a running function: the tables must lead to the frame that the compiler knows.
  */
-static OUT_OF_LINE void check_place(const uint64_t regs[ARCH_REGS], const void *cfa, const void *ra)
+static NOINLINE void check_place(const uint64_t regs[ARCH_REGS], const void *cfa, const void *ra)
 {
 	struct object o = object_of((const void *)(uintptr_t)regs[ARCH_REG_PC]);
 	struct cfi_entry entry;
@@ -280,13 +275,13 @@ static OUT_OF_LINE void check_place(const uint64_t regs[ARCH_REGS], const void *
 		check_place(regs, __builtin_dwarf_cfa(), __builtin_return_address(0)); \
 	} while (0)
 
-static OUT_OF_LINE void stand_in_a_small_frame(void)
+static NOINLINE void stand_in_a_small_frame(void)
 {
 	CHECK_THIS_PLACE();
 	sink++;
 }
 
-static OUT_OF_LINE void stand_in_a_big_frame(void)
+static NOINLINE void stand_in_a_big_frame(void)
 {
 	volatile char room[9000];
 
@@ -295,7 +290,7 @@ static OUT_OF_LINE void stand_in_a_big_frame(void)
 	sink += (unsigned)room[sink % sizeof(room)];
 }
 
-static OUT_OF_LINE void stand_in_a_frame_of_unknown_size(size_t bytes)
+static NOINLINE void stand_in_a_frame_of_unknown_size(size_t bytes)
 {
 	volatile char *room = __builtin_alloca(bytes);
 
@@ -305,7 +300,7 @@ static OUT_OF_LINE void stand_in_a_frame_of_unknown_size(size_t bytes)
 }
 
 /* Enough values across calls to need every preserved register. */
-static OUT_OF_LINE void stand_in_a_frame_that_saves_many_registers(unsigned a)
+static NOINLINE void stand_in_a_frame_that_saves_many_registers(unsigned a)
 {
 	unsigned b = add_one(a), c = add_one(b), d = add_one(c), e = add_one(d), f = add_one(e);
 

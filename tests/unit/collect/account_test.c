@@ -58,7 +58,7 @@ static struct profile *finish(struct fixture *f)
 	return f->p;
 }
 
-/* ---- allocation and free -------------------------------------------------------------------- */
+/* ---- allocation and free --------------------------------------------------------------------- */
 
 static void an_allocation_counts_everywhere(void **state)
 {
@@ -186,7 +186,7 @@ static void an_address_given_out_twice_means_that_a_free_was_missed(void **state
 	assert_int_equal(p->sites.at[1].live_bytes, 32);
 }
 
-/* ---- temporary ------------------------------------------------------------------------------ */
+/* ---- temporary ------------------------------------------------------------------------------- */
 
 static void freed_before_the_thread_allocates_again_is_temporary(void **state)
 {
@@ -231,7 +231,7 @@ static void anothers_block_at_the_same_address_is_not_temporary(void **state)
 	assert_int_equal(p->totals.frees, 2);
 }
 
-/* ---- realloc -------------------------------------------------------------------------------- */
+/* ---- realloc --------------------------------------------------------------------------------- */
 
 static void a_realloc_swaps_sizes_at_one_instant(void **state)
 {
@@ -372,7 +372,7 @@ static void the_block_from_a_realloc_can_be_temporary(void **state)
 	assert_int_equal(p->sites.at[1].temporary, 1);
 }
 
-/* ---- the peak ------------------------------------------------------------------------------- */
+/* ---- the peak -------------------------------------------------------------------------------- */
 
 static void the_peak_is_attributed_as_it_was_at_that_moment(void **state)
 {

@@ -133,15 +133,15 @@ static void blocks_with_colliding_hashes_overflow_into_later_groups(void **state
 	(void)state;
 	live_init(&t);
 	for (uint64_t i = 1; i <= count; i++) {
-		uint64_t ptr = unhash(UINT64_C(0x1234500000000000) | i << 40 | 7);
+		uint64_t ptr = unhash(UINT64_C(0x1200000000000000) | i << 40 | 7);
 
 		assert_int_equal(live_hash(ptr) & 0xffffffff, 7);
 		add(&t, ptr, i);
 	}
 	for (uint64_t i = 1; i <= count; i += 2)
-		take_out(&t, unhash(UINT64_C(0x1234500000000000) | i << 40 | 7));
+		take_out(&t, unhash(UINT64_C(0x1200000000000000) | i << 40 | 7));
 	for (uint64_t i = 1; i <= count; i++) {
-		struct live_block *b = find(&t, unhash(UINT64_C(0x1234500000000000) | i << 40 | 7));
+		struct live_block *b = find(&t, unhash(UINT64_C(0x1200000000000000) | i << 40 | 7));
 
 		if (i % 2)
 			assert_null(b);

@@ -72,8 +72,7 @@ static struct symbol_module *open_with_dir(const char *name, const char *dir)
 	return m;
 }
 
-/* ---- separate debug files ---------------------------------------------------------------------
- */
+/* ---- separate debug files -------------------------------------------------------------------- */
 
 static void given_a_debuglink_the_file_beside_is_used(void **state)
 {
@@ -250,8 +249,7 @@ static void a_server_is_asked_only_if_the_user_names_one(void **state)
 			 self, (unsigned long long)mark);
 }
 
-/* ---- symbol tables ----------------------------------------------------------------------------
- */
+/* ---- symbol tables --------------------------------------------------------------------------- */
 
 /* `label` is inside `bounded`; `loose` and `looser` have no size; $x is a mark, not a function. */
 static const char table_s[] = "	.text\n"
@@ -389,8 +387,7 @@ static void the_vdso_names_its_clock(void **state)
 	symbol_close(m);
 }
 
-/* ---- broken files -----------------------------------------------------------------------------
- */
+/* ---- broken files ---------------------------------------------------------------------------- */
 
 static void expect_error(const char *path, const char *words)
 {

@@ -67,8 +67,7 @@ static void check_nested(const char *flags)
 	symbol_close(m);
 }
 
-/* ---- DWARF ------------------------------------------------------------------------------------
- */
+/* ---- DWARF ----------------------------------------------------------------------------------- */
 
 static void dwarf_4_gives_each_inlined_frame_its_line(void **state)
 {
@@ -176,8 +175,7 @@ static void an_address_outside_the_code_has_no_frames(void **state)
 	symbol_close(m);
 }
 
-/* ---- other languages --------------------------------------------------------------------------
- */
+/* ---- other languages ------------------------------------------------------------------------- */
 
 static const char names_cc[] =
 	"namespace heap {\n"
@@ -261,8 +259,7 @@ static void rust_functions_are_shown_without_hashes(void **state)
 		check_rust("legacy");
 }
 
-/* ---- the referee ------------------------------------------------------------------------------
- */
+/* ---- the referee ----------------------------------------------------------------------------- */
 
 /* Frames as `addr2line -afi` prints them, from the line after the address on. */
 static char *print_frames(struct symbol_module *m, uint64_t address)

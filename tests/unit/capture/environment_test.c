@@ -1,0 +1,329 @@
+/* environment_test.c -- the program's environment is left as if we had never been there, and put back for an exec.
+ * Runs: as a unit test. SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "capture/environment.h"
+#include "format/env.h"
+
+#define LIBRARY "libmidden.so"
+#define SOCKET	ENV_SOCKET "=/run/midden.7"
+
+/* A writable array, as a program has it. */
+#define ENVIRONMENT(...) ((char *[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
+
+static char home[] = "HOME=/home";
+static char shell[] = "SHELL=/bin/sh";
+static char socket_entry[] = SOCKET;
+
+static void check_equal(char *const *found, char *const *expected)
+{
+	for (; *expected; found++, expected++) {
+		assert_non_null(*found);
+		assert_string_equal(*found, *expected);
+	}
+	assert_null(*found);
+}
+
+/* ---- before anything was taken out -------------------------------------------------------------- */
+
+static void when_nothing_was_taken_out_nothing_is_put_back(void **state)
+{
+	char **environment = ENVIRONMENT(home, shell);
+
+	(void)state;
+	environment_clean(environment, LIBRARY);
+	check_equal(environment, ENVIRONMENT(home, shell));
+	assert_ptr_equal(environment_restore(environment), environment);
+}
+
+/* ---- clean -------------------------------------------------------------------------------------- */
+
+/* Cleans LD_PRELOAD=`before` between two other entries; NULL for `after`: the variable goes. */
+static void check_clean(const char *before, const char *after)
+{
+	char preload[256] = "LD_PRELOAD=", expected[256] = "LD_PRELOAD=";
+	char **environment = ENVIRONMENT(home, preload, shell);
+
+	strcat(preload, before);
+	environment_clean(environment, LIBRARY);
+	if (!after) {
+		check_equal(environment, ENVIRONMENT(home, shell));
+		return;
+	}
+	strcat(expected, after);
+	check_equal(environment, ENVIRONMENT(home, expected, shell));
+}
+
+static void our_library_alone_takes_the_variable_with_it(void **state)
+{
+	(void)state;
+	check_clean("/usr/lib/libmidden.so", NULL);
+	check_clean("libmidden.so", NULL);
+	check_clean(" libmidden.so:", NULL);
+	check_clean("/a/libmidden.so:/b/libmidden.so", NULL);
+}
+
+static void other_libraries_stay_in_their_order(void **state)
+{
+	(void)state;
+	check_clean("/usr/lib/libmidden.so:/lib/a.so:/lib/b.so", "/lib/a.so:/lib/b.so");
+	check_clean("/lib/a.so:/usr/lib/libmidden.so:/lib/b.so", "/lib/a.so:/lib/b.so");
+	check_clean("/lib/a.so:/lib/b.so:/usr/lib/libmidden.so", "/lib/a.so:/lib/b.so");
+}
+
+static void entries_may_be_separated_by_spaces_and_colons(void **state)
+{
+	(void)state;
+	check_clean("/lib/a.so /usr/lib/libmidden.so /lib/b.so", "/lib/a.so:/lib/b.so");
+	check_clean(":/lib/a.so: libmidden.so::/lib/b.so ", "/lib/a.so:/lib/b.so");
+}
+
+static void libraries_with_similar_names_stay(void **state)
+{
+	(void)state;
+	check_clean("/lib/notlibmidden.so:libmidden.so", "/lib/notlibmidden.so");
+	check_clean("/lib/libmidden.so.1:libmidden.so", "/lib/libmidden.so.1");
+	check_clean("/libmidden.so/a.so:libmidden.so", "/libmidden.so/a.so");
+}
+
+static void a_preload_without_our_library_is_not_touched(void **state)
+{
+	static char preload[] = "LD_PRELOAD=/lib/a.so  /lib/b.so";
+	char **environment = ENVIRONMENT(preload);
+
+	(void)state;
+	environment_clean(environment, LIBRARY);
+	assert_ptr_equal(environment[0], preload);
+}
+
+static void variables_that_only_begin_alike_stay(void **state)
+{
+	static char longer[] = "LD_PRELOAD_X=libmidden.so", bare[] = "LD_PRELOAD";
+	static char other[] = ENV_SOCKET "_DIR=/x";
+	char **environment = ENVIRONMENT(longer, bare, other);
+
+	(void)state;
+	environment_clean(environment, LIBRARY);
+	check_equal(environment, ENVIRONMENT(longer, bare, other));
+}
+
+static void the_recorders_socket_goes(void **state)
+{
+	char **first = ENVIRONMENT(socket_entry, home);
+	char **last = ENVIRONMENT(home, socket_entry);
+	char **only = ENVIRONMENT(socket_entry);
+
+	(void)state;
+	environment_clean(first, LIBRARY);
+	environment_clean(last, LIBRARY);
+	environment_clean(only, LIBRARY);
+	check_equal(first, ENVIRONMENT(home));
+	check_equal(last, ENVIRONMENT(home));
+	assert_null(only[0]);
+}
+
+static void settings_of_the_user_stay(void **state)
+{
+	static char mode[] = ENV_MODE "=exact", output[] = ENV_OUTPUT "=x.mdn";
+	char **environment = ENVIRONMENT(mode, socket_entry, output);
+
+	(void)state;
+	environment_clean(environment, LIBRARY);
+	check_equal(environment, ENVIRONMENT(mode, output));
+}
+
+static void an_environment_that_is_empty_or_missing_is_left_so(void **state)
+{
+	char **empty = (char *[]){NULL};
+
+	(void)state;
+	environment_clean(empty, LIBRARY);
+	assert_null(empty[0]);
+	environment_clean(NULL, LIBRARY);
+}
+
+/* ---- restore ------------------------------------------------------------------------------------ */
+
+/* Takes out what `record` puts in: from here on there is something to put back. */
+static void clean_recorded(void)
+{
+	static char preload[] = "LD_PRELOAD=/lib/a.so:/opt/lib/libmidden.so";
+	char **environment = ENVIRONMENT(preload, socket_entry);
+
+	environment_clean(environment, LIBRARY);
+	check_equal(environment, ENVIRONMENT("LD_PRELOAD=/lib/a.so"));
+}
+
+static void check_restored(char *const *environment, char *const *expected)
+{
+	char *const *copy = environment_restore(environment);
+
+	assert_ptr_not_equal(copy, environment);
+	check_equal(copy, expected);
+	environment_drop(copy);
+}
+
+static void an_exec_gets_our_library_and_the_socket_back(void **state)
+{
+	char **environment = ENVIRONMENT(home, shell);
+
+	(void)state;
+	clean_recorded();
+	check_restored(environment,
+		       ENVIRONMENT(home, shell, "LD_PRELOAD=/opt/lib/libmidden.so", SOCKET));
+	check_equal(environment, ENVIRONMENT(home, shell));
+}
+
+static void an_exec_keeps_the_preloads_that_the_program_asks_for(void **state)
+{
+	(void)state;
+	clean_recorded();
+	check_restored(
+		ENVIRONMENT("LD_PRELOAD=/lib/c.so /lib/d.so", home),
+		ENVIRONMENT(home, "LD_PRELOAD=/opt/lib/libmidden.so:/lib/c.so /lib/d.so", SOCKET));
+}
+
+static void an_exec_with_an_empty_environment_is_recorded_too(void **state)
+{
+	(void)state;
+	clean_recorded();
+	check_restored((char *[]){NULL}, ENVIRONMENT("LD_PRELOAD=/opt/lib/libmidden.so", SOCKET));
+}
+
+static void what_is_put_back_can_be_taken_out_again(void **state)
+{
+	char **environment = ENVIRONMENT("LD_PRELOAD=/lib/c.so", home);
+	char *copy[8] = {0};
+
+	(void)state;
+	clean_recorded();
+	char *const *restored = environment_restore(environment);
+	for (size_t i = 0; restored[i]; i++)
+		copy[i] = restored[i];
+	environment_clean(copy, LIBRARY);
+	check_equal(copy, ENVIRONMENT(home, "LD_PRELOAD=/lib/c.so"));
+}
+
+/* ---- find, without_preload ------------------------------------------------------------------------ */
+
+static void variables_are_found_by_their_whole_name(void **state)
+{
+	(void)state;
+	assert_int_equal(setenv("MIDDEN_TEST_A", "one=two", 1), 0);
+	assert_int_equal(setenv("MIDDEN_TEST_EMPTY", "", 1), 0);
+	assert_string_equal(environment_find("MIDDEN_TEST_A"), "one=two");
+	assert_string_equal(environment_find("MIDDEN_TEST_EMPTY"), "");
+	assert_null(environment_find("MIDDEN_TEST_"));
+	assert_null(environment_find("MIDDEN_TEST_AB"));
+}
+
+static void before_libc_has_an_environment_the_loaders_is_used(void **state)
+{
+	char **saved = environ;
+	char **given = ENVIRONMENT("GIVEN=yes", home);
+
+	(void)state;
+	environ = NULL;
+	environment_init(given);
+	const char *found = environment_find("GIVEN");
+	const char *missing = environment_find("PATH");
+	environment_init(NULL);
+	environ = saved;
+	assert_string_equal(found, "yes");
+	assert_null(missing);
+}
+
+static void with_neither_the_kernels_copy_is_read(void **state)
+{
+	const char *path = getenv("PATH");
+	char **saved = environ;
+
+	(void)state;
+	assert_non_null(path);
+	environ = NULL;
+	const char *found = environment_find("PATH");
+	const char *missing = environment_find("MIDDEN_TEST_A"); /* set later, by setenv */
+	environ = saved;
+	assert_string_equal(found, path);
+	assert_null(missing);
+}
+
+static void a_collector_we_start_is_not_preloaded(void **state)
+{
+	char *array[8];
+	char **saved = environ;
+
+	(void)state;
+	environ = ENVIRONMENT(home, "LD_PRELOAD=libmidden.so", shell, "LD_PRELOAD=x.so",
+			      "LD_PRELOADED=no");
+	environment_without_preload(array, 8);
+	environ = saved;
+	check_equal(array, ENVIRONMENT(home, shell, "LD_PRELOADED=no"));
+}
+
+static void an_environment_that_does_not_fit_is_cut_and_still_ends(void **state)
+{
+	char sentinel[] = "sentinel";
+	char *array[4] = {NULL, NULL, NULL, sentinel};
+	char **saved = environ;
+
+	(void)state;
+	environ = ENVIRONMENT("A=1", "B=2", "C=3", "D=4");
+	environment_without_preload(array, 3);
+	environ = saved;
+	check_equal(array, ENVIRONMENT("A=1", "B=2"));
+	assert_ptr_equal(array[3], sentinel);
+}
+
+static void the_kernels_copy_is_given_without_preload_too(void **state)
+{
+	enum { ROOM = 4096 };
+	static char *array[ROOM];
+	char **saved = environ;
+	size_t count = 0;
+
+	(void)state;
+	environ = NULL;
+	environment_without_preload(array, ROOM);
+	environ = saved;
+	for (; array[count]; count++)
+		assert_int_not_equal(strncmp(array[count], "LD_PRELOAD=", 11), 0);
+	assert_true(count > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		/* first: later tests take something out, for good */
+		cmocka_unit_test(when_nothing_was_taken_out_nothing_is_put_back),
+		cmocka_unit_test(our_library_alone_takes_the_variable_with_it),
+		cmocka_unit_test(other_libraries_stay_in_their_order),
+		cmocka_unit_test(entries_may_be_separated_by_spaces_and_colons),
+		cmocka_unit_test(libraries_with_similar_names_stay),
+		cmocka_unit_test(a_preload_without_our_library_is_not_touched),
+		cmocka_unit_test(variables_that_only_begin_alike_stay),
+		cmocka_unit_test(the_recorders_socket_goes),
+		cmocka_unit_test(settings_of_the_user_stay),
+		cmocka_unit_test(an_environment_that_is_empty_or_missing_is_left_so),
+		cmocka_unit_test(an_exec_gets_our_library_and_the_socket_back),
+		cmocka_unit_test(an_exec_keeps_the_preloads_that_the_program_asks_for),
+		cmocka_unit_test(an_exec_with_an_empty_environment_is_recorded_too),
+		cmocka_unit_test(what_is_put_back_can_be_taken_out_again),
+		cmocka_unit_test(variables_are_found_by_their_whole_name),
+		cmocka_unit_test(before_libc_has_an_environment_the_loaders_is_used),
+		cmocka_unit_test(with_neither_the_kernels_copy_is_read),
+		cmocka_unit_test(a_collector_we_start_is_not_preloaded),
+		cmocka_unit_test(an_environment_that_does_not_fit_is_cut_and_still_ends),
+		cmocka_unit_test(the_kernels_copy_is_given_without_preload_too),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
