@@ -1,7 +1,8 @@
-/* micro.c -- the allocation loads of `make bench`: micro LOAD COUNT. Prints ns per malloc/free pair.
+/* micro.c -- the allocation loads of `make bench`: micro LOAD COUNT. Prints ns per malloc/free
+ * pair.
  * SPDX-License-Identifier: Apache-2.0
  *
- *   depthN     N frames below main, 64 leaf paths in turn, one block of 16..272 bytes made and freed in each
+ *   depthN     N frames deep, 64 leaf paths in turn, one block of 16..272 bytes made and freed
  *   threads    4 threads, each frees what another one made
  *   live       a table of 5 million live blocks, one freed and one made at a random place in turn */
 #include <pthread.h>
@@ -36,27 +37,28 @@ static uint64_t next_random(uint64_t *state)
 static volatile uint64_t sink;
 
 /* Two levels of eight calls each: 64 paths that differ in their last two frames. */
-#define LEAF(n)                                                                                    \
-	static NOINLINE void leaf##n(uint64_t i)                                                   \
-	{                                                                                          \
-		char *p = malloc(16 + (i * 37 & 255));                                             \
-		p[0] = (char)i;                                                                    \
-		sink += (uint64_t)p[0];                                                            \
-		free(p);                                                                           \
+#define LEAF(n)                                        \
+	static NOINLINE void leaf##n(uint64_t i)       \
+	{                                              \
+		char *p = malloc(16 + (i * 37 & 255)); \
+		p[0] = (char)i;                        \
+		sink += (uint64_t)p[0];                \
+		free(p);                               \
 	}
-LEAF(0) LEAF(1) LEAF(2) LEAF(3) LEAF(4) LEAF(5) LEAF(6) LEAF(7)
+LEAF(0)
+LEAF(1) LEAF(2) LEAF(3) LEAF(4) LEAF(5) LEAF(6) LEAF(7)
 
-#define BRANCH(n)                                                                                  \
-	static NOINLINE void branch##n(uint64_t i)                                                 \
-	{                                                                                          \
-		static void (*const leaves[])(uint64_t) = {leaf0, leaf1, leaf2, leaf3,             \
-							   leaf4, leaf5, leaf6, leaf7};            \
-		leaves[i >> 3 & 7](i);                                                             \
-		sink++;                                                                            \
+#define BRANCH(n)                                                                       \
+	static NOINLINE void branch##n(uint64_t i)                                      \
+	{                                                                               \
+		static void (*const leaves[])(uint64_t) = {leaf0, leaf1, leaf2, leaf3,  \
+							   leaf4, leaf5, leaf6, leaf7}; \
+		leaves[i >> 3 & 7](i);                                                  \
+		sink++;                                                                 \
 	}
-BRANCH(0) BRANCH(1) BRANCH(2) BRANCH(3) BRANCH(4) BRANCH(5) BRANCH(6) BRANCH(7)
+	BRANCH(0) BRANCH(1) BRANCH(2) BRANCH(3) BRANCH(4) BRANCH(5) BRANCH(6) BRANCH(7)
 
-static NOINLINE void descend(int depth, uint64_t count)
+		static NOINLINE void descend(int depth, uint64_t count)
 {
 	static void (*const branches[])(uint64_t) = {branch0, branch1, branch2, branch3,
 						     branch4, branch5, branch6, branch7};

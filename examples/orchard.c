@@ -1,7 +1,8 @@
-/* orchard.c -- the sample program of `make demo`: a short life with a peak, some waste and a leak.
+/* orchard.c -- the sample program of `make demo`: a short life with a peak, some waste and a
+ * leak.
  *
- * Four threads grow trees and cut them down again, a cache keeps the largest of them, a log formats lines into buffers
- * that live for a moment, and one in a hundred labels is forgotten.
+ * Four threads grow trees and cut them down again, a cache keeps the largest of them, a log
+ * formats lines into buffers that live for a moment, and one in a hundred labels is forgotten.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 #!/bin/sh
 # Builds libmidden.so and the victims for the other architecture into the given directory, if there is a cross compiler.
+# SPDX-License-Identifier: Apache-2.0
 set -eu
 out=$1
 case $(uname -m) in

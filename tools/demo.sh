@@ -1,5 +1,6 @@
 #!/bin/sh
 # Records the bundled sample program and shows its report. Called by `make demo`.
+# SPDX-License-Identifier: Apache-2.0
 set -eu
 cd "$(dirname "$0")/.."
 work=build/demo

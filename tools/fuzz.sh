@@ -1,5 +1,6 @@
 #!/bin/sh
 # Runs each fuzzer for the given number of seconds, with its corpus as a start: fuzz.sh BUILD-DIR SECONDS
+# SPDX-License-Identifier: Apache-2.0
 set -eu
 build=$1
 seconds=$2

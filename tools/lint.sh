@@ -1,5 +1,6 @@
 #!/bin/sh
 # clang-tidy on all product code, with the flags of the build in the given directory.
+# SPDX-License-Identifier: Apache-2.0
 set -eu
 git ls-files 'src/*.c' | xargs -n 4 -P "$(nproc)" clang-tidy -p "$1" --quiet 2>/dev/null
 echo "clang-tidy: clean"

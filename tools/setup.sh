@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages that are missing: setup.sh build [test] [bench]
 # As root or through sudo; otherwise prints the one line to run.
+# SPDX-License-Identifier: Apache-2.0
 set -eu
 
 build="gcc make cmake ninja-build pkg-config libdw-dev libelf-dev libzstd-dev libxxhash-dev libiberty-dev"

@@ -6,8 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Zero-initialise. Functions that take one return 0 or a negative number (or NULL) on failure and have
- * then put a one-line message without newline into `text`; only the first call to error_set wins. */
+/* Zero-initialise. Functions that take one return 0 or a negative number (or NULL) on failure
+ * and have then put a one-line message without newline into `text`; only the first call to
+ * error_set wins. */
 struct error {
 	bool set;
 	int64_t offset; /* byte offset in a file, or -1 */

@@ -1,4 +1,5 @@
-/* mem.c -- allocation that ends the process with a message when memory runs out. Runs: offline rooms only.
+/* mem.c -- allocation that ends the process with a message when memory runs out. Runs: offline
+ * rooms only.
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include "base/mem.h"

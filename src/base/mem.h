@@ -1,8 +1,9 @@
-/* mem.h -- allocation that ends the process with a message when memory runs out. Runs: offline rooms only.
+/* mem.h -- allocation that ends the process with a message when memory runs out. Runs: offline
+ * rooms only.
  * SPDX-License-Identifier: Apache-2.0
  *
- * Sizes here come from our own data or were bounded by the reader, so running out means the machine is
- * full: there is nothing sensible left to do but say so and stop. */
+ * Sizes here come from our own data or were bounded by the reader, so running out means the
+ * machine is full: there is nothing sensible left to do but say so and stop. */
 #ifndef MIDDEN_BASE_MEM_H
 #define MIDDEN_BASE_MEM_H
 

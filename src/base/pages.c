@@ -1,4 +1,5 @@
-/* pages.c -- big zeroed blocks straight from the kernel, in huge pages where it has them. Runs: offline rooms only.
+/* pages.c -- big zeroed blocks straight from the kernel, in huge pages where it has them. Runs:
+ * offline rooms only.
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include "base/pages.h"
@@ -39,7 +40,8 @@ static void *map_aligned(size_t bytes)
 	if (before)
 		(void)munmap(at, before);
 	(void)munmap(at + before + bytes, HUGE_BYTES - before);
-	(void)madvise(at + before, bytes, MADV_HUGEPAGE); /* advice: a kernel without them says no */
+	/* advice: a kernel without them says no */
+	(void)madvise(at + before, bytes, MADV_HUGEPAGE);
 	return at + before;
 }
 

@@ -1,14 +1,16 @@
-/* pages.h -- big zeroed blocks straight from the kernel, in huge pages where it has them. Runs: offline rooms only.
+/* pages.h -- big zeroed blocks straight from the kernel, in huge pages where it has them. Runs:
+ * offline rooms only.
  * SPDX-License-Identifier: Apache-2.0
  *
- * For tables that are probed at random: a huge page needs one TLB entry where small pages need 512. What is
- * freed goes back to the kernel at once. */
+ * For tables that are probed at random: a huge page needs one TLB entry where small pages need
+ * 512. What is freed goes back to the kernel at once. */
 #ifndef MIDDEN_BASE_PAGES_H
 #define MIDDEN_BASE_PAGES_H
 
 #include <stddef.h>
 
-/* Never NULL: like mem_new, ends the process when memory runs out. Blocks of 2 MiB and more are aligned to it. */
+/* Never NULL: like mem_new, ends the process when memory runs out. Blocks of 2 MiB and more are
+ * aligned to it. */
 void *pages_new(size_t bytes);
 
 /* `bytes` as given to pages_new; NULL is allowed. */

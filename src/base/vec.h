@@ -13,11 +13,11 @@
 
 #include "base/mem.h"
 
-#define VEC(type)                                                                                  \
-	struct {                                                                                   \
-		type *at;                                                                          \
-		size_t count;                                                                      \
-		size_t room;                                                                       \
+#define VEC(type)             \
+	struct {              \
+		type *at;     \
+		size_t count; \
+		size_t room;  \
 	}
 
 /* Makes room for `more` further elements; returns the (moved) array. */
@@ -34,17 +34,17 @@ static inline void *vec_grow(void *at, size_t *room, size_t needed, size_t size)
 	return mem_resize(at, grown, size);
 }
 
-#define vec_reserve(v, more)                                                                       \
+#define vec_reserve(v, more) \
 	((v)->at = vec_grow((v)->at, &(v)->room, (v)->count + (more), sizeof(*(v)->at)))
 
 /* The address of a new last element, not initialised. */
 #define vec_push(v) (vec_reserve(v, 1), &(v)->at[(v)->count++])
 
-#define vec_free(v)                                                                                \
-	do {                                                                                       \
-		free((v)->at);                                                                     \
-		(v)->at = NULL;                                                                    \
-		(v)->count = (v)->room = 0;                                                        \
+#define vec_free(v)                         \
+	do {                                \
+		free((v)->at);              \
+		(v)->at = NULL;             \
+		(v)->count = (v)->room = 0; \
 	} while (0)
 
 #endif

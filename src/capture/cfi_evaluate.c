@@ -1,6 +1,7 @@
 /* cfi_evaluate.c -- the DWARF expressions that unwind rules hold (PLT stubs, realigned stacks,
  * signal frames). Runs: anywhere in the target, inside malloc; called by walk.c for the rare frames
- * that need it. SPDX-License-Identifier: Apache-2.0 */
+ * that need it.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "capture/cfi.h"
 
 /* DW_OP_* (DWARF 5, 7.7.1): those that may occur in call frame information. */

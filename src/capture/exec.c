@@ -1,6 +1,7 @@
 /* exec.c -- a recorded process that becomes another program goes on being recorded.
  * Runs: any thread of the target, maybe in a vfork child or a signal handler: no allocation, no
- * lock. SPDX-License-Identifier: Apache-2.0
+ * lock.
+ * SPDX-License-Identifier: Apache-2.0
  *
  * Wrapper scripts and launchers exec the program that the user means. Our traces were taken out of
  * the environment at start-up so that children are left alone; they are put back for an exec of the

@@ -1,6 +1,7 @@
 /* family.c -- wrappers for the entry points that an allocator defines besides malloc.
  * Runs: any thread of the target, in place of the allocator's own functions once relink.c has put
- * them there. SPDX-License-Identifier: Apache-2.0
+ * them there.
+ * SPDX-License-Identifier: Apache-2.0
  *
  * jemalloc, tcmalloc and mimalloc define operator new and delete that do not go through malloc, and
  * names of their own (mallocx, tc_malloc, mi_malloc). They are wrapped only where they exist: were
@@ -105,6 +106,9 @@
 	X(mi_new_aligned, NEW)                  \
 	X(mi_new_aligned_nothrow, NEW)          \
 	X(mi_new_n, COUNT_SIZE)                 \
+	X(mi_strdup, TEXT)                      \
+	X(mi_strndup, TEXT)                     \
+	X(mi_realpath, TEXT)                    \
 	X(mi_heap_malloc, HEAP_SIZE)            \
 	X(mi_heap_zalloc, HEAP_SIZE)
 
@@ -212,6 +216,12 @@ static word resize_in_place(family_fn *real_fn, const word args[4], const struct
 	return size;
 }
 
+/* The size of a block that holds a string. */
+static size_t text_bytes(word text)
+{
+	return text ? strlen(as_pointer(text)) + 1 : 0;
+}
+
 static size_t product(word count, word bytes)
 {
 	size_t total;
@@ -243,6 +253,11 @@ static size_t product(word count, word bytes)
 #define BODY_IN_PLACE(name)                     \
 	struct walk_start start = WALK_START(); \
 	return resize_in_place(real_##name, (const word[4]){a, b, c, d}, &start);
+#define BODY_TEXT(name)                         \
+	struct walk_start start = WALK_START(); \
+	thread_self->last = NULL;               \
+	word text = CALL(name);                 \
+	return record_block(text, text_bytes(text), SEGMENT_API_OTHER, &start);
 #define BODY_POSIX(name)                                                                    \
 	struct walk_start start = WALK_START();                                             \
 	thread_self->last = NULL;                                                           \

@@ -1,6 +1,6 @@
 /* family.h -- allocators with entry points of their own: C++ operators, jemalloc's, tcmalloc's,
- * mimalloc's names. Runs: at start-up, before the program's constructors. SPDX-License-Identifier:
- * Apache-2.0 */
+ * mimalloc's names. Runs: at start-up, before the program's constructors.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef MIDDEN_CAPTURE_FAMILY_H
 #define MIDDEN_CAPTURE_FAMILY_H
 

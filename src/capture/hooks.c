@@ -5,11 +5,12 @@
  * Order matters: an allocation is stamped after the real call returned it, a release before the
  * real call gives the block back, so that no other thread can be seen to get an address before it
  * was free. */
+#include "capture/hooks.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "capture/boot.h"
-#include "capture/hooks.h"
 #include "capture/hot.h"
 
 #define EXPORT __attribute__((visibility("default")))

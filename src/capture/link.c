@@ -1,6 +1,7 @@
 /* link.c -- finding a collector and getting the segment from it.
  * Runs: at start-up of a process, in the first malloc or the constructor; and in a followed fork
- * child. SPDX-License-Identifier: Apache-2.0 */
+ * child.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "capture/link.h"
 
 #include <dlfcn.h>

@@ -118,9 +118,11 @@ static uint32_t count_symbols(const struct object *o)
 	return last + 1;
 }
 
-static void relink_definitions(const struct request *r, const struct object *o)
+/* True if the object defines any of the names. */
+static bool relink_definitions(const struct request *r, const struct object *o)
 {
 	uint32_t count = count_symbols(o);
+	bool defines = false;
 
 	for (uint32_t i = 1; i < count; i++) {
 		Elf64_Sym *symbol = &o->symbols[i];
@@ -131,7 +133,9 @@ static void relink_definitions(const struct request *r, const struct object *o)
 			continue;
 		uint64_t value = (uint64_t)(uintptr_t)name->replacement - o->bias;
 		put(&symbol->st_value, &value, sizeof(value), true);
+		defines = true;
 	}
+	return defines;
 }
 
 /* ---- objects --------------------------------------------------------------------------------- */
@@ -214,9 +218,11 @@ static int relink_object(struct dl_phdr_info *info, size_t size, void *context)
 	read_dynamic(&o, dynamic);
 	if (!o.symbols || !o.strings)
 		return 0;
+	/* An allocator's calls among its own functions are its own business: the outer one counts. */
+	if (relink_definitions(r, &o))
+		return 0;
 	relink_references(r, &o, o.relocations, o.relocation_bytes);
 	relink_references(r, &o, o.slots, o.slot_bytes);
-	relink_definitions(r, &o);
 	return 0;
 }
 

@@ -1,5 +1,6 @@
 /* say.c -- one-line messages on standard error. Runs: anywhere in the target; no stdio, no
- * allocation. SPDX-License-Identifier: Apache-2.0 */
+ * allocation.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "capture/say.h"
 
 #include <fcntl.h>

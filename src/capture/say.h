@@ -1,5 +1,6 @@
 /* say.h -- one-line messages on standard error. Runs: anywhere in the target; no stdio, no
- * allocation. SPDX-License-Identifier: Apache-2.0 */
+ * allocation.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef MIDDEN_CAPTURE_SAY_H
 #define MIDDEN_CAPTURE_SAY_H
 

@@ -200,7 +200,8 @@ uint32_t walk_node(struct thread *t, const struct walk_start *start)
 	struct memo *m = &t->memo;
 	uint32_t generation = atomic_load_explicit(&modules_generation, memory_order_acquire);
 
-	/* The same call from the same place as the last time: nothing to walk if nothing changed. */
+	/* The same call from the same place as the last time: nothing to walk if nothing
+	 * changed. */
 	if (likely(m->count && m->generation == generation)) {
 		const struct memo_frame *f = &m->frames[m->count - 1];
 

@@ -1,5 +1,6 @@
 /* cmd_record.c -- `midden record`: runs a program and records its heap. Runs: in the midden
- * command. SPDX-License-Identifier: Apache-2.0
+ * command.
+ * SPDX-License-Identifier: Apache-2.0
  *
  * This process supervises: it starts the program, forks a collector for each process that says
  * hello, passes signals on, and hands on how the program ended. */

@@ -1,5 +1,6 @@
 /* cmd_report.c -- `midden report`: who held, leaked or allocated the memory. Runs: in the midden
- * command. SPDX-License-Identifier: Apache-2.0 */
+ * command.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>

@@ -1,5 +1,6 @@
 /* cmd_stats.c -- `midden stats`: the totals of a profile, for people and for scripts. Runs: in the
- * midden command. SPDX-License-Identifier: Apache-2.0 */
+ * midden command.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <getopt.h>
 #include <stdio.h>
 

@@ -1,5 +1,6 @@
 /* find_profile.c -- the profile that a command is about when none is named. Runs: in the midden
- * command. SPDX-License-Identifier: Apache-2.0 */
+ * command.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "cli/find_profile.h"
 
 #include <dirent.h>

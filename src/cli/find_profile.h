@@ -1,5 +1,6 @@
 /* find_profile.h -- the profile that a command is about when none is named. Runs: in the midden
- * command. SPDX-License-Identifier: Apache-2.0 */
+ * command.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef MIDDEN_CLI_FIND_PROFILE_H
 #define MIDDEN_CLI_FIND_PROFILE_H
 

@@ -1,6 +1,7 @@
 /* recording.h -- one recorded process: from its hello to its profile file.
  * Runs: in a collector process, forked by `midden record` or started by the library as `midden
- * collect`. SPDX-License-Identifier: Apache-2.0 */
+ * collect`.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef MIDDEN_CLI_RECORDING_H
 #define MIDDEN_CLI_RECORDING_H
 

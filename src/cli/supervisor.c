@@ -290,7 +290,6 @@ static int open_signals(struct supervisor *s, sigset_t *before)
 	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
 		sigaddset(&set, taken[i]);
 	(void)sigprocmask(SIG_BLOCK, &set, before);
-	(void)signal(SIGPIPE, SIG_IGN);
 	s->signals = signalfd(-1, &set, SFD_CLOEXEC);
 	return s->signals < 0 ? -1 : 0;
 }
@@ -366,6 +365,7 @@ int supervisor_run(const struct supervisor_request *request)
 		message_print("%s", e.set ? e.text : "cannot wait for signals");
 		return status;
 	}
+	(void)signal(SIGPIPE, SIG_IGN); /* only now: the program would inherit it */
 	while (!is_finished(&s))
 		wait_once(&s);
 	close_listener(&s);

@@ -1,4 +1,5 @@
-/* account.c -- what each event does to the figures. Runs: in the collector process, one thread, for every event.
+/* account.c -- what each event does to the figures. Runs: in the collector process, one thread,
+ * for every event.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "collect/account.h"
 
@@ -161,8 +162,8 @@ static HOT void give_back_plainly(struct account *a, struct actor *by,
 	a->temporary++;
 }
 
-/* The place for the event's block in the table. NULL, with nothing done, if the address is taken and `force` is not
- * set. */
+/* The place for the event's block in the table. NULL, with nothing done, if the address is taken
+ * and `force` is not set. */
 static inline struct live_block *make_place(struct account *a, const struct event *e, bool force)
 {
 	struct live_block *stale = live_find(&a->live, e->hash, e->ptr);
@@ -276,7 +277,8 @@ static void apply_resize_freed(struct account *a, const struct event *e)
 	by->resizing.ptr = 0;
 }
 
-/* False, with nothing done, if the state of the block contradicts the event and `force` is not set. */
+/* False, with nothing done, if the state of the block contradicts the event and `force` is not
+ * set. */
 static bool apply_rare(struct account *a, const struct event *e, bool force)
 {
 	switch (e->kind) {

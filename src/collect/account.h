@@ -1,4 +1,5 @@
-/* account.h -- what each event does to the figures. Runs: in the collector process, one thread, for every event.
+/* account.h -- what each event does to the figures. Runs: in the collector process, one thread,
+ * for every event.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef MIDDEN_COLLECT_ACCOUNT_H
 #define MIDDEN_COLLECT_ACCOUNT_H
@@ -52,8 +53,9 @@ void account_fini(struct account *a);
 struct thread *account_open_thread(struct account *a, uint32_t slot, uint32_t serial);
 void account_close_thread(struct account *a, uint32_t slot);
 
-/* Handles events in order until the state of a block contradicts one (allocated though live, freed though not):
- * another event of the same time may have to go first. Returns the number handled. */
+/* Handles events in order until the state of a block contradicts one (allocated though live,
+ * freed though not): another event of the same time may have to go first. Returns the number
+ * handled. */
 uint32_t account_apply(struct account *a, const struct event *events, uint32_t count);
 
 /* Handles one event whatever the state of its block says. */

@@ -1,8 +1,9 @@
-/* build.c -- the collector's figures as a profile. Runs: in the collector process, one thread, when one is wanted.
+/* build.c -- the collector's figures as a profile. Runs: in the collector process, one thread,
+ * when one is wanted.
  * SPDX-License-Identifier: Apache-2.0
  *
- * Stacks and modules come straight from the segment and are as hostile as the events: indices are checked, loops of
- * stacks are cut, strings are bounded. */
+ * Stacks and modules come straight from the segment and are as hostile as the events: indices
+ * are checked, loops of stacks are cut, strings are bounded. */
 #include "collect/collect.h"
 
 #include <elf.h>
@@ -13,7 +14,8 @@
 #include "collect/collector.h"
 
 #define PATH_BYTES_MAX       4096u
-#define PRIVATE_THREAD_BYTES (32u << 10) /* memo and rule cache that the library keeps for a thread */
+/* memo and rule cache that the library keeps for a thread */
+#define PRIVATE_THREAD_BYTES (32u << 10)
 #define OTHER_THREADS_NAME   "(other threads)"
 
 #define read_once(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
@@ -22,7 +24,8 @@ struct build {
 	struct collector *c;
 	struct profile *p;
 	uint64_t now;     /* ticks that the profile is as of */
-	uint32_t *places; /* segment's node -> index in p->nodes; 0 not there, PLACE_OPEN on the way */
+	/* segment's node -> index in p->nodes; 0 not there, PLACE_OPEN on the way */
+	uint32_t *places;
 	uint32_t node_count;
 	VEC(uint32_t) path;
 };
@@ -118,8 +121,9 @@ static uint32_t add_node(struct build *b, uint32_t id, uint32_t parent)
 	return (uint32_t)b->p->nodes.count - 1;
 }
 
-/* Up from the node to the first that is there already, or the root; then down again, so that every parent comes
- * before its children. A node met twice on the way up closes a loop: the stack is cut there. */
+/* Up from the node to the first that is there already, or the root; then down again, so that
+ * every parent comes before its children. A node met twice on the way up closes a loop: the
+ * stack is cut there. */
 static uint32_t place_node(struct build *b, uint32_t id)
 {
 	b->path.count = 0;
@@ -262,7 +266,8 @@ static int compare_serials(const void *a, const void *b)
 	return (x->serial > y->serial) - (x->serial < y->serial);
 }
 
-/* `sum` gets the losses of threads that have a slot. The record for all further threads has the highest serial. */
+/* `sum` gets the losses of threads that have a slot. The record for all further threads has the
+ * highest serial. */
 static void build_threads(struct build *b, struct stream_losses *sum)
 {
 	struct threads *threads = &b->c->account.threads;
@@ -295,8 +300,8 @@ static uint64_t round_to_pages(const struct build *b, uint64_t bytes)
 	return (bytes + page - 1) / page * page;
 }
 
-/* What the target's mapping of the segment has resident, reckoned from the high-water marks (all that was ever used
- * stays), and the library's private memory per thread. */
+/* What the target's mapping of the segment has resident, reckoned from the high-water marks (all
+ * that was ever used stays), and the library's private memory per thread. */
 static uint64_t get_own_memory(const struct build *b)
 {
 	const struct segment_map *map = &b->c->map;

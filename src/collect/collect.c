@@ -1,4 +1,5 @@
-/* collect.c -- the collector's life: made for a target, run until it is gone, asked how things stand.
+/* collect.c -- the collector's life: made for a target, run until it is gone, asked how things
+ * stand.
  * Runs: in the collector process, one thread.
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
@@ -17,14 +18,15 @@
 /* How often to look at what costs a system call. */
 #define ALIVE_NS        (5 * MS)
 #define THREADS_NS      (50 * MS)
-#define WANTED_CHUNK_NS (1 * MS) /* the same while targets wait: a dead thread may hold what they need */
+/* the same while targets wait: a dead thread may hold what they need */
+#define WANTED_CHUNK_NS (1 * MS)
 #define RSS_NS_MIN      (10 * MS)
 #define RSS_NS_MAX      (100 * MS)
 #define EXEC_QUIET_NS   (200 * MS)
 #define EXEC_NS         (500 * MS)
 
-/* Pauses. Each round costs about a microsecond however little it finds, so it pays to let events gather; a buffer of
- * 4 MiB holds some 10 ms of pure malloc. */
+/* Pauses. Each round costs about a microsecond however little it finds, so it pays to let events
+ * gather; a buffer of 4 MiB holds some 10 ms of pure malloc. */
 #define BUSY_EVENTS  8192u
 #define BRISK_EVENTS 256u
 #define REST_NS_MIN  (MS / 20)
@@ -246,8 +248,8 @@ static enum collect_end look_for_end(struct collector *c, uint64_t now, bool idl
 
 /* ---- resting --------------------------------------------------------------------------------- */
 
-/* Something was published after the last round. Sequentially consistent, after `sleeping` was set: a target
- * that publishes and then reads `sleeping` either sees it set or is seen here. */
+/* Something was published after the last round. Sequentially consistent, after `sleeping` was
+ * set: a target that publishes and then reads `sleeping` either sees it set or is seen here. */
 static bool has_news(const struct collector *c)
 {
 	for (uint32_t slot = 1; slot <= c->streams.used; slot++) {
@@ -278,8 +280,8 @@ static uint64_t get_rest_limit(uint64_t handled)
 	return handled < BRISK_EVENTS ? CALM_NS_MAX : BRISK_NS_MAX;
 }
 
-/* Doubles the pause while rounds find little. In a short one the target need not wake us: a system call per chunk
- * would cost it more than the wait. */
+/* Doubles the pause while rounds find little. In a short one the target need not wake us: a
+ * system call per chunk would cost it more than the wait. */
 static void rest(struct collector *c, uint64_t handled)
 {
 	uint64_t limit = get_rest_limit(handled);

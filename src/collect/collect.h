@@ -19,8 +19,8 @@ struct collect_config {
 
 struct collector;
 
-/* Makes the segment for a target that said hello: a memfd (or an unlinked file where there is no memfd),
- * sealed against resizing, header filled in. NULL with `e` on failure. */
+/* Makes the segment for a target that said hello: a memfd (or an unlinked file where there is no
+ * memfd), sealed against resizing, header filled in. NULL with `e` on failure. */
 struct collector *collect_new(const struct collect_config *config,
 			      const struct segment_hello *hello, struct error *e);
 void collect_free(struct collector *c);
@@ -58,8 +58,9 @@ enum collect_end collect_run(struct collector *c, uint64_t tick_ns, const volati
 /* One drain round without waiting; the number of events handled (tests, benchmarks). */
 uint64_t collect_drain(struct collector *c);
 
-/* The profile so far (`run` holds only what the collector knows: pid, duration, clock-derived times, machine,
- * children, page size; the caller adds program, command, exit status). The collector stays usable. */
+/* The profile so far (`run` holds only what the collector knows: pid, duration, clock-derived
+ * times, machine, children, page size; the caller adds program, command, exit status). The
+ * collector stays usable. */
 struct profile *collect_build_profile(struct collector *c);
 
 #endif

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-#define SWAPS_MAX 16u /* reorderings tried for one place; a tie of more threads than that is damage */
+/* reorderings tried for one place; a tie of more threads than that is damage */
+#define SWAPS_MAX 16u
 
 void drain_fini(struct drain *d)
 {
@@ -24,8 +25,8 @@ static inline void wait_for_clock(void)
 #endif
 }
 
-/* Events stamped earlier than this are complete. Waits for the clock to move, so that on a slow counter those
- * stamped in the tick of the call are among them. */
+/* Events stamped earlier than this are complete. Waits for the clock to move, so that on a slow
+ * counter those stamped in the tick of the call are among them. */
 static uint64_t read_limit(const struct ticks *clock)
 {
 	uint64_t first = ticks_get_now(clock);
@@ -85,8 +86,9 @@ static uint64_t get_second(const struct drain *d)
 
 /* ---- the batch ------------------------------------------------------------------------------- */
 
-/* The block's state contradicts batch[0]. If an event of the same time in another thread explains it (a block that
- * is live can only be freed next, one that is not only allocated), lets that thread go first. */
+/* The block's state contradicts batch[0]. If an event of the same time in another thread
+ * explains it (a block that is live can only be freed next, one that is not only allocated),
+ * lets that thread go first. */
 static bool settle_tie(struct event *batch, uint32_t count)
 {
 	const struct event first = batch[0];
@@ -179,7 +181,8 @@ static void prefetch(const struct live *live, struct event *events, uint32_t cou
 
 /* ---- the merge ------------------------------------------------------------------------------- */
 
-/* Lets one stream run up to `bound`. Returns the stamp of its next event, UINT64_MAX if it has none. */
+/* Lets one stream run up to `bound`. Returns the stamp of its next event, UINT64_MAX if it has
+ * none. */
 static uint64_t run(struct drain *d, struct streams *s, uint32_t slot, uint64_t bound)
 {
 	uint64_t next;

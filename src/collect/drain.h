@@ -2,9 +2,9 @@
  * Runs: in the collector process, one thread.
  * SPDX-License-Identifier: Apache-2.0
  *
- * A round reads the clock and then all heads, and handles what is stamped earlier than that reading. Whatever could
- * precede such an event was published before the event was stamped, so it is among what the heads show: the
- * merged order is right for every block. */
+ * A round reads the clock and then all heads, and handles what is stamped earlier than that
+ * reading. Whatever could precede such an event was published before the event was stamped, so
+ * it is among what the heads show: the merged order is right for every block. */
 #ifndef MIDDEN_COLLECT_DRAIN_H
 #define MIDDEN_COLLECT_DRAIN_H
 

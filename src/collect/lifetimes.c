@@ -1,4 +1,5 @@
-/* lifetimes.c -- histograms: sizes, and for freed blocks size by lifetime. Runs: in the collector, for every event.
+/* lifetimes.c -- histograms: sizes, and for freed blocks size by lifetime. Runs: in the
+ * collector, for every event.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "collect/lifetimes.h"
 

@@ -1,4 +1,5 @@
-/* lifetimes.h -- histograms: sizes, and for freed blocks size by lifetime. Runs: in the collector, for every event.
+/* lifetimes.h -- histograms: sizes, and for freed blocks size by lifetime. Runs: in the
+ * collector, for every event.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef MIDDEN_COLLECT_LIFETIMES_H
 #define MIDDEN_COLLECT_LIFETIMES_H

@@ -1,4 +1,5 @@
-/* live.c -- the blocks that are live, by address. Runs: in the collector process, one thread, for every event.
+/* live.c -- the blocks that are live, by address. Runs: in the collector process, one thread,
+ * for every event.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "collect/live.h"
 
@@ -13,13 +14,15 @@
 #define DEPTH_MAX     16u    /* 65536 shards; beyond, a shard grows on instead of splitting */
 #define PASSED_STICKS 255u
 
-/* How full: at 4 of 7 one group in 17 is full, at 5.6 one in 4. What fits a cache can afford the former. */
+/* How full: at 4 of 7 one group in 17 is full, at 5.6 one in 4. What fits a cache can afford the
+ * former. */
 static uint32_t get_most(uint32_t room)
 {
 	return room <= ROOM_CACHED ? room * 4 : room / 5 * 28;
 }
 
-/* Shrunk to two blocks per group at half a block: it can double or halve from there without another rebuild. */
+/* Shrunk to two blocks per group at half a block: it can double or halve from there without
+ * another rebuild. */
 static uint32_t get_least(uint32_t room)
 {
 	return room <= ROOM_MIN ? 0 : room / 2;
@@ -78,8 +81,8 @@ static inline struct live_block *shard_add(struct live_shard *s, uint64_t hash)
 	return &g->blocks[live_get_first(empty)];
 }
 
-/* By the hash bit at `shift`, to one shard or the other. Homes keep their order from one size to another, so both
- * tables are walked from start to end. */
+/* By the hash bit at `shift`, to one shard or the other. Homes keep their order from one size to
+ * another, so both tables are walked from start to end. */
 static void move_group(const struct live_group *g, struct live_shard *const to[2], unsigned shift)
 {
 	for (unsigned i = 0; i < LIVE_GROUP_BLOCKS; i++) {

@@ -1,14 +1,17 @@
-/* live.h -- the blocks that are live, by address. Runs: in the collector process, one thread, for every event.
+/* live.h -- the blocks that are live, by address. Runs: in the collector process, one thread,
+ * for every event.
  * SPDX-License-Identifier: Apache-2.0
  *
- * A hash table of groups of seven. A group's first word holds a byte of each block's hash, so that one comparison
- * finds the place in the group, and how many blocks had to go on to later groups because this one was full: a
- * lookup stops where that count is 0, and a removal leaves no mark behind. The loops that remain are
- * rarely taken, which is what the speed rests on: a branch that is guessed wrong costs as much as all else.
+ * A hash table of groups of seven. A group's first word holds a byte of each block's hash, so
+ * that one comparison finds the place in the group, and how many blocks had to go on to later
+ * groups because this one was full: a lookup stops where that count is 0, and a removal leaves
+ * no mark behind. The loops that remain are rarely taken, which is what the speed rests on: a
+ * branch that is guessed wrong costs as much as all else.
  *
- * The groups are cut into shards by the top bits of the hash. A shard grows by a third or a half, and at 8 MiB
- * splits in two: a big table takes 46 to 69 bytes per block (54 at 5 million), and no event ever waits for more
- * than one shard to be rebuilt (a target that is kept waiting gives up on us). */
+ * The groups are cut into shards by the top bits of the hash. A shard grows by a third or a
+ * half, and at 8 MiB splits in two: a big table takes 46 to 69 bytes per block (54 at 5
+ * million), and no event ever waits for more than one shard to be rebuilt (a target that is kept
+ * waiting gives up on us). */
 #ifndef MIDDEN_COLLECT_LIVE_H
 #define MIDDEN_COLLECT_LIVE_H
 
@@ -46,7 +49,8 @@ struct live_shard {
 };
 
 struct live {
-	struct live_shard **directory; /* 1 << depth entries; shards of smaller depth appear repeatedly */
+	/* 1 << depth entries; shards of smaller depth appear repeatedly */
+	struct live_shard **directory;
 	uint32_t depth;
 };
 
@@ -62,8 +66,8 @@ void live_remove(struct live *t, uint64_t hash, struct live_block *block);
 /* Bytes that the table has from the kernel. */
 uint64_t live_get_bytes(const struct live *t);
 
-/* Two rounds of multiply and fold, so that the top bits (the shard), the low half (the group) and the byte between
- * them (the tag) all depend on every bit of the address. */
+/* Two rounds of multiply and fold, so that the top bits (the shard), the low half (the group)
+ * and the byte between them (the tag) all depend on every bit of the address. */
 static inline uint64_t live_hash(uint64_t ptr)
 {
 	uint64_t h = (ptr ^ (ptr >> 32)) * UINT64_C(0x9e3779b97f4a7c15);
@@ -94,8 +98,8 @@ static inline uint8_t live_get_tag(uint64_t hash)
 	return tag ? tag : 1;
 }
 
-/* The places whose tag is this: the top bits of their bytes. Exact, also where another byte matches: a removed block
- * must not be found by a carry from its neighbour. */
+/* The places whose tag is this: the top bits of their bytes. Exact, also where another byte
+ * matches: a removed block must not be found by a carry from its neighbour. */
 static inline uint64_t live_match(const struct live_group *g, uint8_t tag)
 {
 	const uint64_t low_bits = UINT64_C(0x7f7f7f7f7f7f7f7f);
@@ -131,8 +135,9 @@ static inline struct live_block *live_find(const struct live *t, uint64_t hash, 
 	return NULL;
 }
 
-/* Two steps ahead of a lookup, so that the cache misses of a batch overlap: first for the group's tags... (always_inline
- * because gcc takes a function that only prefetches for one without effect, and drops the calls.) */
+/* Two steps ahead of a lookup, so that the cache misses of a batch overlap: first for the
+ * group's tags... (always_inline because gcc takes a function that only prefetches for one
+ * without effect, and drops the calls.) */
 static inline __attribute__((always_inline)) void live_prefetch_group(const struct live *t, uint64_t hash)
 {
 	__builtin_prefetch(live_get_home(live_get_shard(t, hash), hash), 1);

@@ -1,4 +1,5 @@
-/* peak.c -- what is live, the most that ever was, and who held it then. Runs: in the collector, for every event.
+/* peak.c -- what is live, the most that ever was, and who held it then. Runs: in the collector,
+ * for every event.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "collect/peak.h"
 

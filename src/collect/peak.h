@@ -1,9 +1,11 @@
-/* peak.h -- what is live, the most that ever was, and who held it then. Runs: in the collector, for every event.
+/* peak.h -- what is live, the most that ever was, and who held it then. Runs: in the collector,
+ * for every event.
  * SPDX-License-Identifier: Apache-2.0
  *
- * Each new peak gets a number. A holding (of a site, of a thread) that is about to change first keeps its state as
- * its share of the peak if it has not changed since that peak: so the share of every holding in the final
- * peak is exact, at O(1) per event, though no one is visited when a peak is set. */
+ * Each new peak gets a number. A holding (of a site, of a thread) that is about to change first
+ * keeps its state as its share of the peak if it has not changed since that peak: so the share
+ * of every holding in the final peak is exact, at O(1) per event, though no one is visited when
+ * a peak is set. */
 #ifndef MIDDEN_COLLECT_PEAK_H
 #define MIDDEN_COLLECT_PEAK_H
 

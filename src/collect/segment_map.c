@@ -1,4 +1,5 @@
-/* segment_map.c -- the segment as the collector has it: made, mapped, addressed by its own copy of the layout.
+/* segment_map.c -- the segment as the collector has it: made, mapped, addressed by its own copy
+ * of the layout.
  * Runs: in the collector process, one thread, when a target says hello.
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
@@ -99,8 +100,8 @@ static int open_unlinked(const char *directory, const char *pattern)
 	return fd;
 }
 
-/* Where memfd is missing or forbidden. Such a file cannot be sealed: a target that cuts it short on purpose can
- * end its collector. */
+/* Where memfd is missing or forbidden. Such a file cannot be sealed: a target that cuts it short
+ * on purpose can end its collector. */
 static int open_file(void)
 {
 	int fd = open_unlinked("/dev/shm", "/dev/shm/midden.XXXXXX");

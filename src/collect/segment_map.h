@@ -1,4 +1,5 @@
-/* segment_map.h -- the segment as the collector has it: made, mapped, addressed by its own copy of the layout.
+/* segment_map.h -- the segment as the collector has it: made, mapped, addressed by its own copy
+ * of the layout.
  * Runs: in the collector process, one thread.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef MIDDEN_COLLECT_SEGMENT_MAP_H
@@ -23,8 +24,8 @@ struct segment_map {
 	uint64_t inode; /* tells this segment from another one in /proc/PID/maps */
 };
 
-/* Sizes of a segment with `*buffer_bytes` of event buffers that takes at most an eighth of the target's address
- * space; scales down, *buffer_bytes too. -1 if even the smallest does not fit. */
+/* Sizes of a segment with `*buffer_bytes` of event buffers that takes at most an eighth of the
+ * target's address space; scales down, *buffer_bytes too. -1 if even the smallest does not fit. */
 int segment_map_plan(struct segment_layout *layout, uint64_t *buffer_bytes,
 		     uint64_t address_space_limit, struct error *e);
 

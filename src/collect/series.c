@@ -44,8 +44,8 @@ static void halve_points(struct series *s)
 	s->points.count -= pairs;
 }
 
-/* From the last change to the first: what is met first for a site in a pair is the later, which holds. The
- * survivors gather at the end of the array, in order. */
+/* From the last change to the first: what is met first for a site in a pair is the later, which
+ * holds. The survivors gather at the end of the array, in order. */
 static void halve_changes(struct series *s, size_t site_count)
 {
 	uint32_t *kept_at = mem_new(site_count, sizeof(*kept_at)); /* point + 1 */

@@ -2,8 +2,9 @@
  * Runs: in the collector process, one thread, when an event crosses the next point's time.
  * SPDX-License-Identifier: Apache-2.0
  *
- * When the points or the changes are full, each pair of points becomes one and the interval doubles: memory stays
- * bounded, resolution follows the length of the recording. Times are ticks. */
+ * When the points or the changes are full, each pair of points becomes one and the interval
+ * doubles: memory stays bounded, resolution follows the length of the recording. Times are
+ * ticks. */
 #ifndef MIDDEN_COLLECT_SERIES_H
 #define MIDDEN_COLLECT_SERIES_H
 
@@ -27,15 +28,15 @@ struct series {
 void series_init(struct series *s, uint64_t interval);
 void series_fini(struct series *s);
 
-/* Adds `state` as a point at state->time_ns, with the sites that have changed since the last one, and empties
- * their list. */
+/* Adds `state` as a point at state->time_ns, with the sites that have changed since the last
+ * one, and empties their list. */
 void series_add(struct series *s, const struct profile_point *state, struct sites *sites);
 
 /* Sets the next point's time to the first multiple of the interval after `ticks`. */
 void series_skip(struct series *s, uint64_t ticks);
 
-/* Copies points and changes into the profile, with `state` as the last point; nothing here changes. The caller
- * converts the times. */
+/* Copies points and changes into the profile, with `state` as the last point; nothing here
+ * changes. The caller converts the times. */
 void series_build(const struct series *s, const struct profile_point *state,
 		  const struct sites *sites, struct profile *p);
 

@@ -1,4 +1,5 @@
-/* sites.c -- figures per allocating stack. Runs: in the collector process, one thread, for every event.
+/* sites.c -- figures per allocating stack. Runs: in the collector process, one thread, for every
+ * event.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "collect/sites.h"
 

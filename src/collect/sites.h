@@ -1,4 +1,5 @@
-/* sites.h -- figures per allocating stack. Runs: in the collector process, one thread, for every event.
+/* sites.h -- figures per allocating stack. Runs: in the collector process, one thread, for every
+ * event.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef MIDDEN_COLLECT_SITES_H
 #define MIDDEN_COLLECT_SITES_H
@@ -22,7 +23,8 @@ struct site {
 /* Zero-initialise. */
 struct sites {
 	VEC(struct site) list;
-	VEC(uint32_t) by_node; /* node -> index in `list` + 1, 0 none; as long as the highest node seen */
+	/* node -> index in `list` + 1, 0 none; as long as the highest node seen */
+	VEC(uint32_t) by_node;
 	VEC(uint32_t) changed;
 };
 
@@ -31,7 +33,8 @@ void sites_fini(struct sites *s);
 /* Slow path of sites_reserve: a node seen for the first time. */
 uint32_t sites_add(struct sites *s, uint32_t node);
 
-/* The index of the node's site, made if need be. The caller has checked the node against the layout. */
+/* The index of the node's site, made if need be. The caller has checked the node against the
+ * layout. */
 static inline uint32_t sites_reserve(struct sites *s, uint32_t node)
 {
 	if (node < s->by_node.count && s->by_node.at[node])

@@ -1,4 +1,5 @@
-/* streams.c -- the threads' event streams, read out of the segment. Runs: in the collector process, one thread.
+/* streams.c -- the threads' event streams, read out of the segment. Runs: in the collector
+ * process, one thread.
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include "collect/streams.h"
@@ -14,7 +15,8 @@
 
 #define SPARE_CHUNKS 64u /* threads that have started and whose slots we have not seen yet */
 
-/* Plain fields are read once, as if atomic: the target could change them between a check and its use. */
+/* Plain fields are read once, as if atomic: the target could change them between a check and its
+ * use. */
 #define read_once(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
 
 void streams_init(struct streams *s, const struct segment_map *map, struct account *account,
@@ -41,8 +43,8 @@ static void mark_broken(struct streams *s, uint32_t slot)
 
 /* ---- giving back ----------------------------------------------------------------------------- */
 
-/* Pairs with the acquiring pop in the target. The tag changes so that a pop which read the link of an element
- * that was popped and pushed again meanwhile fails. */
+/* Pairs with the acquiring pop in the target. The tag changes so that a pop which read the link
+ * of an element that was popped and pushed again meanwhile fails. */
 static void push(_Atomic uint64_t *stack, _Atomic uint32_t *link, uint32_t index)
 {
 	uint64_t top = atomic_load_explicit(stack, memory_order_relaxed);
@@ -55,8 +57,8 @@ static void push(_Atomic uint64_t *stack, _Atomic uint32_t *link, uint32_t index
 							memory_order_relaxed));
 }
 
-/* `freed` before `waiters`, both sequentially consistent: a target that has counted itself as a waiter either
- * sees the new value of `freed` or is woken. */
+/* `freed` before `waiters`, both sequentially consistent: a target that has counted itself as a
+ * waiter either sees the new value of `freed` or is woken. */
 static void tell_freed(struct segment_header *header)
 {
 	atomic_fetch_add(&header->freed, 1);
@@ -74,7 +76,8 @@ static void return_chunk(struct streams *s, uint32_t index)
 	tell_freed(s->map->header);
 }
 
-/* Every live thread may hold one chunk beyond the budget, or a thousand threads could stall for want of them. */
+/* Every live thread may hold one chunk beyond the budget, or a thousand threads could stall for
+ * want of them. */
 static void set_open_count(struct streams *s, uint32_t open)
 {
 	s->open = open;
@@ -117,8 +120,9 @@ static void open_stream(struct streams *s, uint32_t slot)
 		streams_read_name(s, slot, thread->name);
 }
 
-/* All streams together cannot have more waiting than the chunks hold, twice over for those that come back into use
- * while we look; without this check a wild head would keep us reading the same chunks for ever. */
+/* All streams together cannot have more waiting than the chunks hold, twice over for those that
+ * come back into use while we look; without this check a wild head would keep us reading the
+ * same chunks for ever. */
 static bool is_sane_head(struct streams *s, const struct stream *stream, uint64_t head)
 {
 	uint64_t position = stream->base + stream->offset;
@@ -141,7 +145,8 @@ void streams_refresh(struct streams *s, uint32_t slot)
 {
 	struct segment_slot *from = &s->map->slots[slot];
 	struct stream *stream = &s->at[slot];
-	/* Before the head: what is published when we see ENDED is all there will be. Pairs with the target's release. */
+	/* Before the head: what is published when we see ENDED is all there will be. Pairs with
+	 * the target's release. */
 	uint32_t state = atomic_load_explicit(&from->state, memory_order_acquire);
 
 	if (stream->state == STREAM_BROKEN ||
@@ -232,8 +237,9 @@ static void pair_resize(struct stream *stream, struct event *e)
 		e->ptr = stream->resize_ptr;
 }
 
-/* Reads four words, of which an event of fewer uses the first ones. Returns its size, 0 if it breaks the contract.
- * Without branches on the kind, which no processor can foresee. The big forms become plain ones here. */
+/* Reads four words, of which an event of fewer uses the first ones. Returns its size, 0 if it
+ * breaks the contract. Without branches on the kind, which no processor can foresee. The big
+ * forms become plain ones here. */
 static inline uint32_t decode(const uint64_t *words, uint64_t node_count, struct event *e)
 {
 	uint64_t first = read_once(words[0]);
@@ -360,7 +366,8 @@ static void close_record(struct streams *s, uint32_t slot)
 	account_close_thread(s->account, slot);
 }
 
-/* The chunk after the current one may be linked already, by a thread that took it and then wrote nothing. */
+/* The chunk after the current one may be linked already, by a thread that took it and then wrote
+ * nothing. */
 static void return_last_chunks(struct streams *s, const struct stream *stream)
 {
 	uint32_t index = stream->chunk;

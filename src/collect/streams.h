@@ -1,8 +1,9 @@
-/* streams.h -- the threads' event streams, read out of the segment. Runs: in the collector process, one thread.
+/* streams.h -- the threads' event streams, read out of the segment. Runs: in the collector
+ * process, one thread.
  * SPDX-License-Identifier: Apache-2.0
  *
- * Everything read here was written by the target and is checked before use. A stream that breaks the contract is
- * counted as one lost event and never read again. */
+ * Everything read here was written by the target and is checked before use. A stream that breaks
+ * the contract is counted as one lost event and never read again. */
 #ifndef MIDDEN_COLLECT_STREAMS_H
 #define MIDDEN_COLLECT_STREAMS_H
 
@@ -67,7 +68,8 @@ void streams_refresh(struct streams *s, uint32_t slot);
 /* The stamp of the stream's next event; false if it has none in this round. */
 bool streams_peek(struct streams *s, uint32_t slot, uint64_t *ticks);
 
-/* After a peek that was true: decodes at most `room` events stamped up to `bound`, all from one chunk. */
+/* After a peek that was true: decodes at most `room` events stamped up to `bound`, all from one
+ * chunk. */
 uint32_t streams_take(struct streams *s, uint32_t slot, uint64_t bound, struct event *out,
 		      uint32_t room);
 
@@ -80,7 +82,8 @@ void streams_mark_dead(struct streams *s, uint32_t slot, uint64_t now_ticks);
 /* Gives up on what is left of a stream that nobody will continue. */
 void streams_abandon_rest(struct streams *s, uint32_t slot);
 
-/* Adds what the slot of a live thread, or the segment's header, counts at this moment; or what was counted before. */
+/* Adds what the slot of a live thread, or the segment's header, counts at this moment; or what
+ * was counted before. */
 void streams_add_losses(struct stream_losses *sum, const struct segment_losses *l);
 
 void streams_sum_losses(struct stream_losses *sum, const struct stream_losses *more);

@@ -1,4 +1,5 @@
-/* threads.c -- figures per thread. Runs: in the collector process, one thread, when a slot is opened.
+/* threads.c -- figures per thread. Runs: in the collector process, one thread, when a slot is
+ * opened.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "collect/threads.h"
 
@@ -45,7 +46,8 @@ uint32_t threads_reserve(struct threads *t, uint32_t serial)
 	return t->by_serial.at[own] ? t->by_serial.at[own] - 1 : add(t, own);
 }
 
-/* Serials are given out without gaps, so those beyond the own records are counted by the highest one. */
+/* Serials are given out without gaps, so those beyond the own records are counted by the highest
+ * one. */
 uint64_t threads_get_count(const struct threads *t)
 {
 	if (t->highest_serial < THREADS_MAX)

@@ -1,8 +1,9 @@
 /* threads.h -- figures per thread. Runs: in the collector process, one thread, for every event.
  * SPDX-License-Identifier: Apache-2.0
  *
- * A thread is known by its serial. The target gives serials out one after another, so a record's place follows
- * from it; threads beyond the last own place share one record, however many there are. */
+ * A thread is known by its serial. The target gives serials out one after another, so a record's
+ * place follows from it; threads beyond the last own place share one record, however many there
+ * are. */
 #ifndef MIDDEN_COLLECT_THREADS_H
 #define MIDDEN_COLLECT_THREADS_H
 

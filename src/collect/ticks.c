@@ -15,7 +15,8 @@
 #include <cpuid.h>
 #endif
 
-#define FIRST_SPAN_NS UINT64_C(100000) /* 50 ns of uncertainty in 100 us: three digits to start with */
+/* 50 ns of uncertainty in 100 us: three digits to start with */
+#define FIRST_SPAN_NS UINT64_C(100000)
 #define PAIR_TRIES    5
 
 struct pair {
@@ -27,8 +28,8 @@ struct pair {
 
 #define OWN_MACHINE EM_X86_64
 
-/* The kernel watches the counters of all cores and leaves "tsc" when they drift apart. kvm-clock and the like
- * are computed from the counter, so they vouch for it as well. */
+/* The kernel watches the counters of all cores and leaves "tsc" when they drift apart. kvm-clock
+ * and the like are computed from the counter, so they vouch for it as well. */
 static bool has_trusted_source(void)
 {
 	static const char *const slow[] = {"hpet", "acpi_pm", "jiffies", "refined-jiffies"};

@@ -1,9 +1,11 @@
-/* ticks.h -- the target's clock as the collector sees it: choice, ratio to nanoseconds, conversion.
+/* ticks.h -- the target's clock as the collector sees it: choice, ratio to nanoseconds,
+ * conversion.
  * Runs: in the collector process, one thread.
  * SPDX-License-Identifier: Apache-2.0
  *
- * Figures are kept in ticks and converted when a profile is built, with the ratio between two pairs of
- * (counter, CLOCK_MONOTONIC) taken as far apart as the recording is long: the longer, the better. */
+ * Figures are kept in ticks and converted when a profile is built, with the ratio between two
+ * pairs of (counter, CLOCK_MONOTONIC) taken as far apart as the recording is long: the longer,
+ * the better. */
 #ifndef MIDDEN_COLLECT_TICKS_H
 #define MIDDEN_COLLECT_TICKS_H
 

@@ -1,4 +1,5 @@
-/* watch.c -- the target process from outside: is it there, is it still the same program, how big is it.
+/* watch.c -- the target process from outside: is it there, is it still the same program, how big
+ * is it.
  * Runs: in the collector process, one thread, a few times a second.
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE

@@ -1,4 +1,5 @@
-/* watch.h -- the target process from outside: is it there, is it still the same program, how big is it.
+/* watch.h -- the target process from outside: is it there, is it still the same program, how big
+ * is it.
  * Runs: in the collector process, one thread, a few times a second.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef MIDDEN_COLLECT_WATCH_H
@@ -26,8 +27,8 @@ void watch_close(struct watch *w);
 /* The process has ended (it may not have been waited for yet). */
 bool watch_is_gone(const struct watch *w);
 
-/* The mapping of the file with this inode is still there; true too where we may not look. Without it, the process
- * has replaced itself by another program. */
+/* The mapping of the file with this inode is still there; true too where we may not look.
+ * Without it, the process has replaced itself by another program. */
 bool watch_has_segment(const struct watch *w, uint64_t inode);
 
 /* The thread exists, as far as we can tell. */

@@ -1,8 +1,10 @@
-/* clock.h -- the one clock that target and collector both read. Pure: an instruction or a vdso call.
+/* clock.h -- the one clock that target and collector both read. Pure: an instruction or a vdso
+ * call.
  * SPDX-License-Identifier: Apache-2.0
  *
- * The order of events across threads rests on these stamps, so the counter is read only after all earlier
- * instructions are done (rdtscp / isb): a free must not be stamped before the load that brought it the pointer. */
+ * The order of events across threads rests on these stamps, so the counter is read only after
+ * all earlier instructions are done (rdtscp / isb): a free must not be stamped before the load
+ * that brought it the pointer. */
 #ifndef MIDDEN_FORMAT_CLOCK_H
 #define MIDDEN_FORMAT_CLOCK_H
 

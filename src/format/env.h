@@ -1,5 +1,6 @@
-/* env.h -- the environment variables that `midden record` sets and the library or collector reads.
- * Pure contract; one variable per `record` option, so that plain preloading can do what the command does.
+/* env.h -- the environment variables that `midden record` sets and the library or collector
+ * reads. Pure contract; one variable per `record` option, so that plain preloading can do what
+ * the command does.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef MIDDEN_FORMAT_ENV_H
 #define MIDDEN_FORMAT_ENV_H
@@ -7,16 +8,17 @@
 #define ENV_PREFIX "MIDDEN_"
 
 /* Read by the library in the target. */
-#define ENV_MODE    "MIDDEN_MODE"    /* exact (default) | off */
-#define ENV_SOCKET  "MIDDEN_SOCKET"  /* path of the recorder's socket; set by `record`, not by users */
+#define ENV_MODE "MIDDEN_MODE" /* exact (default) | off */
+/* path of the recorder's socket; set by `record`, not by users */
+#define ENV_SOCKET  "MIDDEN_SOCKET"
 #define ENV_COMMAND "MIDDEN_COMMAND" /* path of the midden command; default: beside the library */
 #define ENV_FOLLOW  "MIDDEN_FOLLOW"  /* 1: record child processes too */
 
 /* Read by the collector that the library starts. */
-#define ENV_OUTPUT    "MIDDEN_OUTPUT"    /* FILE; %p pid, %n program, %h host, %% */
+#define ENV_OUTPUT    "MIDDEN_OUTPUT"	 /* FILE; %p pid, %n program, %h host, %% */
 #define ENV_MAX_DEPTH "MIDDEN_MAX_DEPTH" /* frames per stack, 512 */
-#define ENV_BUFFER    "MIDDEN_BUFFER"    /* bytes of event buffers in the segment, 4M */
-#define ENV_SYMBOLS   "MIDDEN_SYMBOLS"   /* 0: leave symbols to `midden report` */
-#define ENV_PATIENCE  "MIDDEN_PATIENCE"  /* ms a full buffer waits for a silent collector, 2000 */
+#define ENV_BUFFER    "MIDDEN_BUFFER"	 /* bytes of event buffers in the segment, 4M */
+#define ENV_SYMBOLS   "MIDDEN_SYMBOLS"	 /* 0: leave symbols to `midden report` */
+#define ENV_PATIENCE  "MIDDEN_PATIENCE"	 /* ms a full buffer waits for a silent collector, 2000 */
 
 #endif

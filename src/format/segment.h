@@ -1,29 +1,28 @@
-/* segment.h -- the shared memory between the profiled process and the collector.
- * Pure contract: layout, states and record encodings; no I/O, no allocation, no state.
+/* segment.h -- the shared memory between the profiled process and the collector. Pure contract:
+ * layout, states and record encodings; no I/O, no allocation, no state.
  * SPDX-License-Identifier: Apache-2.0
  *
- * The collector creates the segment (a sealed memfd), fills in the header and hands the descriptor to
- * the target, which maps it and closes the descriptor. From then on:
+ * The collector creates the segment (a sealed memfd), fills in the header and hands the
+ * descriptor to the target, which maps it and closes the descriptor. From then on:
  *
  *   target     writes events into chunks, interns stacks as nodes, registers modules and threads;
  *   collector  reads them, returns drained chunks and retired slots, beats its heart.
  *
- * The collector treats everything the target wrote as hostile: it computes all offsets from its own
- * copy of the layout and checks every index before use.
+ * The collector treats everything the target wrote as hostile: it computes all offsets from its
+ * own copy of the layout and checks every index before use.
  *
  *   +--------+-------+---------+---------+-------+-------+--------+
  *   | header | slots | modules | strings | roots | nodes | chunks |    (page aligned, sparse)
- *   +--------+-------+---------+---------+-------+-------+--------+
- */
+ *   +--------+-------+---------+---------+-------+-------+--------+ */
 #ifndef MIDDEN_FORMAT_SEGMENT_H
 #define MIDDEN_FORMAT_SEGMENT_H
 
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define SEGMENT_MAGIC   UINT64_C(0x31306e656464696d) /* "midden01" */
+#define SEGMENT_MAGIC	UINT64_C(0x31306e656464696d) /* "midden01" */
 #define SEGMENT_VERSION 1u
-#define SEGMENT_ALIGN   UINT64_C(65536) /* the largest page size in use on aarch64 */
+#define SEGMENT_ALIGN	UINT64_C(65536) /* the largest page size in use on aarch64 */
 
 /* Index 0 is "none" for slots, nodes, modules and chunks alike, so that zeroed memory is valid. */
 
@@ -61,16 +60,18 @@ enum segment_clock {
 enum segment_target_state {
 	SEGMENT_TARGET_STARTING = 0,
 	SEGMENT_TARGET_RECORDING = 1,
-	SEGMENT_TARGET_ABANDONED = 2, /* the collector did not answer in time: recording ended early */
+	/* the collector did not answer in time: recording ended early */
+	SEGMENT_TARGET_ABANDONED = 2,
 };
 
 /* Losses are per slot where a thread has one, here where it has none. */
 struct segment_losses {
-	_Atomic uint64_t lost_events;      /* not recorded: no slot, no chunk, abandoned */
+	_Atomic uint64_t lost_events;	   /* not recorded: no slot, no chunk, abandoned */
 	_Atomic uint64_t truncated_stacks; /* cut at max_depth or where the walk could not go on */
 	_Atomic uint64_t reentrant_calls;  /* from a signal handler inside a hook: passed through */
 	_Atomic uint64_t failed_allocations;
-	_Atomic uint64_t unwind_failures; /* the part of truncated_stacks due to missing unwind data */
+	/* the part of truncated_stacks due to missing unwind data */
+	_Atomic uint64_t unwind_failures;
 };
 
 struct segment_header {
@@ -81,18 +82,19 @@ struct segment_header {
 	struct segment_layout layout;
 	uint64_t clock_base; /* ticks of the chosen clock that event time 0 stands for */
 	uint32_t max_depth;
-	uint32_t follow;    /* children are recorded too */
+	uint32_t follow;      /* children are recorded too */
 	uint32_t patience_ms; /* how long a full buffer may wait for a silent collector */
 	int32_t collector_pid;
 
 	/* Written by the collector while it runs. */
 	_Alignas(128) _Atomic uint64_t heartbeat; /* changes at least every 100 ms */
-	_Atomic uint32_t sleeping; /* 1: collector waits on this word (futex), wake it */
-	_Atomic uint32_t freed;    /* counts returned chunks; full targets wait on it (futex) */
-	_Atomic uint32_t waiters;  /* targets waiting on `freed` */
+	_Atomic uint32_t sleeping;    /* 1: collector waits on this word (futex), wake it */
+	_Atomic uint32_t freed;	      /* counts returned chunks; full targets wait on it (futex) */
+	_Atomic uint32_t waiters;     /* targets waiting on `freed` */
 	_Atomic uint32_t chunk_limit; /* chunks the target may bring into use in all */
 
-	/* Shared stacks of free indices: {tag:32, index:32}, tag changes with every push and pop (ABA). */
+	/* Shared stacks of free indices: {tag:32, index:32}, tag changes with every push and pop
+	 * (ABA). */
 	_Alignas(128) _Atomic uint64_t free_chunks;
 	_Alignas(128) _Atomic uint64_t free_slots;
 
@@ -102,8 +104,8 @@ struct segment_header {
 	_Atomic uint32_t modules_used;
 	_Atomic uint32_t strings_used;
 	_Atomic uint32_t chunks_used;
-	_Atomic uint32_t next_serial; /* last thread serial given out */
-	_Atomic uint32_t children;    /* child processes seen to start */
+	_Atomic uint32_t next_serial;	    /* last thread serial given out */
+	_Atomic uint32_t children;	    /* child processes seen to start */
 	_Atomic uint32_t foreign_allocator; /* the program brings a malloc that hides ours */
 	_Alignas(128) _Atomic uint32_t nodes_used;
 	_Alignas(128) struct segment_losses losses;
@@ -114,7 +116,8 @@ struct segment_header {
 enum segment_slot_state {
 	SEGMENT_SLOT_FREE = 0,
 	SEGMENT_SLOT_LIVE = 1,
-	SEGMENT_SLOT_ENDED = 2, /* set by the target (release); the collector drains, then frees it */
+	/* set by the target (release); the collector drains, then frees it */
+	SEGMENT_SLOT_ENDED = 2,
 };
 
 /* One per live thread. The target fills all fields and then sets `state` LIVE (release).
@@ -124,11 +127,13 @@ struct segment_slot {
 	_Atomic uint32_t state;
 	uint32_t first_chunk;
 	uint32_t tid;
-	uint32_t serial; /* unique in the process; a thread that comes back after its end keeps it */
+	/* unique in the process; a thread that comes back after its end keeps it */
+	uint32_t serial;
 	uint64_t start_ticks;
 	_Atomic uint64_t end_ticks;
 	uint64_t stack_high; /* one past the highest address of the thread's stack, 0 unknown */
-	char name[SEGMENT_NAME_BYTES]; /* as of the last refill or the end; a torn read is harmless */
+	/* as of the last refill or the end; a torn read is harmless */
+	char name[SEGMENT_NAME_BYTES];
 	_Atomic uint32_t next_free;
 	uint32_t reserved;
 	struct segment_losses losses; /* plain stores by the owner; the collector adds them up */
@@ -140,8 +145,8 @@ struct segment_slot {
  * entry, so ids are stable and a stack recorded before a dlclose still names the right file. */
 struct segment_module {
 	_Atomic uint32_t ready; /* 1 once all fields are set (release) */
-	uint32_t path_offset;   /* in strings, NUL-terminated; empty path: the program itself */
-	uint64_t bias;          /* run-time address minus ELF virtual address */
+	uint32_t path_offset;	/* in strings, NUL-terminated; empty path: the program itself */
+	uint64_t bias;		/* run-time address minus ELF virtual address */
 	uint64_t map_start;
 	uint64_t map_end;
 	uint64_t load_ticks;
@@ -163,18 +168,19 @@ struct segment_node {
 	_Atomic uint32_t child[4];
 };
 
-#define SEGMENT_NODE_EXACT       0x80000000u /* pc itself was executing (below a signal frame) */
-#define SEGMENT_NODE_CUT         0x40000000u /* stands for frames left out of a too deep stack */
+#define SEGMENT_NODE_EXACT	 0x80000000u /* pc itself was executing (below a signal frame) */
+#define SEGMENT_NODE_CUT	 0x40000000u /* stands for frames left out of a too deep stack */
 #define SEGMENT_NODE_MODULE_MASK 0x00ffffffu
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
 /* A chunk is a 64-byte head and SEGMENT_CHUNK_PAYLOAD bytes of events. A thread's stream is the
- * payloads of its chunks one after another; position P is in its P / PAYLOAD-th chunk. An event never
- * straddles: when fewer than SEGMENT_EVENT_MAX bytes are left in a payload, the stream continues at
- * the start of the next chunk. The producer sets `next` before `head` passes the boundary. */
+ * payloads of its chunks one after another; position P is in its P / PAYLOAD-th chunk. An event
+ * never straddles: when fewer than SEGMENT_EVENT_MAX bytes are left in a payload, the stream
+ * continues at the start of the next chunk. The producer sets `next` before `head` passes the
+ * boundary. */
 struct segment_chunk {
-	_Atomic uint32_t next;      /* following chunk of the same stream */
+	_Atomic uint32_t next;	    /* following chunk of the same stream */
 	_Atomic uint32_t next_free; /* link in free_chunks */
 	uint32_t reserved[14];
 	uint64_t words[SEGMENT_CHUNK_PAYLOAD / 8];
@@ -184,15 +190,22 @@ struct segment_chunk {
 
 /* word 0 of every event: ticks since clock_base << 8 | api << 4 | kind */
 enum segment_event {
-	SEGMENT_EVENT_NONE = 0,       /* never published: a reader that sees it stops and counts */
-	SEGMENT_EVENT_ALLOC = 1,      /* ptr, size:32 << 32 | node:32                          24 bytes */
-	SEGMENT_EVENT_ALLOC_BIG = 2,  /* ptr, node, size:64                                    32 bytes */
-	SEGMENT_EVENT_FREE = 3,       /* ptr; stamped and published before the block is given back  16 */
-	SEGMENT_EVENT_RESIZE = 4,     /* ptr; a realloc of ptr starts: takes it off the table       16 */
-	SEGMENT_EVENT_RESIZED = 5,    /* as ALLOC: the realloc succeeded with this block            24 */
-	SEGMENT_EVENT_RESIZED_BIG = 6, /* as ALLOC_BIG                                              32 */
-	SEGMENT_EVENT_RESIZE_FAILED = 7, /* the old block stays as it was                            8 */
-	SEGMENT_EVENT_RESIZE_FREED = 8,  /* realloc(p, 0) freed it                                   8 */
+	SEGMENT_EVENT_NONE = 0, /* never published: a reader that sees it stops and counts */
+	/* ptr, size:32 << 32 | node:32 -- 24 bytes */
+	SEGMENT_EVENT_ALLOC = 1,
+	/* ptr, node, size:64 -- 32 bytes */
+	SEGMENT_EVENT_ALLOC_BIG = 2,
+	/* ptr; stamped and published before the block is given back -- 16 bytes */
+	SEGMENT_EVENT_FREE = 3,
+	/* ptr; a realloc of it starts: takes it off the table -- 16 bytes */
+	SEGMENT_EVENT_RESIZE = 4,
+	/* as ALLOC, ALLOC_BIG: the realloc succeeded with this block -- 24, 32 bytes */
+	SEGMENT_EVENT_RESIZED = 5,
+	SEGMENT_EVENT_RESIZED_BIG = 6,
+	/* the old block stays as it was -- 8 bytes */
+	SEGMENT_EVENT_RESIZE_FAILED = 7,
+	/* realloc(p, 0) freed it -- 8 bytes */
+	SEGMENT_EVENT_RESIZE_FREED = 8,
 	SEGMENT_EVENT_KINDS = 9
 };
 
@@ -235,8 +248,7 @@ static inline void segment_layout_build(struct segment_layout *l)
 	l->nodes_offset = l->roots_offset + segment_round(SEGMENT_ROOT_COUNT * sizeof(uint32_t));
 	l->chunks_offset =
 		l->nodes_offset + segment_round(l->node_count * sizeof(struct segment_node));
-	l->total_bytes =
-		l->chunks_offset + (uint64_t)l->chunk_count * sizeof(struct segment_chunk);
+	l->total_bytes = l->chunks_offset + (uint64_t)l->chunk_count * sizeof(struct segment_chunk);
 	l->total_bytes = segment_round(l->total_bytes);
 }
 
@@ -261,7 +273,8 @@ struct segment_hello {
 struct segment_welcome {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t refused; /* 1: do not record (not followed, shutting down); pass through silently */
+	/* 1: do not record (not followed, shutting down); pass through silently */
+	uint32_t refused;
 	uint64_t total_bytes;
 };
 

@@ -29,7 +29,8 @@ enum wire_file_header {
 
 /* ---- section header -------------------------------------------------------------------------- */
 
-#define WIRE_SYNC		  0xd5, 'M', 'D', 's' /* what a reader that lost its place looks for */
+/* what a reader that lost its place looks for */
+#define WIRE_SYNC		  0xd5, 'M', 'D', 's'
 #define WIRE_SYNC_BYTES		  4u
 #define WIRE_SECTION_HEADER_BYTES 40u
 enum wire_section_header {
@@ -62,7 +63,8 @@ enum wire_section_flags {
 #define WIRE_TAG_SITES	 WIRE_TAG('S', 'I', 'T', 'E')
 #define WIRE_TAG_FRAMES	 WIRE_TAG('F', 'R', 'A', 'M')
 #define WIRE_TAG_CHANGES WIRE_TAG('C', 'H', 'N', 'G')
-#define WIRE_TAG_END	 WIRE_TAG('E', 'N', 'D', ' ') /* no payload; its sequence counts the others */
+/* no payload; its sequence counts the others */
+#define WIRE_TAG_END WIRE_TAG('E', 'N', 'D', ' ')
 
 /* ---- payload: a run of rows, stored column by column ----------------------------------------- */
 

@@ -1,5 +1,6 @@
 /* flat.c -- one row per function: what it allocated itself, and what it and all it called
- * allocated. Runs: offline; immutable once built. SPDX-License-Identifier: Apache-2.0 */
+ * allocated. Runs: offline; immutable once built.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "model/flat.h"
 
 struct counter {

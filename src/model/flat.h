@@ -1,5 +1,6 @@
 /* flat.h -- one row per function: what it allocated itself, and what it and all it called
- * allocated. Runs: offline; immutable once built. SPDX-License-Identifier: Apache-2.0 */
+ * allocated. Runs: offline; immutable once built.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef MIDDEN_MODEL_FLAT_H
 #define MIDDEN_MODEL_FLAT_H
 

@@ -1,5 +1,6 @@
 /* tree.c -- stacks added up into a call tree, from the allocating function outwards or from the
- * program's start. Runs: offline; immutable once built. SPDX-License-Identifier: Apache-2.0 */
+ * program's start. Runs: offline; immutable once built.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "model/tree.h"
 
 #include "base/map.h"

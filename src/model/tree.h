@@ -1,5 +1,6 @@
 /* tree.h -- stacks added up into a call tree, from the allocating function outwards or from the
- * program's start. Runs: offline; immutable once built. SPDX-License-Identifier: Apache-2.0 */
+ * program's start. Runs: offline; immutable once built.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef MIDDEN_MODEL_TREE_H
 #define MIDDEN_MODEL_TREE_H
 

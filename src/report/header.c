@@ -1,5 +1,6 @@
 /* header.c -- the run and its totals, as the first lines of every report. Runs: offline, called by
- * the reports. SPDX-License-Identifier: Apache-2.0 */
+ * the reports.
+ * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include "report/header.h"
 

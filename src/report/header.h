@@ -1,5 +1,6 @@
 /* header.h -- the run and its totals, as the first lines of every report. Runs: offline, called by
- * the reports. SPDX-License-Identifier: Apache-2.0 */
+ * the reports.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef MIDDEN_REPORT_HEADER_H
 #define MIDDEN_REPORT_HEADER_H
 

@@ -46,9 +46,9 @@ static struct name *work_out(const char *raw)
 	return name;
 }
 
-const char *demangle_find(struct memo *names, const char *raw, bool *mangled)
+const char *demangle_find(struct notes *names, const char *raw, bool *mangled)
 {
-	void **place = memo_get(names, raw);
+	void **place = notes_get(names, raw);
 
 	if (!*place)
 		*place = work_out(raw);

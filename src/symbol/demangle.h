@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "symbol/memo.h"
+#include "symbol/notes.h"
 
 /* C++ (Itanium), Rust legacy and v0. malloc'ed text, or NULL if the name is not mangled. */
 char *demangle_name(const char *name);
@@ -15,6 +15,6 @@ char *demangle_name(const char *name);
  * again and again. A name that is not mangled comes back as it is, without a symbol version
  * (`f@@V1`); `mangled` says which it was. `raw` must stay in place, and the result does, as long as
  * `names`. */
-const char *demangle_find(struct memo *names, const char *raw, bool *mangled);
+const char *demangle_find(struct notes *names, const char *raw, bool *mangled);
 
 #endif

@@ -68,7 +68,7 @@ static struct unit_scopes *read_unit(Dwarf_Die *root)
 
 static const struct unit_scopes *get_unit(struct scopes *s, Dwarf_Die *die)
 {
-	void **place = memo_get(&s->units, die->cu);
+	void **place = notes_get(&s->units, die->cu);
 	Dwarf_Die root;
 
 	if (!*place && dwarf_diecu(die, &root, NULL, NULL))
@@ -150,7 +150,7 @@ static char *work_out(struct scopes *s, Dwarf_Die *function)
 
 const char *scopes_find_name(struct scopes *s, Dwarf_Die *function)
 {
-	void **place = memo_get(&s->names, function->addr);
+	void **place = notes_get(&s->names, function->addr);
 
 	if (!*place)
 		*place = work_out(s, function);
@@ -159,6 +159,6 @@ const char *scopes_find_name(struct scopes *s, Dwarf_Die *function)
 
 void scopes_fini(struct scopes *s)
 {
-	memo_free(&s->units);
-	memo_free(&s->names);
+	notes_free(&s->units);
+	notes_free(&s->names);
 }

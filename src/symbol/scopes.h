@@ -11,12 +11,12 @@
 
 #include <elfutils/libdw.h>
 
-#include "symbol/memo.h"
+#include "symbol/notes.h"
 
 /* Zero-initialise. */
 struct scopes {
-	struct memo units; /* Dwarf_CU -> its scopes */
-	struct memo names; /* DIE -> name */
+	struct notes units; /* Dwarf_CU -> its scopes */
+	struct notes names; /* DIE -> name */
 };
 
 /* The name of a function or inlined call with its namespaces and classes, without parameters; NULL

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "symbol/debugfile.h"
 #include "symbol/demangle.h"
-#include "symbol/memo.h"
+#include "symbol/notes.h"
 #include "symbol/object.h"
 #include "symbol/symtab.h"
 #include "symbol/units.h"
@@ -28,7 +28,7 @@ struct symbol_module {
 	Dwarf *alt_dwarf;
 	struct units *units;   /* NULL: not read */
 	struct symtab *symtab; /* NULL: not read */
-	struct memo names;
+	struct notes names;
 	struct units_frames frames;
 };
 
@@ -148,7 +148,7 @@ void symbol_close(struct symbol_module *m)
 		return;
 	units_free(m->units);
 	symtab_free(m->symtab);
-	memo_free(&m->names);
+	notes_free(&m->names);
 	vec_free(&m->frames.list);
 	dwarf_end(m->dwarf);
 	dwarf_end(m->alt_dwarf);

@@ -13,7 +13,7 @@
 
 #include "symbol/dies.h"
 #include "symbol/inlines.h"
-#include "symbol/memo.h"
+#include "symbol/notes.h"
 #include "symbol/scopes.h"
 #include "symbol/spans.h"
 
@@ -43,7 +43,7 @@ struct units {
 	VEC(struct unit) list;
 	struct spans spans; /* item: index into list */
 	struct scopes scopes;
-	struct memo paths; /* relative file name -> absolute one */
+	struct notes paths; /* relative file name -> absolute one */
 };
 
 /* ---- units by address ------------------------------------------------------------------------ */
@@ -88,7 +88,7 @@ void units_free(struct units *u)
 	vec_free(&u->list);
 	spans_free(&u->spans);
 	scopes_fini(&u->scopes);
-	memo_free(&u->paths);
+	notes_free(&u->paths);
 	free(u);
 }
 
@@ -226,7 +226,7 @@ static const char *make_absolute(struct units *u, struct unit *unit, const char 
 	dir = dwarf_formstring(dwarf_attr(&unit->lines, DW_AT_comp_dir, &found));
 	if (!dir || dir[0] != '/')
 		return file;
-	void **place = memo_get(&u->paths, file);
+	void **place = notes_get(&u->paths, file);
 	if (!*place)
 		*place = mem_format("%s/%s", dir, file);
 	return *place;

@@ -95,4 +95,7 @@ def emulated():
     victims = build_victims(BUILD / "tests" / f"victims-{OTHER_ARCH}", compilers)
     library = build_cross_library(BUILD / OTHER_ARCH)
     qemu = shutil.which(f"qemu-{OTHER_ARCH}-static")
-    return Machine(OTHER_ARCH, victims, library, (qemu, "-L", f"/usr/{OTHER_ARCH}-linux-gnu"))
+    root = f"/usr/{OTHER_ARCH}-linux-gnu"
+    # Loader and libc must come from one place: where the other architecture's packages are installed beside those
+    # of the cross compiler, the loader of the one would find the libc of the other first.
+    return Machine(OTHER_ARCH, victims, library, (qemu, "-L", root, "-E", f"LD_LIBRARY_PATH={root}/lib"))

@@ -5,6 +5,7 @@ SPDX-License-Identifier: Apache-2.0
 
 import json
 import os
+import signal
 import subprocess
 
 from machine import COMMAND
@@ -80,23 +81,22 @@ class Recorder:
         arguments = [str(COMMAND), "record", "-q", "-o", str(path), *self.machine.record_options(), *options, "--"]
         return arguments, environment, path, truth_path
 
-    def run(self, command, options=(), env=None, inherit=True, timeout=TIMEOUT_S, **popen):
+    def run(self, command, options=(), env=None, inherit=True, timeout=TIMEOUT_S, input=None, **popen):
         """Records `command` (a list) to its end; without `inherit` its environment is `env` alone."""
-        arguments, environment, path, truth_path = self.prepare(options, env, inherit)
-        popen.setdefault("cwd", self.directory)
-        done = subprocess.run([*arguments, *map(str, command)], env=environment, capture_output=True,
-                              timeout=timeout, **popen)
-        return Recording(done.returncode, done.stdout, done.stderr.decode(errors="replace"), path, truth_path)
+        running = self.start(command, options, env, inherit, **popen)
+        return running.finish(timeout, input)
 
     def victim(self, name, *arguments, **options):
         """Records a victim by name."""
         return self.run(self.machine.command(name, *arguments), **options)
 
-    def start(self, command, options=(), env=None):
+    def start(self, command, options=(), env=None, inherit=True, **popen):
         """Starts recording `command` and returns a Running."""
-        arguments, environment, path, truth_path = self.prepare(options, env)
-        process = subprocess.Popen([*arguments, *map(str, command)], env=environment, cwd=self.directory,
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        arguments, environment, path, truth_path = self.prepare(options, env, inherit)
+        popen.setdefault("cwd", self.directory)
+        popen.setdefault("stdin", subprocess.PIPE)
+        process = subprocess.Popen([*arguments, *map(str, command)], env=environment, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, start_new_session=True, **popen)
         return Running(process, path, truth_path)
 
     def start_victim(self, name, *arguments, **options):
@@ -111,8 +111,13 @@ class Running:
         self.path = path
         self.truth_path = truth_path
 
-    def finish(self, timeout=TIMEOUT_S):
-        stdout, stderr = self.process.communicate(timeout=timeout)
+    def finish(self, timeout=TIMEOUT_S, input=None):
+        """Waits for the end; what hangs is killed, the program and its collectors with it."""
+        try:
+            stdout, stderr = self.process.communicate(input, timeout=timeout)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            raise
         return Recording(self.process.returncode, stdout, stderr.decode(errors="replace"), self.path,
                          self.truth_path)
 

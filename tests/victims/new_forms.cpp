@@ -1,5 +1,5 @@
-/* new_forms.cpp -- every form of operator new and delete. Run by tests/e2e/exact and
- * tests/e2e/allocators. SPDX-License-Identifier: Apache-2.0
+/* new_forms.cpp -- every form of operator new and delete. Run by tests/e2e/exact and allocators.
+ * SPDX-License-Identifier: Apache-2.0
  *
  * Heap by mode: `bare` nothing; `forms` 200 rounds of: plain, array, nothrow and aligned (64) new,
  * single and array, of 8 x round + 64 bytes rounded up to 64 (libstdc++ rounds aligned sizes up, so

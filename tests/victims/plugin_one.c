@@ -1,5 +1,6 @@
 /* plugin_one.c -- a plugin whose function plugin_one_make allocates 1111 bytes. Loaded by
- * plugin_host. SPDX-License-Identifier: Apache-2.0 */
+ * plugin_host.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
 enum { BYTES = 1111 };

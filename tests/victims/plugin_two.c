@@ -1,5 +1,6 @@
 /* plugin_two.c -- a plugin whose function plugin_two_make allocates 2222 bytes. Loaded by
- * plugin_host. SPDX-License-Identifier: Apache-2.0 */
+ * plugin_host.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
 enum { BYTES = 2222 };

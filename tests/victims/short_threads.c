@@ -5,7 +5,7 @@
  * 300 bytes, frees the last (temporary) and the first, and leaves the second to the main thread,
  * which frees it after the batch, but for one per batch: 200 x 200 bytes are left. The peak is at
  * the end of the last batch: 50 x 600 bytes + 199 x 200, reached when all threads of the batch wait
- * for each other with all three blocks. `bare` makes the threads alone. Stacks are 64 KiB: libc
+ * for each other with all three blocks. `bare` makes the threads alone. Stacks are 256 KiB: libc
  * caches all of them, so that what it allocates for threads does not depend on timing. */
 #include "truth.h"
 
@@ -66,7 +66,7 @@ int main(int argc, char **argv)
 	full = truth_mode_is(argc, argv, "full");
 	truth_use(0);
 	truth_expect(pthread_attr_init(&attributes) == 0);
-	truth_expect(pthread_attr_setstacksize(&attributes, 65536) == 0);
+	truth_expect(pthread_attr_setstacksize(&attributes, 262144) == 0);
 	truth_expect(pthread_barrier_init(&meeting, NULL, WIDTH) == 0);
 	for (size_t batch = 0; batch < batches; batch++)
 		run_batch(batch, &attributes);

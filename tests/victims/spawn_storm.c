@@ -1,5 +1,6 @@
 /* spawn_storm.c -- starts programs in a loop beside eight allocating threads. Run by
- * tests/e2e/follow. SPDX-License-Identifier: Apache-2.0
+ * tests/e2e/follow.
+ * SPDX-License-Identifier: Apache-2.0
  *
  * Modes: `spawn` 100 x posix_spawn of the program given, `vfork` 100 x vfork and exec of it,
  * `system` 20 x system(). Eight threads each make and free 200,000 blocks of 64 bytes meanwhile,

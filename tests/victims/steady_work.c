@@ -1,5 +1,6 @@
 /* steady_work.c -- works for a given time or number of steps and then exits with 42. Run by
- * tests/e2e/collector. SPDX-License-Identifier: Apache-2.0
+ * tests/e2e/collector.
+ * SPDX-License-Identifier: Apache-2.0
  *
  * Arguments: THREADS STEPS. Each thread makes STEPS blocks of 16 + step % 240 bytes, keeping the
  * last 1,000 alive, and frees all at its end: nothing is left, allocations equal frees equal

@@ -1,6 +1,7 @@
 /* truth.h -- a victim's own account of its heap, kept in a page that outlives it.
  * Runs: inside the victims; the end-to-end tests read the page (tests/e2e/truth.py knows the
- * layout). SPDX-License-Identifier: Apache-2.0
+ * layout).
+ * SPDX-License-Identifier: Apache-2.0
  *
  * The page is a file named by VICTIM_TRUTH, mapped shared, so it survives SIGKILL. Each thread
  * counts in a slot of its own, without atomics. An allocation is counted after the call came back,

@@ -1,5 +1,6 @@
 /* cfi_entry_test.c -- entries of .eh_frame, good and broken, written byte by byte.
- * Runs: as a unit test. SPDX-License-Identifier: Apache-2.0 */
+ * Runs: as a unit test.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

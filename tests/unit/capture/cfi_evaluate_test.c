@@ -1,5 +1,6 @@
 /* cfi_evaluate_test.c -- DWARF expressions: every operator, and every way to be wrong.
- * Runs: as a unit test. SPDX-License-Identifier: Apache-2.0 */
+ * Runs: as a unit test.
+ * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /* cfi_run_test.c -- call frame programs, written byte by byte: every instruction does what DWARF
- * says. Runs: as a unit test. SPDX-License-Identifier: Apache-2.0 */
+ * says. Runs: as a unit test.
+ * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /* cfi_test.c -- the unwind tables are read as the compiler, the assembler and the linker wrote
- * them. Runs: as a unit test. SPDX-License-Identifier: Apache-2.0 */
+ * them. Runs: as a unit test.
+ * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include <link.h>
 #include <setjmp.h>

@@ -1,5 +1,7 @@
-/* environment_test.c -- the program's environment is left as if we had never been there, and put back for an exec.
- * Runs: as a unit test. SPDX-License-Identifier: Apache-2.0 */
+/* environment_test.c -- the program's environment is left as if we had never been there, and put
+ * back for an exec.
+ * Runs: as a unit test.
+ * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,14 +18,15 @@
 #define LIBRARY "libmidden.so"
 #define SOCKET	ENV_SOCKET "=/run/midden.7"
 
-/* A writable array, as a program has it. */
-#define ENVIRONMENT(...) ((char *[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
+/* A writable array, as a program has it; and what is expected of one. */
+#define ENVIRONMENT(...) ((char *[]){__VA_ARGS__, NULL})
+#define EXPECTED(...)	 ((const char *const[]){__VA_ARGS__, NULL})
 
 static char home[] = "HOME=/home";
 static char shell[] = "SHELL=/bin/sh";
 static char socket_entry[] = SOCKET;
 
-static void check_equal(char *const *found, char *const *expected)
+static void check_equal(char *const *found, const char *const *expected)
 {
 	for (; *expected; found++, expected++) {
 		assert_non_null(*found);
@@ -40,7 +43,7 @@ static void when_nothing_was_taken_out_nothing_is_put_back(void **state)
 
 	(void)state;
 	environment_clean(environment, LIBRARY);
-	check_equal(environment, ENVIRONMENT(home, shell));
+	check_equal(environment, EXPECTED(home, shell));
 	assert_ptr_equal(environment_restore(environment), environment);
 }
 
@@ -55,11 +58,11 @@ static void check_clean(const char *before, const char *after)
 	strcat(preload, before);
 	environment_clean(environment, LIBRARY);
 	if (!after) {
-		check_equal(environment, ENVIRONMENT(home, shell));
+		check_equal(environment, EXPECTED(home, shell));
 		return;
 	}
 	strcat(expected, after);
-	check_equal(environment, ENVIRONMENT(home, expected, shell));
+	check_equal(environment, EXPECTED(home, expected, shell));
 }
 
 static void our_library_alone_takes_the_variable_with_it(void **state)
@@ -112,7 +115,7 @@ static void variables_that_only_begin_alike_stay(void **state)
 
 	(void)state;
 	environment_clean(environment, LIBRARY);
-	check_equal(environment, ENVIRONMENT(longer, bare, other));
+	check_equal(environment, EXPECTED(longer, bare, other));
 }
 
 static void the_recorders_socket_goes(void **state)
@@ -125,8 +128,8 @@ static void the_recorders_socket_goes(void **state)
 	environment_clean(first, LIBRARY);
 	environment_clean(last, LIBRARY);
 	environment_clean(only, LIBRARY);
-	check_equal(first, ENVIRONMENT(home));
-	check_equal(last, ENVIRONMENT(home));
+	check_equal(first, EXPECTED(home));
+	check_equal(last, EXPECTED(home));
 	assert_null(only[0]);
 }
 
@@ -137,7 +140,7 @@ static void settings_of_the_user_stay(void **state)
 
 	(void)state;
 	environment_clean(environment, LIBRARY);
-	check_equal(environment, ENVIRONMENT(mode, output));
+	check_equal(environment, EXPECTED(mode, output));
 }
 
 static void an_environment_that_is_empty_or_missing_is_left_so(void **state)
@@ -159,10 +162,10 @@ static void clean_recorded(void)
 	char **environment = ENVIRONMENT(preload, socket_entry);
 
 	environment_clean(environment, LIBRARY);
-	check_equal(environment, ENVIRONMENT("LD_PRELOAD=/lib/a.so"));
+	check_equal(environment, EXPECTED("LD_PRELOAD=/lib/a.so"));
 }
 
-static void check_restored(char *const *environment, char *const *expected)
+static void check_restored(char *const *environment, const char *const *expected)
 {
 	char *const *copy = environment_restore(environment);
 
@@ -178,29 +181,32 @@ static void an_exec_gets_our_library_and_the_socket_back(void **state)
 	(void)state;
 	clean_recorded();
 	check_restored(environment,
-		       ENVIRONMENT(home, shell, "LD_PRELOAD=/opt/lib/libmidden.so", SOCKET));
-	check_equal(environment, ENVIRONMENT(home, shell));
+		       EXPECTED(home, shell, "LD_PRELOAD=/opt/lib/libmidden.so", SOCKET));
+	check_equal(environment, EXPECTED(home, shell));
 }
 
 static void an_exec_keeps_the_preloads_that_the_program_asks_for(void **state)
 {
+	static char preload[] = "LD_PRELOAD=/lib/c.so /lib/d.so";
+
 	(void)state;
 	clean_recorded();
 	check_restored(
-		ENVIRONMENT("LD_PRELOAD=/lib/c.so /lib/d.so", home),
-		ENVIRONMENT(home, "LD_PRELOAD=/opt/lib/libmidden.so:/lib/c.so /lib/d.so", SOCKET));
+		ENVIRONMENT(preload, home),
+		EXPECTED(home, "LD_PRELOAD=/opt/lib/libmidden.so:/lib/c.so /lib/d.so", SOCKET));
 }
 
 static void an_exec_with_an_empty_environment_is_recorded_too(void **state)
 {
 	(void)state;
 	clean_recorded();
-	check_restored((char *[]){NULL}, ENVIRONMENT("LD_PRELOAD=/opt/lib/libmidden.so", SOCKET));
+	check_restored((char *[]){NULL}, EXPECTED("LD_PRELOAD=/opt/lib/libmidden.so", SOCKET));
 }
 
 static void what_is_put_back_can_be_taken_out_again(void **state)
 {
-	char **environment = ENVIRONMENT("LD_PRELOAD=/lib/c.so", home);
+	static char preload[] = "LD_PRELOAD=/lib/c.so";
+	char **environment = ENVIRONMENT(preload, home);
 	char *copy[8] = {0};
 
 	(void)state;
@@ -209,7 +215,7 @@ static void what_is_put_back_can_be_taken_out_again(void **state)
 	for (size_t i = 0; restored[i]; i++)
 		copy[i] = restored[i];
 	environment_clean(copy, LIBRARY);
-	check_equal(copy, ENVIRONMENT(home, "LD_PRELOAD=/lib/c.so"));
+	check_equal(copy, EXPECTED(home, "LD_PRELOAD=/lib/c.so"));
 }
 
 /* ---- find, without_preload ------------------------------------------------------------------------ */
@@ -227,8 +233,9 @@ static void variables_are_found_by_their_whole_name(void **state)
 
 static void before_libc_has_an_environment_the_loaders_is_used(void **state)
 {
+	static char yes[] = "GIVEN=yes";
+	char **given = ENVIRONMENT(yes, home);
 	char **saved = environ;
-	char **given = ENVIRONMENT("GIVEN=yes", home);
 
 	(void)state;
 	environ = NULL;
@@ -258,28 +265,29 @@ static void with_neither_the_kernels_copy_is_read(void **state)
 
 static void a_collector_we_start_is_not_preloaded(void **state)
 {
+	static char ours[] = "LD_PRELOAD=libmidden.so", theirs[] = "LD_PRELOAD=x.so";
+	static char other[] = "LD_PRELOADED=no";
 	char *array[8];
 	char **saved = environ;
 
 	(void)state;
-	environ = ENVIRONMENT(home, "LD_PRELOAD=libmidden.so", shell, "LD_PRELOAD=x.so",
-			      "LD_PRELOADED=no");
+	environ = ENVIRONMENT(home, ours, shell, theirs, other);
 	environment_without_preload(array, 8);
 	environ = saved;
-	check_equal(array, ENVIRONMENT(home, shell, "LD_PRELOADED=no"));
+	check_equal(array, EXPECTED(home, shell, "LD_PRELOADED=no"));
 }
 
 static void an_environment_that_does_not_fit_is_cut_and_still_ends(void **state)
 {
-	char sentinel[] = "sentinel";
+	static char a[] = "A=1", b[] = "B=2", c[] = "C=3", sentinel[] = "sentinel";
 	char *array[4] = {NULL, NULL, NULL, sentinel};
 	char **saved = environ;
 
 	(void)state;
-	environ = ENVIRONMENT("A=1", "B=2", "C=3", "D=4");
+	environ = ENVIRONMENT(a, b, c);
 	environment_without_preload(array, 3);
 	environ = saved;
-	check_equal(array, ENVIRONMENT("A=1", "B=2"));
+	check_equal(array, EXPECTED("A=1", "B=2"));
 	assert_ptr_equal(array[3], sentinel);
 }
 

@@ -276,7 +276,8 @@ static void a_realloc_in_place_does_not_hold_both_sizes_at_its_site(void **state
 	assert_int_equal(p->totals.lost_events, 0);
 }
 
-/* Once realloc has given the old address back, another thread may get it before the realloc is reported. */
+/* Once realloc has given the old address back, another thread may get it before the realloc is
+ * reported. */
 static void the_old_address_is_free_for_others_while_a_realloc_runs(void **state)
 {
 	struct fixture *f = *state;

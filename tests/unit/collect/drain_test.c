@@ -66,7 +66,8 @@ static void threads_are_merged_by_time(void **state)
 	assert_int_equal(c->account.peak.live_bytes, 5);
 }
 
-/* Enough streams for the heap to have some depth: a block is handed round them all, one step each time. */
+/* Enough streams for the heap to have some depth: a block is handed round them all, one step
+ * each time. */
 static void hundreds_of_threads_are_merged_by_time(void **state)
 {
 	enum { THREADS = 300, STEPS = 30 };

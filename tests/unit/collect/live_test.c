@@ -114,8 +114,8 @@ static void memory_is_given_back_when_most_blocks_are_gone(void **state)
 	live_fini(&t);
 }
 
-/* Addresses that share everything the table looks at: same shard, same group, same tag. The hash is a bijection,
- * so they are found by inverting its steps. */
+/* Addresses that share everything the table looks at: same shard, same group, same tag. The hash
+ * is a bijection, so they are found by inverting its steps. */
 static uint64_t unhash(uint64_t h)
 {
 	h ^= h >> 32;
@@ -151,7 +151,8 @@ static void blocks_with_colliding_hashes_overflow_into_later_groups(void **state
 	live_fini(&t);
 }
 
-/* Hostile addresses that all fall into one group, more of them than its count of passers-by can hold. */
+/* Hostile addresses that all fall into one group, more of them than its count of passers-by can
+ * hold. */
 static void a_saturated_overflow_count_loses_no_block(void **state)
 {
 	const uint64_t count = 4000;

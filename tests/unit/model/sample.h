@@ -1,5 +1,6 @@
 /* sample.h -- profiles made by hand, for the tests of model/, report/ and cli/. Runs: in unit
- * tests. SPDX-License-Identifier: Apache-2.0 */
+ * tests.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef MIDDEN_TESTS_SAMPLE_H
 #define MIDDEN_TESTS_SAMPLE_H
 

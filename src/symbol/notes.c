@@ -1,9 +1,9 @@
-/* memo.c -- what was worked out about foreign data (strings, DIEs), by its address.
+/* notes.c -- what was worked out about foreign data (strings, DIEs), by its address.
  * Runs: offline; used inside this room.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "symbol/memo.h"
+#include "symbol/notes.h"
 
-void **memo_get(struct memo *m, const void *key)
+void **notes_get(struct notes *m, const void *key)
 {
 	uint32_t *number = map_reserve(&m->index, (uintptr_t)key);
 
@@ -14,7 +14,7 @@ void **memo_get(struct memo *m, const void *key)
 	return &m->values.at[*number - 1];
 }
 
-void memo_free(struct memo *m)
+void notes_free(struct notes *m)
 {
 	for (size_t i = 0; i < m->values.count; i++)
 		free(m->values.at[i]);

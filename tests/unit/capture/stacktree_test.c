@@ -1,0 +1,295 @@
+/* stacktree_test.c -- a stack has one node, whoever asks and however many ask at once.
+ * Runs: as a unit test, also under ThreadSanitizer. SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "fixture.h"
+
+#include "capture/stacktree.h"
+
+/* ---- a tree without a process ------------------------------------------------------------------- */
+
+#define NODE_COUNT (1u << 16)
+
+static _Atomic uint32_t roots[SEGMENT_ROOT_COUNT];
+static struct segment_node nodes[NODE_COUNT];
+static _Atomic uint32_t nodes_used;
+
+static struct stacktree make_tree(uint32_t node_count)
+{
+	memset(roots, 0, sizeof(roots));
+	memset(nodes, 0, sizeof(nodes));
+	atomic_store(&nodes_used, 0);
+	return (struct stacktree){.roots = roots,
+				  .nodes = nodes,
+				  .nodes_used = &nodes_used,
+				  .node_count = node_count};
+}
+
+static uint32_t add(const struct stacktree *tree, uint32_t parent, uint64_t pc, uint64_t module)
+{
+	struct walk_frame frame = {.pc = pc, .module = module};
+	uint32_t spare = 0;
+
+	return stacktree_child(tree, parent, &frame, &spare);
+}
+
+static void the_same_frame_below_the_same_parent_is_the_same_node(void **state)
+{
+	struct stacktree tree = make_tree(100);
+	uint32_t outer = add(&tree, 0, 0x1000, 1);
+	uint32_t inner = add(&tree, outer, 0x2000, 1);
+
+	(void)state;
+	assert_int_not_equal(outer, 0);
+	assert_int_not_equal(inner, 0);
+	assert_int_equal(add(&tree, 0, 0x1000, 1), outer);
+	assert_int_equal(add(&tree, outer, 0x2000, 1), inner);
+	assert_int_equal(atomic_load(&nodes_used), 2);
+}
+
+static void a_node_holds_what_it_was_made_of(void **state)
+{
+	struct stacktree tree = make_tree(100);
+	uint32_t outer = add(&tree, 0, 0x1000, 3);
+	uint32_t inner = add(&tree, outer, 0x123456789abc, 7 | SEGMENT_NODE_EXACT);
+
+	(void)state;
+	assert_int_equal(nodes[inner].pc, 0x123456789abc);
+	assert_int_equal(nodes[inner].parent, outer);
+	assert_int_equal(nodes[inner].module, 7 | SEGMENT_NODE_EXACT);
+	assert_int_equal(nodes[outer].parent, 0);
+}
+
+static void another_parent_pc_module_or_flag_is_another_node(void **state)
+{
+	struct stacktree tree = make_tree(100);
+	uint32_t first = add(&tree, 0, 0x1000, 1);
+	uint32_t found[] = {first,
+			    add(&tree, first, 0x1000, 1),
+			    add(&tree, 0, 0x1008, 1),
+			    add(&tree, 0, 0x1000, 2),
+			    add(&tree, 0, 0x1000, 1 | SEGMENT_NODE_EXACT),
+			    add(&tree, 0, 0, SEGMENT_NODE_CUT)};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(found) / sizeof(found[0]); i++)
+		for (size_t j = 0; j < i; j++)
+			assert_int_not_equal(found[i], found[j]);
+}
+
+static void a_full_tree_gives_the_parent_and_still_knows_its_nodes(void **state)
+{
+	struct stacktree tree = make_tree(11); /* ten, as index 0 is none */
+	uint32_t parent = 0, path[10];
+
+	(void)state;
+	for (uint64_t i = 0; i < 10; i++)
+		path[i] = parent = add(&tree, parent, 0x1000 + i, 1);
+	for (uint64_t i = 0; i < 1000; i++) {
+		assert_int_equal(add(&tree, path[3], 0x9000 + i, 1), path[3]);
+		assert_int_equal(add(&tree, 0, 0x9000 + i, 1), 0);
+	}
+	assert_int_equal(atomic_load(&nodes_used), 10);
+	parent = 0;
+	for (uint64_t i = 0; i < 10; i++)
+		assert_int_equal(parent = add(&tree, parent, 0x1000 + i, 1), path[i]);
+}
+
+static void a_tree_filled_by_chance_has_no_node_twice_and_loses_none(void **state)
+{
+	enum { COUNT = 60000 };
+	struct stacktree tree = make_tree(NODE_COUNT);
+	static uint32_t found[COUNT];
+
+	(void)state;
+	/* pcs that differ in a few low bits only, below a few parents: the worst the hash will see */
+	for (uint32_t i = 0; i < COUNT; i++)
+		found[i] = add(&tree, i % 64, 0x7f0000000000 + i / 64 * 4, 1);
+	assert_int_equal(atomic_load(&nodes_used), COUNT);
+	for (uint32_t i = 0; i < COUNT; i++)
+		assert_int_equal(add(&tree, i % 64, 0x7f0000000000 + i / 64 * 4, 1), found[i]);
+	assert_int_equal(atomic_load(&nodes_used), COUNT);
+}
+
+static void a_node_kept_in_reserve_is_used_before_a_new_one(void **state)
+{
+	struct stacktree tree = make_tree(100);
+	struct walk_frame known = {.pc = 0x1000, .module = 1}, fresh = {.pc = 0x2000, .module = 1};
+	uint32_t spare = 0;
+
+	(void)state;
+	(void)stacktree_child(&tree, 0, &known, &spare);
+	atomic_store(&nodes_used, 2); /* as if node 2 had lost a race */
+	spare = 2;
+	(void)stacktree_child(&tree, 0, &known, &spare);
+	assert_int_equal(spare, 2);
+	assert_int_equal(stacktree_child(&tree, 0, &fresh, &spare), 2);
+	assert_int_equal(spare, 0);
+	assert_int_equal(atomic_load(&nodes_used), 2);
+}
+
+/* ---- many threads ------------------------------------------------------------------------------- */
+
+enum { THREADS = 4, STACKS = 3000, INSERTS = 100000, DEPTH = 12 };
+
+/* Stack s: its outer frames are shared with many others, its inner ones with few. */
+static uint64_t frame_of(uint32_t stack, uint32_t depth)
+{
+	return UINT64_C(0x400000) + depth * 0x10000 + stack % (1u << depth) * 16;
+}
+
+static uint32_t depth_of(uint32_t stack)
+{
+	return DEPTH - stack % 4;
+}
+
+struct inserter {
+	pthread_t thread;
+	const struct stacktree *tree;
+	uint32_t number;
+	uint32_t spare;
+	uint32_t found[STACKS];
+	uint32_t contradictions;
+};
+
+static uint32_t insert_stack(struct inserter *in, uint32_t stack)
+{
+	uint32_t node = 0;
+
+	for (uint32_t depth = 0; depth < depth_of(stack); depth++) {
+		struct walk_frame frame = {.pc = frame_of(stack, depth), .module = 1};
+
+		node = stacktree_child(in->tree, node, &frame, &in->spare);
+	}
+	return node;
+}
+
+static void *insert_many(void *argument)
+{
+	struct inserter *in = argument;
+	uint64_t random = in->number;
+
+	for (uint32_t i = 0; i < INSERTS; i++) {
+		/* Everybody goes through all stacks at first, at the same time, then by chance. */
+		uint32_t stack = i < STACKS ? i : (uint32_t)(fixture_random(&random) % STACKS);
+		uint32_t node = insert_stack(in, stack);
+
+		if (in->found[stack] && in->found[stack] != node)
+			in->contradictions++;
+		in->found[stack] = node;
+	}
+	return NULL;
+}
+
+static int compare_nodes(const void *a, const void *b)
+{
+	const struct segment_node *x = a, *y = b;
+
+	if (x->parent != y->parent)
+		return x->parent < y->parent ? -1 : 1;
+	return x->pc < y->pc ? -1 : x->pc > y->pc;
+}
+
+/* Every node but the reserved ones must have a key of its own. */
+static void check_no_duplicates(const struct inserter *in)
+{
+	uint32_t used = atomic_load(&nodes_used), count = 0;
+	static struct segment_node sorted[NODE_COUNT];
+
+	for (uint32_t i = 1; i <= used; i++) {
+		bool is_spare = false;
+
+		for (uint32_t t = 0; t < THREADS; t++)
+			is_spare = is_spare || in[t].spare == i;
+		if (!is_spare)
+			sorted[count++] = nodes[i];
+	}
+	qsort(sorted, count, sizeof(sorted[0]), compare_nodes);
+	for (uint32_t i = 1; i < count; i++)
+		assert_int_not_equal(compare_nodes(&sorted[i - 1], &sorted[i]), 0);
+}
+
+static void check_path(uint32_t node, uint32_t stack)
+{
+	for (uint32_t depth = depth_of(stack); depth-- > 0; node = nodes[node].parent)
+		assert_int_equal(nodes[node].pc, frame_of(stack, depth));
+	assert_int_equal(node, 0);
+}
+
+static void when_four_threads_insert_the_same_stacks_all_get_the_same_nodes(void **state)
+{
+	static struct inserter in[THREADS];
+	struct stacktree tree = make_tree(NODE_COUNT);
+
+	(void)state;
+	for (uint32_t i = 0; i < THREADS; i++) {
+		in[i] = (struct inserter){.tree = &tree, .number = i + 1};
+		assert_int_equal(pthread_create(&in[i].thread, NULL, insert_many, &in[i]), 0);
+	}
+	for (uint32_t i = 0; i < THREADS; i++)
+		(void)pthread_join(in[i].thread, NULL);
+	for (uint32_t i = 0; i < THREADS; i++) {
+		assert_int_equal(in[i].contradictions, 0);
+		assert_memory_equal(in[i].found, in[0].found, sizeof(in[0].found));
+	}
+	for (uint32_t stack = 0; stack < STACKS; stack++)
+		check_path(in[0].found[stack], stack);
+	check_no_duplicates(in);
+}
+
+/* ---- the stack of a thread ---------------------------------------------------------------------- */
+
+static uint32_t intern(const uint64_t *pcs, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		thread_self->frames[i] = (struct walk_frame){.pc = pcs[i], .module = 1};
+	return stacktree_intern(thread_self, count);
+}
+
+static void a_stack_is_found_again_from_its_node(void **state)
+{
+	static const uint64_t leaf_first[] = {0x50, 0x40, 0x30, 0x20, 0x10};
+	struct walk_frame frames[8];
+
+	(void)state;
+	FIXTURE_BEGIN(0);
+	assert_true(cold_enter());
+	uint32_t node = intern(leaf_first, 5);
+	assert_int_equal(fixture_read_stack(node, frames, 8), 5);
+	for (uint32_t i = 0; i < 5; i++)
+		assert_int_equal(frames[i].pc, leaf_first[i]);
+}
+
+static void stacks_share_their_outer_frames(void **state)
+{
+	static const uint64_t one[] = {0x50, 0x40, 0x30, 0x20, 0x10};
+	static const uint64_t other[] = {0x99, 0x30, 0x20, 0x10};
+
+	(void)state;
+	FIXTURE_BEGIN(0);
+	assert_true(cold_enter());
+	uint32_t first = intern(one, 5);
+	uint32_t second = intern(other, 4);
+	uint32_t fork = process_node(process_node(first)->parent)->parent;
+	assert_int_equal(process_node(second)->parent, fork);
+	assert_int_equal(intern(one, 5), first);
+	assert_int_equal(intern(one + 2, 3), fork);
+	assert_int_equal(intern(one, 0), 0);
+	assert_int_equal(atomic_load(&process->header->nodes_used), 6);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_same_frame_below_the_same_parent_is_the_same_node),
+		cmocka_unit_test(a_node_holds_what_it_was_made_of),
+		cmocka_unit_test(another_parent_pc_module_or_flag_is_another_node),
+		cmocka_unit_test(a_full_tree_gives_the_parent_and_still_knows_its_nodes),
+		cmocka_unit_test(a_tree_filled_by_chance_has_no_node_twice_and_loses_none),
+		cmocka_unit_test(a_node_kept_in_reserve_is_used_before_a_new_one),
+		cmocka_unit_test(when_four_threads_insert_the_same_stacks_all_get_the_same_nodes),
+		cmocka_unit_test(a_stack_is_found_again_from_its_node),
+		cmocka_unit_test(stacks_share_their_outer_frames),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
