@@ -4,7 +4,7 @@
  *
  *   depthN     N frames deep, 64 leaf paths in turn, one block of 16..272 bytes made and freed
  *   threads    4 threads, each frees what another one made
- *   live       a table of 5 million live blocks, one freed and one made at a random place in turn */
+ *   live       5 million live blocks; one is freed and one made, at random places */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -90,8 +90,17 @@ def run_ctest(build, what):
             print(f"{what}: not built, left out")
         return tally
     results = RESULTS / f"{what}.xml"
-    command = ["ctest", "--test-dir", build, "--output-on-failure", "--output-junit", results, "--no-tests=error",
-               "-j", os.cpu_count() or 1]
+    command = [
+        "ctest",
+        "--test-dir",
+        build,
+        "--output-on-failure",
+        "--output-junit",
+        results,
+        "--no-tests=error",
+        "-j",
+        os.cpu_count() or 1,
+    ]
     return run_logged(command, what, results)
 
 
@@ -105,7 +114,9 @@ def replay(fuzzer):
         tally.fail(f"{name}: no corpus in {corpus}")
         return tally
     try:
-        done = subprocess.run([fuzzer, *inputs], capture_output=True, text=True, timeout=FUZZ_SECONDS_MOST, errors="replace")
+        done = subprocess.run(
+            [fuzzer, *inputs], capture_output=True, text=True, timeout=FUZZ_SECONDS_MOST, errors="replace"
+        )
     except subprocess.TimeoutExpired:
         tally.fail(f"{name}: not done after {FUZZ_SECONDS_MOST} s")
         return tally
@@ -146,13 +157,26 @@ def run_pytest(what, directory, *arguments):
         tally.fail(f"{what}: no Python with pytest (Debian: python3-pytest)")
         return tally
     results = RESULTS / f"{what}.xml"
-    command = [python, "-m", "pytest", "-q", "-c", ROOT / "tests" / "pytest.ini", f"--junit-xml={results}",
-               *arguments, ROOT / "tests" / directory]
+    command = [
+        python,
+        "-m",
+        "pytest",
+        "-q",
+        "-c",
+        ROOT / "tests" / "pytest.ini",
+        f"--junit-xml={results}",
+        *arguments,
+        ROOT / "tests" / directory,
+    ]
     return run_logged(command, what, results)
 
 
 def run_e2e():
-    parallel = ["-n", "2"] if has_module(find_python() or sys.executable, "xdist") and (os.cpu_count() or 1) > 1 else []
+    parallel = (
+        ["-n", "2"]
+        if has_module(find_python() or sys.executable, "xdist") and (os.cpu_count() or 1) > 1
+        else []
+    )
     tally = run_pytest("e2e", "e2e", *parallel, "-m", "not alone")
     tally.add(run_pytest("e2e-alone", "e2e", "-m", "alone"))
     return tally

@@ -177,6 +177,7 @@ static bool read_cie(const uint8_t *cie, struct cfi_entry *entry)
 	entry->ra_register = (uint32_t)(version == 1 ? cfi_take_fixed(&c, 1) : cfi_take_uleb(&c));
 	entry->pointer_encoding = PE_ABSPTR;
 	entry->signal_frame = false;
+	entry->has_augmentation = *letters == 'z';
 	if (*letters)
 		take_augmentation(&c, letters, entry);
 	entry->initial = c.at;
@@ -199,7 +200,7 @@ static bool read_fde(const uint8_t *fde, uint64_t pc, struct cfi_entry *entry)
 	entry->pc_end = entry->pc_start + take_encoded(&c, entry->pointer_encoding & 0x0f);
 	if (pc < entry->pc_start || pc >= entry->pc_end)
 		return false;
-	uint64_t skip = cfi_take_uleb(&c); /* the LSDA pointer; every compiler emits 'z' */
+	uint64_t skip = entry->has_augmentation ? cfi_take_uleb(&c) : 0; /* the LSDA pointer */
 	if (c.bad || skip > (uint64_t)(c.end - c.at))
 		return false;
 	entry->instructions = c.at + skip;

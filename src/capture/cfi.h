@@ -51,6 +51,7 @@ struct cfi_entry {
 	uint32_t ra_register;
 	uint8_t pointer_encoding;
 	bool signal_frame;
+	bool has_augmentation; /* the FDE has a length of augmentation data before its program */
 };
 
 /* Space for one run; it is too big for a small thread's stack. */

@@ -74,11 +74,12 @@ static struct cfi_rule take_expression(struct run *r, uint32_t kind)
 	return rule;
 }
 
+/* An offset in units of the data alignment. Unsigned: nonsense in a table must not overflow. */
 static int64_t take_factored(struct run *r, bool is_signed)
 {
-	int64_t factor = r->entry->data_align;
+	uint64_t units = is_signed ? (uint64_t)cfi_take_sleb(&r->c) : cfi_take_uleb(&r->c);
 
-	return is_signed ? cfi_take_sleb(&r->c) * factor : (int64_t)cfi_take_uleb(&r->c) * factor;
+	return (int64_t)(units * (uint64_t)r->entry->data_align);
 }
 
 static void define_cfa(struct run *r, uint64_t reg, int64_t offset)
@@ -166,7 +167,7 @@ static void run_register(struct run *r, uint8_t op)
 		set_rule(r, reg, CFI_OFFSET, take_factored(r, true));
 		break;
 	case CFA_NEGATIVE_OFFSET:
-		set_rule(r, reg, CFI_OFFSET, -take_factored(r, false));
+		set_rule(r, reg, CFI_OFFSET, (int64_t) - (uint64_t)take_factored(r, false));
 		break;
 	case CFA_VAL_OFFSET:
 		set_rule(r, reg, CFI_VAL_OFFSET, take_factored(r, false));

@@ -39,7 +39,8 @@ static void begin(struct segment_header *h)
 	p->max_depth = (uint32_t)depth;
 	p->pid = host_getpid();
 	p->thread_bytes = sizeof(struct thread) + memo_bytes((uint32_t)depth) +
-			  (depth + 1) * sizeof(struct walk_frame);
+			  (depth + 1) * sizeof(struct walk_frame) +
+			  SHORTCUT_COUNT * sizeof(struct shortcut);
 	p->thread_bytes = (p->thread_bytes + 4095) & ~(size_t)4095;
 	follow = h->follow != 0;
 	parent_segment = h;
@@ -73,7 +74,7 @@ static void leave_parent_segment(void)
 	if (parent_segment)
 		(void)HOST_CALL2(SYS_munmap, parent_segment, parent_segment_bytes);
 	parent_segment = NULL;
-	thread_self = &thread_none;
+	thread_forget();
 	modules_reset();
 }
 

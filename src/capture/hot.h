@@ -22,7 +22,18 @@
 
 static inline uint64_t hot_word(const struct thread *t, uint32_t kind, uint32_t api)
 {
-	return (clock_read(t->clock) - t->clock_base) << 8 | api << 4 | kind;
+	uint64_t ticks;
+
+	/* A second thread sets `threaded` before it does anything that we could depend on.
+	 * Whoever has seen a pointer of its making sees the flag too: loads are not reordered on
+	 * x86_64, the one place where it matters. */
+	if (unlikely(t->clock != SEGMENT_CLOCK_COUNTER))
+		ticks = clock_monotonic_ns();
+	else if (atomic_load_explicit(&process->threaded, memory_order_relaxed))
+		ticks = clock_counter();
+	else
+		ticks = clock_counter_alone();
+	return (ticks - t->clock_base) << 8 | api << 4 | kind;
 }
 
 /* Makes the event visible. Pairs with the collector's acquire of head. */

@@ -218,7 +218,7 @@ static int relink_object(struct dl_phdr_info *info, size_t size, void *context)
 	read_dynamic(&o, dynamic);
 	if (!o.symbols || !o.strings)
 		return 0;
-	/* An allocator's calls among its own functions are its own business: the outer one counts. */
+	/* An allocator's calls among its own functions are its own: the outer one counts. */
 	if (relink_definitions(r, &o))
 		return 0;
 	relink_references(r, &o, o.relocations, o.relocation_bytes);

@@ -55,6 +55,12 @@ void thread_wipe(void)
 	thread_self = &thread_none;
 }
 
+void thread_forget(void)
+{
+	thread_self = &thread_none;
+	thread_serial = 0;
+}
+
 /* Memory from the stack pointer up to `high` must all be mapped before plain reads there are safe.
  */
 static bool is_mapped(uint64_t low, uint64_t high)
@@ -133,7 +139,14 @@ static void init_state(struct thread *t, uint32_t slot_index)
 	t->clock_base = process->header->clock_base;
 	t->max_depth = depth;
 	memo_init(&t->memo, depth, arrays);
-	t->frames = (struct walk_frame *)(void *)(arrays + memo_bytes(depth));
+	arrays += memo_bytes(depth);
+	t->frames = (struct walk_frame *)(void *)arrays;
+	arrays += (depth + 1) * sizeof(*t->frames);
+	t->shortcuts = (struct shortcut *)(void *)arrays;
+	/* Of a thread that had this place before; its stack may have been at the same addresses. */
+	for (uint32_t i = 0; i < SHORTCUT_COUNT; i++)
+		if (t->shortcuts[i].node)
+			t->shortcuts[i].node = 0;
 }
 
 static void init_slot(struct thread *t)
@@ -143,6 +156,8 @@ static void init_slot(struct thread *t)
 
 	if (thread_serial == 0)
 		thread_serial = atomic_fetch_add(&process->header->next_serial, 1) + 1;
+	if (thread_serial > 1)
+		atomic_store(&process->threaded, 1);
 	t->stack_high = find_stack_high(tid == process->pid);
 	atomic_store_explicit(&slot->head, 0, memory_order_relaxed);
 	slot->tid = (uint32_t)tid;

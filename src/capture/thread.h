@@ -15,6 +15,7 @@
 
 #include "capture/cfi.h"
 #include "capture/memo.h"
+#include "capture/shortcut.h"
 #include "format/segment.h"
 
 enum thread_state {
@@ -55,6 +56,7 @@ struct thread {
 	uint32_t max_depth;
 	struct walk_frame *frames; /* of a walk without the memo, leaf first */
 	struct memo memo;
+	struct shortcut *shortcuts;
 
 	uint64_t window_start; /* of `window`; window_words of it hold */
 	uint32_t window_words;
@@ -74,6 +76,7 @@ enum process_state {
 
 struct process {
 	_Atomic uint32_t state;
+	_Atomic uint32_t threaded; /* more than one thread has been seen: stamps must be ordered */
 	uint32_t max_depth;
 	struct segment_header *header;
 	struct segment_layout layout;
@@ -96,6 +99,10 @@ bool thread_init_process(void);
 
 /* Wipes the state after fork where the kernel cannot. Only the calling thread exists. */
 void thread_wipe(void);
+
+/* Lets the calling thread be a new one: in a fork child it is the only one, and numbering starts
+ * over. */
+void thread_forget(void);
 
 /* Gives the calling thread a slot and a buffer. False: it has none, the event is lost (and
  * counted). */

@@ -16,6 +16,7 @@
 #include "capture/memo.h"
 #include "capture/modules.h"
 #include "capture/rules.h"
+#include "capture/shortcut.h"
 #include "capture/stacktree.h"
 #include "capture/walk_full.h"
 #include "capture/walk_step.h"
@@ -192,7 +193,25 @@ static NOINLINE uint32_t walk_new(struct thread *t, const struct walk_start *sta
 	if (unlikely(walk_to_memo(&w, m, &fresh, &kept) != WALK_END || w.far ||
 		     !memo_replace(m, kept, fresh)))
 		return walk_over(t, start);
-	return intern(t, m, kept);
+	uint32_t node = intern(t, m, kept);
+	shortcut_note(t->shortcuts, m, kept);
+	return node;
+}
+
+/* A leaf end that was walked lately. Only where the leaf's return address can be had by a plain
+ * read. */
+static inline uint32_t find_shortcut(struct thread *t, const struct walk_start *start,
+				     uint32_t generation)
+{
+	uint32_t module;
+	uint64_t rule = rules_find(t, start->pc - 1, generation, &module);
+	uint64_t ra_at = start->sp + rule_cfa(rule) - rule_ra(rule);
+
+	if (rule_kind(rule) != RULE_SP || ra_at < start->sp || ra_at + 8 > t->stack_high)
+		return 0;
+	uint64_t return_address = *(const uint64_t *)(uintptr_t)ra_at; /* NOLINT: checked above */
+	return shortcut_find(shortcut_at(t->shortcuts, start->pc, start->sp, return_address),
+			     &t->memo, start);
 }
 
 uint32_t walk_node(struct thread *t, const struct walk_start *start)
@@ -208,6 +227,9 @@ uint32_t walk_node(struct thread *t, const struct walk_start *start)
 		if (memo_is_frame(f, start->pc, start->sp, start->fp, 0) &&
 		    memo_verify(m, m->count - 1) < 0)
 			return f->node;
+		uint32_t node = find_shortcut(t, start, generation);
+		if (node)
+			return node;
 	}
 	return walk_new(t, start);
 }

@@ -48,6 +48,8 @@ static void halve_points(struct series *s)
  * holds. The survivors gather at the end of the array, in order. */
 static void halve_changes(struct series *s, size_t site_count)
 {
+	if (!s->changes.count)
+		return;
 	uint32_t *kept_at = mem_new(site_count, sizeof(*kept_at)); /* point + 1 */
 	size_t kept = s->changes.count;
 

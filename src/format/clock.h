@@ -30,6 +30,20 @@ static inline uint64_t clock_counter(void)
 #endif
 }
 
+/* The same where no order across threads hangs on it: the process has one thread. Saves the wait
+ * on x86_64. */
+static inline uint64_t clock_counter_alone(void)
+{
+#if defined(__x86_64__)
+	uint32_t low, high;
+
+	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high)::"memory");
+	return (uint64_t)high << 32 | low;
+#else
+	return clock_counter();
+#endif
+}
+
 static inline uint64_t clock_monotonic_ns(void)
 {
 	struct timespec now;

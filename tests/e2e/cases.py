@@ -43,8 +43,14 @@ FAILING = Case("zero_failing", ("fail",))
 
 # The list entry that libc makes for a thread_local destructor is temporary in the bare run, and not in the
 # full one, where other allocations lie between.
-STATIC = Case("static_objects", env={"VICTIM_MODE": "full"}, bare=(), bare_env={"VICTIM_MODE": "bare"},
-              but=("temporary_allocations",), threads=2)
+STATIC = Case(
+    "static_objects",
+    env={"VICTIM_MODE": "full"},
+    bare=(),
+    bare_env={"VICTIM_MODE": "bare"},
+    but=("temporary_allocations",),
+    threads=2,
+)
 
 THREADED = [
     STATIC,

@@ -21,8 +21,11 @@ LONG = os.environ.get("MIDDEN_TEST_LONG") == "1"
 def pytest_configure(config):
     # Settings of the caller's own must not leak into the recordings, nor his debuginfod slow them down.
     for name in list(os.environ):
-        if name == "DEBUGINFOD_URLS" or (name.startswith("MIDDEN_") and not name.startswith("MIDDEN_TEST_")
-                                         and name not in ("MIDDEN_BUILD", "MIDDEN_CROSS_BUILD")):
+        if name == "DEBUGINFOD_URLS" or (
+            name.startswith("MIDDEN_")
+            and not name.startswith("MIDDEN_TEST_")
+            and name not in ("MIDDEN_BUILD", "MIDDEN_CROSS_BUILD")
+        ):
             del os.environ[name]
 
 
@@ -54,10 +57,12 @@ def record(native, tmp_path):
 @pytest.fixture
 def need_victim(native):
     """Skips a test whose victim could not be built here."""
+
     def need(name):
         if native.victim(name) is None:
             pytest.skip(f"victim {name} was not built: its compiler or library is missing")
         return name
+
     return need
 
 

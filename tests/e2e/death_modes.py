@@ -6,6 +6,11 @@ SPDX-License-Identifier: Apache-2.0
 import signal
 
 ENDINGS = {
-    "exit": 16, "_exit": 17, "quick_exit": 18, "abort": 128 + signal.SIGABRT, "segv": 128 + signal.SIGSEGV,
-    "kill": 128 + signal.SIGKILL, "term": 128 + signal.SIGTERM,
+    "exit": 16,
+    "_exit": 17,
+    "quick_exit": 18,
+    "abort": 128 + signal.SIGABRT,
+    "segv": 128 + signal.SIGSEGV,
+    "kill": 128 + signal.SIGKILL,
+    "term": 128 + signal.SIGTERM,
 }

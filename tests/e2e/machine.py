@@ -52,8 +52,12 @@ def build_victims(out, compilers):
         fcntl.flock(lock, fcntl.LOCK_EX)
         if stamp.exists() and stamp.stat().st_mtime > newest:
             return out
-        done = subprocess.run([VICTIM_SOURCES / "build.sh", out], env={**os.environ, **compilers},
-                              capture_output=True, text=True)
+        done = subprocess.run(
+            [VICTIM_SOURCES / "build.sh", out],
+            env={**os.environ, **compilers},
+            capture_output=True,
+            text=True,
+        )
         if done.returncode != 0:
             raise RuntimeError(f"victims do not build:\n{done.stdout}{done.stderr}")
         stamp.touch()
@@ -80,13 +84,24 @@ def build_cross_library(out):
     out.mkdir(parents=True, exist_ok=True)
     with open(out / ".lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        configure = ["cmake", "-S", ROOT, "-B", out, "-DMIDDEN_CAPTURE_ONLY=ON", "-DMIDDEN_TESTS=OFF",
-                     "-DCMAKE_SYSTEM_NAME=Linux", f"-DCMAKE_SYSTEM_PROCESSOR={OTHER_ARCH}",
-                     f"-DCMAKE_C_COMPILER={OTHER_ARCH}-linux-gnu-gcc"]
+        configure = [
+            "cmake",
+            "-S",
+            ROOT,
+            "-B",
+            out,
+            "-DMIDDEN_CAPTURE_ONLY=ON",
+            "-DMIDDEN_TESTS=OFF",
+            "-DCMAKE_SYSTEM_NAME=Linux",
+            f"-DCMAKE_SYSTEM_PROCESSOR={OTHER_ARCH}",
+            f"-DCMAKE_C_COMPILER={OTHER_ARCH}-linux-gnu-gcc",
+        ]
         for step in (configure, ["cmake", "--build", out]):
             done = subprocess.run(step, capture_output=True, text=True)
             if done.returncode != 0:
-                raise RuntimeError(f"the library does not build for {OTHER_ARCH}:\n{done.stdout}{done.stderr}")
+                raise RuntimeError(
+                    f"the library does not build for {OTHER_ARCH}:\n{done.stdout}{done.stderr}"
+                )
     return out / "libmidden.so"
 
 

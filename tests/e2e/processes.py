@@ -26,8 +26,8 @@ def read_stat(pid):
     except OSError:
         return None
     opened, closed = text.index("("), text.rindex(")")
-    fields = text[closed + 2:].split()
-    return text[opened + 1:closed], fields[0], int(fields[1])
+    fields = text[closed + 2 :].split()
+    return text[opened + 1 : closed], fields[0], int(fields[1])
 
 
 def descendants(pid):

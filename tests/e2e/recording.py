@@ -25,8 +25,9 @@ def shell_status(returncode):
 
 
 def read_stats(path, *options):
-    done = subprocess.run([COMMAND, "stats", "--json", *options, path], capture_output=True, text=True,
-                          timeout=TIMEOUT_S)
+    done = subprocess.run(
+        [COMMAND, "stats", "--json", *options, path], capture_output=True, text=True, timeout=TIMEOUT_S
+    )
     assert done.returncode == 0, f"midden stats failed on {path}: {done.stderr}"
     return json.loads(done.stdout)
 
@@ -78,7 +79,16 @@ class Recorder:
         truth_path = self.directory / f"run{self._count}.truth"
         ours = {**os.environ, "VICTIM_TRUTH": str(truth_path)} if inherit else {}
         environment = {**ours, **(env or {})}
-        arguments = [str(COMMAND), "record", "-q", "-o", str(path), *self.machine.record_options(), *options, "--"]
+        arguments = [
+            str(COMMAND),
+            "record",
+            "-q",
+            "-o",
+            str(path),
+            *self.machine.record_options(),
+            *options,
+            "--",
+        ]
         return arguments, environment, path, truth_path
 
     def run(self, command, options=(), env=None, inherit=True, timeout=TIMEOUT_S, input=None, **popen):
@@ -95,8 +105,14 @@ class Recorder:
         arguments, environment, path, truth_path = self.prepare(options, env, inherit)
         popen.setdefault("cwd", self.directory)
         popen.setdefault("stdin", subprocess.PIPE)
-        process = subprocess.Popen([*arguments, *map(str, command)], env=environment, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, start_new_session=True, **popen)
+        process = subprocess.Popen(
+            [*arguments, *map(str, command)],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            **popen,
+        )
         return Running(process, path, truth_path)
 
     def start_victim(self, name, *arguments, **options):
@@ -118,8 +134,9 @@ class Running:
         except subprocess.TimeoutExpired:
             os.killpg(self.process.pid, signal.SIGKILL)
             raise
-        return Recording(self.process.returncode, stdout, stderr.decode(errors="replace"), self.path,
-                         self.truth_path)
+        return Recording(
+            self.process.returncode, stdout, stderr.decode(errors="replace"), self.path, self.truth_path
+        )
 
 
 def check_exact(recording, base=None, but=()):
@@ -148,16 +165,27 @@ def check_parts(stats):
     """Sites, threads and histogram buckets each add up to the whole."""
     sites = stats["sites"]
     assert len(sites) == stats["stacks"]
-    for whole, part in (("allocations", "allocations"), ("allocated_bytes", "allocated_bytes"), ("frees", "frees"),
-                        ("freed_bytes", "freed_bytes"), ("leaked_bytes", "leaked_bytes"),
-                        ("leaked_blocks", "leaked_blocks"), ("peak_bytes", "peak_bytes"),
-                        ("peak_blocks", "peak_blocks"), ("temporary_allocations", "temporary"),
-                        ("reallocations", "reallocations")):
+    for whole, part in (
+        ("allocations", "allocations"),
+        ("allocated_bytes", "allocated_bytes"),
+        ("frees", "frees"),
+        ("freed_bytes", "freed_bytes"),
+        ("leaked_bytes", "leaked_bytes"),
+        ("leaked_blocks", "leaked_blocks"),
+        ("peak_bytes", "peak_bytes"),
+        ("peak_blocks", "peak_blocks"),
+        ("temporary_allocations", "temporary"),
+        ("reallocations", "reallocations"),
+    ):
         assert sum(site[part] for site in sites) == stats[whole], f"sites do not add up to {whole}"
     for whole in ("allocations", "allocated_bytes", "frees", "freed_bytes", "reallocations"):
         assert sum(thread[whole] for thread in stats["thread_list"]) == stats[whole], f"threads: {whole}"
-    for whole, part in (("allocations", "count"), ("allocated_bytes", "bytes"), ("leaked_blocks", "live_count"),
-                        ("leaked_bytes", "live_bytes")):
+    for whole, part in (
+        ("allocations", "count"),
+        ("allocated_bytes", "bytes"),
+        ("leaked_blocks", "live_count"),
+        ("leaked_bytes", "live_bytes"),
+    ):
         assert sum(bucket[part] for bucket in stats["size_histogram"]) == stats[whole], f"sizes: {whole}"
 
 

@@ -32,8 +32,13 @@ def free_port():
 
 def run_plain(command, env=None, **popen):
     """(status, stdout, stderr) of a run without midden."""
-    done = subprocess.run([str(word) for word in command], capture_output=True, timeout=120,
-                          env={**os.environ, **(env or {})}, **popen)
+    done = subprocess.run(
+        [str(word) for word in command],
+        capture_output=True,
+        timeout=120,
+        env={**os.environ, **(env or {})},
+        **popen,
+    )
     return shell_status(done.returncode), done.stdout, done.stderr.decode(errors="replace")
 
 

@@ -6,8 +6,15 @@ SPDX-License-Identifier: Apache-2.0
 import struct
 
 SLOT_NAMES = (
-    "allocations", "frees", "allocated_bytes", "freed_bytes", "temporary_allocations",
-    "reallocations", "failed_allocations", "peak_bytes", "peak_blocks",
+    "allocations",
+    "frees",
+    "allocated_bytes",
+    "freed_bytes",
+    "temporary_allocations",
+    "reallocations",
+    "failed_allocations",
+    "peak_bytes",
+    "peak_blocks",
 )
 HEAD_WORDS = 16
 NOTES = 12
@@ -24,7 +31,7 @@ class Truth:
         with open(path, "rb") as page:
             head = struct.unpack(f"<{HEAD_WORDS}Q", page.read(8 * HEAD_WORDS))
             used, peak_bytes, peak_blocks, peak_set = head[:4]
-            self.notes = head[4:4 + NOTES]
+            self.notes = head[4 : 4 + NOTES]
             rows = page.read(8 * SLOT_WORDS * used)
         words = struct.iter_unpack(f"<{SLOT_WORDS}Q", rows)
         self.slots = [dict(zip(SLOT_NAMES, row)) for row in words]

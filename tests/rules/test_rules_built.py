@@ -16,8 +16,11 @@ import tree
 BUILD = Path(os.environ.get("MIDDEN_BUILD", tree.ROOT / "build"))
 LIBRARY = BUILD / "libmidden.so"
 # Another machine's header holds that machine's instructions.
-HEADERS = [path for path in tree.files("src/**/*.h", "include/**/*.h")
-           if path.parent.name != "arch" or path.stem == platform.machine()]
+HEADERS = [
+    path
+    for path in tree.files("src/**/*.h", "include/**/*.h")
+    if path.parent.name != "arch" or path.stem == platform.machine()
+]
 
 
 @pytest.fixture(scope="module")
@@ -82,8 +85,18 @@ def test_every_header_compiles_alone(tmp_path):
     faults = []
     for path in HEADERS:
         (tmp_path / "alone.c").write_text(f'#include "{"/".join(path.parts[1:])}"\n')
-        done = tree.run(compiler, "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-Isrc",
-                        "-Iinclude", tmp_path / "alone.c")
+        done = tree.run(
+            compiler,
+            "-std=gnu11",
+            "-D_GNU_SOURCE",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-fsyntax-only",
+            "-Isrc",
+            "-Iinclude",
+            tmp_path / "alone.c",
+        )
         if done.returncode != 0:
             faults.append(f"{path}: {done.stderr}")
     assert faults == []

@@ -43,12 +43,18 @@ def is_allowed(path, included):
 
 
 def test_a_file_includes_only_what_its_room_may():
-    assert [f"{path}: {name}" for path in SOURCES for name in tree.includes(path) if not is_allowed(path, name)] == []
+    assert [
+        f"{path}: {name}" for path in SOURCES for name in tree.includes(path) if not is_allowed(path, name)
+    ] == []
 
 
 def test_an_include_names_its_room():
-    assert [f"{path}: {name}" for path in SOURCES for name in tree.includes(path)
-            if not (tree.ROOT / "src" / name).is_file() and not (tree.ROOT / "include" / name).is_file()] == []
+    assert [
+        f"{path}: {name}"
+        for path in SOURCES
+        for name in tree.includes(path)
+        if not (tree.ROOT / "src" / name).is_file() and not (tree.ROOT / "include" / name).is_file()
+    ] == []
 
 
 def test_every_room_is_known():
@@ -58,21 +64,28 @@ def test_every_room_is_known():
 
 def test_no_room_reaches_itself_through_others():
     def reaches(room, seen=()):
-        return set().union(*({below} | reaches(below, (*seen, below)) for below in ARROWS[room] if below not in seen))
+        return set().union(
+            *({below} | reaches(below, (*seen, below)) for below in ARROWS[room] if below not in seen)
+        )
 
     assert [room for room in ARROWS if room in reaches(room)] == []
 
 
 def test_a_source_file_includes_its_own_header_first():
     with_header = [path for path in SOURCES if path.suffix == ".c" and path.with_suffix(".h") in SOURCES]
-    assert [str(path) for path in with_header
-            if tree.includes(path)[:1] != ["/".join(path.with_suffix(".h").parts[1:])]] == []
+    assert [
+        str(path)
+        for path in with_header
+        if tree.includes(path)[:1] != ["/".join(path.with_suffix(".h").parts[1:])]
+    ] == []
 
 
 def test_basenames_are_unique():
     # A header and the source file beside it share one; nothing else does.
     stems = collections.defaultdict(set)
-    for path in tree.files("src/**/*.c", "src/**/*.h", "tests/unit/**/*.c", "tests/fuzz/*.c", "tests/victims/*.c*"):
+    for path in tree.files(
+        "src/**/*.c", "src/**/*.h", "tests/unit/**/*.c", "tests/fuzz/*.c", "tests/victims/*.c*"
+    ):
         if path.parent.name != "arch":
             stems[path.stem].add(path.parent)
     assert {stem: sorted(map(str, where)) for stem, where in stems.items() if len(where) > 1} == {}

@@ -12,10 +12,30 @@ import pytest
 import tree
 
 C_FILES = tree.files("src/**/*.c", "src/**/*.h", "include/**/*.h", "include/**/*.hpp")
-TEST_FILES = tree.files("tests/unit/**/*.[ch]", "tests/fuzz/*.[ch]", "tests/fault/**/*.[ch]", "tests/victims/*.[ch]",
-                        "tests/victims/*.cpp", "examples/**/*.[ch]", "bench/**/*.[ch]")
-CODE_FILES = C_FILES + TEST_FILES + tree.files("CMakeLists.txt", "*/CMakeLists.txt", "src/*/CMakeLists.txt", "Makefile", "tests/**/*.py",
-                                               "tests/**/*.sh", "tools/*", "bench/**/*.py", ".ci/*")
+TEST_FILES = tree.files(
+    "tests/unit/**/*.[ch]",
+    "tests/fuzz/*.[ch]",
+    "tests/fault/**/*.[ch]",
+    "tests/victims/*.[ch]",
+    "tests/victims/*.cpp",
+    "examples/**/*.[ch]",
+    "bench/**/*.[ch]",
+)
+CODE_FILES = (
+    C_FILES
+    + TEST_FILES
+    + tree.files(
+        "CMakeLists.txt",
+        "*/CMakeLists.txt",
+        "src/*/CMakeLists.txt",
+        "Makefile",
+        "tests/**/*.py",
+        "tests/**/*.sh",
+        "tools/*",
+        "bench/**/*.py",
+        ".ci/*",
+    )
+)
 
 FILE_LINES_MOST = 600
 HOT_LINES_MOST = 150
@@ -30,10 +50,13 @@ FORBIDDEN = ("TODO", "FIXME", "XXX", "HACK")  # what is missing belongs into an 
 def functions(path):
     """(name, lines of the body, parameters) of each function defined in a C file.
 
-    The tree is formatted, so a definition is a line at column 0 with a parenthesis, and ends at a `}` at column 0."""
+    The tree is formatted, so a definition is a line at column 0 with a parenthesis, and ends at a `}` at column 0.
+    """
     text = tree.code_only(tree.read(path))
-    pattern = re.compile(r"^(?!struct |enum |union |typedef |extern |\})[A-Za-z_][^;{}=]*?\b(\w+)\(([^;{}]*?)\)\s*(?:__attribute__[^{;]*)?\n\{\n(.*?)^\}$",
-                         re.M | re.S)
+    pattern = re.compile(
+        r"^(?!struct |enum |union |typedef |extern |\})[A-Za-z_][^;{}=]*?\b(\w+)\(([^;{}]*?)\)\s*(?:__attribute__[^{;]*)?\n\{\n(.*?)^\}$",
+        re.M | re.S,
+    )
     for match in pattern.finditer(text):
         parameters = 0 if match[2].strip() in ("", "void") else count_parameters(match[2])
         yield match[1], match[3].count("\n"), parameters
@@ -52,19 +75,27 @@ ALL_FUNCTIONS = [(path, *function) for path in C_FILES for function in functions
 
 def test_no_file_is_too_long():
     limits = {"hot.h": HOT_LINES_MOST}
-    assert [str(path) for path in C_FILES + TEST_FILES
-            if len(tree.read(path).splitlines()) > limits.get(path.name, FILE_LINES_MOST)] == []
+    assert [
+        str(path)
+        for path in C_FILES + TEST_FILES
+        if len(tree.read(path).splitlines()) > limits.get(path.name, FILE_LINES_MOST)
+    ] == []
 
 
 def test_no_function_is_too_long():
-    assert [(str(path), name, lines) for path, name, lines, _ in ALL_FUNCTIONS if lines > FUNCTION_LINES_MOST] == []
+    assert [
+        (str(path), name, lines) for path, name, lines, _ in ALL_FUNCTIONS if lines > FUNCTION_LINES_MOST
+    ] == []
 
 
 def test_no_function_takes_too_many_parameters():
     # What stands in for a libc function, and a system call, has the parameters that it has.
     given = set(re.findall(r"\w+(?=;)", tree.read("src/capture/exports.map"))) | {"arch_syscall"}
-    assert [(str(path), name, count) for path, name, _, count in ALL_FUNCTIONS
-            if count > PARAMETERS_MOST and name not in given] == []
+    assert [
+        (str(path), name, count)
+        for path, name, _, count in ALL_FUNCTIONS
+        if count > PARAMETERS_MOST and name not in given
+    ] == []
 
 
 def test_functions_are_short_as_a_rule():
@@ -80,30 +111,47 @@ def test_the_hot_path_has_no_conditional_compilation():
 
 
 def test_every_file_says_what_it_is():
-    assert [str(path) for path in C_FILES + TEST_FILES if not tree.read(path).startswith(f"/* {path.name} -- ")] == []
+    assert [
+        str(path) for path in C_FILES + TEST_FILES if not tree.read(path).startswith(f"/* {path.name} -- ")
+    ] == []
 
 
 def test_every_file_names_its_licence():
-    assert [str(path) for path in CODE_FILES if path.suffix in (".c", ".h", ".cpp", ".hpp", ".py", ".sh")
-            and "SPDX-License-Identifier: Apache-2.0" not in tree.read(path)[:2000]] == []
+    assert [
+        str(path)
+        for path in CODE_FILES
+        if path.suffix in (".c", ".h", ".cpp", ".hpp", ".py", ".sh")
+        and "SPDX-License-Identifier: Apache-2.0" not in tree.read(path)[:2000]
+    ] == []
 
 
 def test_no_line_is_too_wide():
-    assert [f"{path}:{number}" for path in C_FILES + TEST_FILES
-            for number, line in enumerate(tree.read(path).splitlines(), 1)
-            if len(line.expandtabs(8)) > COLUMNS_MOST] == []
+    assert [
+        f"{path}:{number}"
+        for path in C_FILES + TEST_FILES
+        for number, line in enumerate(tree.read(path).splitlines(), 1)
+        if len(line.expandtabs(8)) > COLUMNS_MOST
+    ] == []
 
 
 def test_no_reminders_are_left_in_the_code():
     words = re.compile(rf"\b({'|'.join(FORBIDDEN)})\b")
-    assert [str(path) for path in CODE_FILES if path.name != "test_rules_text.py" and words.search(tree.read(path))] == []
+    assert [
+        str(path)
+        for path in CODE_FILES
+        if path.name != "test_rules_text.py" and words.search(tree.read(path))
+    ] == []
 
 
 def test_lines_end_cleanly():
     texts = {path: tree.read(path) for path in CODE_FILES}
     assert [str(path) for path, text in texts.items() if not text.endswith("\n") or "\r" in text] == []
-    assert [f"{path}:{number}" for path, text in texts.items()
-            for number, line in enumerate(text.splitlines(), 1) if line != line.rstrip()] == []
+    assert [
+        f"{path}:{number}"
+        for path, text in texts.items()
+        for number, line in enumerate(text.splitlines(), 1)
+        if line != line.rstrip()
+    ] == []
 
 
 def test_the_sources_are_formatted():

@@ -9,12 +9,21 @@ import pytest
 
 from recording import check_exact
 
-LIBRARIES = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2"}
+LIBRARIES = {
+    "jemalloc": "libjemalloc.so.2",
+    "tcmalloc": "libtcmalloc_minimal.so.4",
+    "mimalloc": "libmimalloc.so.2",
+}
 
 EACH = pytest.mark.parametrize("allocator", LIBRARIES)
 
 # realloc_chain `zero` is left out: what realloc(p, 0) does is the allocator's choice.
-C_VICTIMS = (("basic_heap", ()), ("realloc_chain", ("moved",)), ("realloc_chain", ("null",)), ("realloc_chain", ("inplace",)))
+C_VICTIMS = (
+    ("basic_heap", ()),
+    ("realloc_chain", ("moved",)),
+    ("realloc_chain", ("null",)),
+    ("realloc_chain", ("inplace",)),
+)
 
 
 def find_library(allocator):
@@ -36,7 +45,9 @@ def record_with(record, victim, arguments, env=None):
 
 
 @EACH
-@pytest.mark.parametrize("victim, arguments", C_VICTIMS, ids=lambda value: "-".join(value) if isinstance(value, tuple) else value)
+@pytest.mark.parametrize(
+    "victim, arguments", C_VICTIMS, ids=lambda value: "-".join(value) if isinstance(value, tuple) else value
+)
 def test_a_preloaded_allocator_is_recorded_exactly(record, allocator, victim, arguments):
     env = {"LD_PRELOAD": find_library(allocator)}
     recording = record.victim(victim, *arguments, env=env)
@@ -53,7 +64,9 @@ def idle_heap(record, victim, env):
 
 
 @EACH
-@pytest.mark.parametrize("victim, arguments", C_VICTIMS, ids=lambda value: "-".join(value) if isinstance(value, tuple) else value)
+@pytest.mark.parametrize(
+    "victim, arguments", C_VICTIMS, ids=lambda value: "-".join(value) if isinstance(value, tuple) else value
+)
 def test_a_linked_allocator_is_recorded_exactly(record, need_victim, allocator, victim, arguments):
     linked = need_victim(f"{victim}_{allocator}")
     recording = record.victim(linked, *arguments)

@@ -14,7 +14,9 @@ ENV = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "SOME": "thing", "ANOTHER": ""}
 
 
 def plain(command, env):
-    done = subprocess.run([str(word) for word in command], env=env, capture_output=True, stdin=subprocess.DEVNULL, cwd="/")
+    done = subprocess.run(
+        [str(word) for word in command], env=env, capture_output=True, stdin=subprocess.DEVNULL, cwd="/"
+    )
     return done.stdout.decode()
 
 
@@ -60,7 +62,11 @@ def test_only_our_own_entry_is_taken_out_of_ld_preload(record, native, script):
 @pytest.mark.parametrize("form", ("{other}:{ours}", "{ours}:{other}", "{ours} {other}", "{other} {ours}"))
 def test_only_our_own_entry_is_taken_out_when_it_was_preloaded_by_hand(native, library, tmp_path, form):
     other = str(native.victim("plugin_one.so"))
-    env = {**ENV, "LD_PRELOAD": form.format(ours=library, other=other), "MIDDEN_OUTPUT": str(tmp_path / "out.mdn")}
+    env = {
+        **ENV,
+        "LD_PRELOAD": form.format(ours=library, other=other),
+        "MIDDEN_OUTPUT": str(tmp_path / "out.mdn"),
+    }
     seen = plain(["/bin/sh", "-c", "/usr/bin/env; true"], env)
     assert f"LD_PRELOAD={other}\n" in seen
     assert "midden" not in next(line for line in seen.splitlines() if line.startswith("LD_PRELOAD="))
@@ -68,7 +74,11 @@ def test_only_our_own_entry_is_taken_out_when_it_was_preloaded_by_hand(native, l
 
 def test_children_of_python_see_their_environment_too(record):
     # os.environ was copied at start-up and is handed to exec as a whole.
-    script = "import os, subprocess; subprocess.run(['/usr/bin/env'], env=dict(os.environ)); os.execve('/usr/bin/env', ['env'], os.environ)"
+    script = (
+        "import os, subprocess\n"
+        "subprocess.run(['/usr/bin/env'], env=dict(os.environ))\n"
+        "os.execve('/usr/bin/env', ['env'], os.environ)"
+    )
     seen = recorded(record, ["/usr/bin/python3", "-c", script], ENV).splitlines()
     assert not [line for line in seen if "midden" in line.lower()]
 

@@ -24,8 +24,12 @@ def start(record, threads):
     """A running victim that has done some of its work, and its collector."""
     running = record.start_victim("steady_work", threads, STEPS, env={"MIDDEN_PATIENCE": str(PATIENCE_MS)})
     collector = wait_until(lambda: find_collector(running.process.pid), "the collector")
-    wait_until(lambda: running.truth_path.exists() and running.truth_path.stat().st_size > 0
-               and Truth(running.truth_path).total["allocations"] > 20_000, "the victim's work")
+    wait_until(
+        lambda: running.truth_path.exists()
+        and running.truth_path.stat().st_size > 0
+        and Truth(running.truth_path).total["allocations"] > 20_000,
+        "the victim's work",
+    )
     assert Truth(running.truth_path).notes[0] == 0, "the victim ended before its collector could be disturbed"
     return running, collector
 

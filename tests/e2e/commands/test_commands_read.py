@@ -9,9 +9,12 @@ import subprocess
 
 import pytest
 
-FIELDS = """program command pid exit_code exit_signal duration_ns allocations frees allocated_bytes freed_bytes peak_bytes
-peak_blocks peak_time_ns leaked_bytes leaked_blocks temporary_allocations reallocations failed_allocations threads stacks mode
-lost_events truncated_stacks foreign_frees reentrant_calls own_memory_bytes rss_peak_bytes""".split()
+FIELDS = """
+    program command pid exit_code exit_signal duration_ns allocations frees allocated_bytes
+    freed_bytes peak_bytes peak_blocks peak_time_ns leaked_bytes leaked_blocks temporary_allocations
+    reallocations failed_allocations threads stacks mode lost_events truncated_stacks foreign_frees
+    reentrant_calls own_memory_bytes rss_peak_bytes
+""".split()
 
 
 def run(midden, *arguments, cwd=None):
@@ -28,7 +31,12 @@ def profile(record):
 def test_stats_as_json_has_every_field_that_scripts_rely_on(midden, profile):
     stats = json.loads(run(midden, "stats", "--json", profile).stdout)
     assert [name for name in FIELDS if name not in stats] == []
-    assert (stats["program"], stats["mode"], stats["exit_code"], stats["exit_signal"]) == ("basic_heap", "exact", 0, None)
+    assert (stats["program"], stats["mode"], stats["exit_code"], stats["exit_signal"]) == (
+        "basic_heap",
+        "exact",
+        0,
+        None,
+    )
     assert stats["command"].endswith("basic_heap")
     assert stats["duration_ns"] > 0 and stats["rss_peak_bytes"] > 0 and stats["own_memory_bytes"] > 0
 
@@ -86,7 +94,7 @@ def test_a_file_that_is_no_profile_is_refused(midden, tmp_path, command, content
 @pytest.mark.parametrize("share", (0.1, 0.5, 0.9, 0.99))
 def test_a_file_that_was_cut_off_is_recognised(midden, profile, tmp_path, share):
     content = profile.read_bytes()
-    (tmp_path / "cut.mdn").write_bytes(content[:int(len(content) * share)])
+    (tmp_path / "cut.mdn").write_bytes(content[: int(len(content) * share)])
     done = run(midden, "stats", "--json", tmp_path / "cut.mdn")
     assert done.returncode in (0, 1)
     if done.returncode == 0:
@@ -119,8 +127,19 @@ def test_a_profile_can_be_read_after_the_program_is_gone(midden, native, tmp_pat
     assert "basic_heap.c" in done.stdout
 
 
-@pytest.mark.parametrize("arguments", (("help",), ("--help",), ("--version",), ("help", "record"), ("record", "--help"),
-                                       ("stats", "--help"), ("report", "--help")), ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments",
+    (
+        ("help",),
+        ("--help",),
+        ("--version",),
+        ("help", "record"),
+        ("record", "--help"),
+        ("stats", "--help"),
+        ("report", "--help"),
+    ),
+    ids=" ".join,
+)
 def test_help_goes_to_standard_output(midden, arguments):
     done = run(midden, *arguments)
     assert (done.returncode, done.stderr) == (0, "")

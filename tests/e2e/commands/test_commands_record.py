@@ -16,7 +16,9 @@ from recording import read_stats, shell_status
 
 
 def run(midden, *arguments, cwd, **options):
-    return subprocess.run([midden, *map(str, arguments)], capture_output=True, text=True, cwd=cwd, timeout=60, **options)
+    return subprocess.run(
+        [midden, *map(str, arguments)], capture_output=True, text=True, cwd=cwd, timeout=60, **options
+    )
 
 
 def test_the_default_name_has_program_and_pid(midden, native, tmp_path):
@@ -61,8 +63,10 @@ def test_children_that_were_not_recorded_are_mentioned(midden, native, tmp_path)
     assert "3 child processes were not recorded" in done.stderr
 
 
-@pytest.mark.parametrize("program, status", (("./no-such-program", 127), ("no-such-program", 127), ("/etc/passwd", 126),
-                                             ("/tmp", 126)))
+@pytest.mark.parametrize(
+    "program, status",
+    (("./no-such-program", 127), ("no-such-program", 127), ("/etc/passwd", 126), ("/tmp", 126)),
+)
 def test_a_program_that_cannot_be_started_is_reported_as_a_shell_would(midden, tmp_path, program, status):
     done = run(midden, "record", program, cwd=tmp_path)
     assert done.returncode == status
@@ -70,8 +74,18 @@ def test_a_program_that_cannot_be_started_is_reported_as_a_shell_would(midden, t
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize("arguments", (("record",), ("record", "--no-such-option", "true"), ("record", "-o"), ("no-such-command",),
-                                       ("stats", "a", "b"), ("report", "--depth", "x"), ("record", "--max-depth", "0", "true")))
+@pytest.mark.parametrize(
+    "arguments",
+    (
+        ("record",),
+        ("record", "--no-such-option", "true"),
+        ("record", "-o"),
+        ("no-such-command",),
+        ("stats", "a", "b"),
+        ("report", "--depth", "x"),
+        ("record", "--max-depth", "0", "true"),
+    ),
+)
 def test_wrong_usage_is_status_2_with_a_hint(midden, tmp_path, arguments):
     done = run(midden, *arguments, cwd=tmp_path)
     assert done.returncode == 2
@@ -84,12 +98,16 @@ def test_a_directory_that_cannot_be_written_is_said_and_the_program_runs(midden,
     assert done.stdout in ("ran\n", "")
 
 
-@pytest.mark.parametrize("number", (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGQUIT))
+@pytest.mark.parametrize(
+    "number", (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGQUIT)
+)
 def test_signals_are_handed_on_to_the_program(record, number):
     # Many short naps: a signal that comes just before a sleep does not cut it short.
-    script = "import signal, sys, time\n" \
-             f"signal.signal({int(number)}, lambda *_: sys.exit(33))\nprint('ready', flush=True)\n" \
-             "for _ in range(500): time.sleep(0.05)"
+    script = (
+        "import signal, sys, time\n"
+        f"signal.signal({int(number)}, lambda *_: sys.exit(33))\nprint('ready', flush=True)\n"
+        "for _ in range(500): time.sleep(0.05)"
+    )
     running = record.start(["/usr/bin/python3", "-c", script])
     assert running.process.stdout.readline() == b"ready\n"
     running.process.send_signal(number)

@@ -73,7 +73,9 @@ def test_a_kill_by_the_kernel_at_any_instruction_loses_no_event(record):
 def test_a_kill_from_outside_loses_no_event(record, repeat):
     running = record.start_victim("dying", "forever", 0)
     goal = 100_000 + 30_000 * repeat
-    wait_until(lambda: running.truth_path.exists() and running.truth_path.stat().st_size > 0, "the truth page")
+    wait_until(
+        lambda: running.truth_path.exists() and running.truth_path.stat().st_size > 0, "the truth page"
+    )
     pid = wait_until(lambda: find_program(running.process.pid, "dying"), "the victim")
     wait_until(lambda: peek_allocations(running) > goal, "the victim's work")
     os.kill(pid, signal.SIGKILL)
@@ -93,13 +95,23 @@ def test_a_kill_amid_eight_busy_threads_loses_no_event(record, repeat):
     assert recording.status == 128 + signal.SIGKILL
     stats, truth = recording.stats, recording.truth
     by_libc = stats["allocations"] - sum(t["allocations"] for t in stats["thread_list"] if t["serial"] != 1)
-    check_up_to_the_event({**stats, "allocations": stats["allocations"] - by_libc,
-                           "leaked_blocks": stats["leaked_blocks"] - by_libc}, truth.total, threads=8)
+    check_up_to_the_event(
+        {
+            **stats,
+            "allocations": stats["allocations"] - by_libc,
+            "leaked_blocks": stats["leaked_blocks"] - by_libc,
+        },
+        truth.total,
+        threads=8,
+    )
 
 
 def memory_group():
     """A memory control group that we may fill in, or None: (directory, limit file, processes file)."""
-    for root, limit in ((Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes"), (Path("/sys/fs/cgroup"), "memory.max")):
+    for root, limit in (
+        (Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes"),
+        (Path("/sys/fs/cgroup"), "memory.max"),
+    ):
         for number in count():
             group = root / f"midden-test-{os.getpid()}-{number}"
             if not group.exists():

@@ -35,7 +35,9 @@ def test_children_that_are_not_followed_are_left_alone_and_mentioned(record):
 
 def test_a_followed_child_has_exactly_its_own_heap(record):
     recording = record.victim("fork_busy", "quiet", options=["--follow"])
-    child, parent = sorted(recording.profiles("fork_busy"), key=lambda stats: stats["allocations"], reverse=True)
+    child, parent = sorted(
+        recording.profiles("fork_busy"), key=lambda stats: stats["allocations"], reverse=True
+    )
     assert (parent["allocations"], parent["allocated_bytes"], parent["leaked_blocks"]) == (5, 5000, 5)
     assert (child["allocations"], child["frees"]) == (1000, 400)
     assert (child["allocated_bytes"], child["freed_bytes"]) == (77000, 30800)
@@ -64,12 +66,16 @@ def test_starting_programs_beside_eight_threads_keeps_every_count(record, mode, 
     assert threads[1]["frees"] >= truth.slots[0]["frees"]
 
 
-def test_a_followed_exec_gives_both_programs_a_profile(record):
-    recording = record.victim("dying", "exec", 500, "/usr/bin/env", "true", options=["--follow"])
+def test_a_followed_exec_loses_nothing_of_either_program(record, repeat):
+    env = "/usr/bin/env"
+    alone = record.run([env, "true"]).stats
+    recording = record.victim("dying", "exec", 500, env, "true", options=["--follow"])
     assert recording.status == 0
-    before = recording.profiles("dying")
-    assert len(before) == 1
-    assert before[0]["allocations"] == recording.truth.total["allocations"]
+    (before,) = recording.profiles("dying")
+    (after,) = recording.profiles("env")
+    assert before["allocations"] == recording.truth.total["allocations"]
+    assert (before["end"], after["end"]) == ("exec", "exec")
+    assert after["allocations"] == alone["allocations"] > 0
 
 
 def test_a_followed_shell_pipeline_gives_every_program_a_profile(record, native):

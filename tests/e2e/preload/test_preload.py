@@ -27,10 +27,20 @@ class Preloader:
         self._count += 1
         path = self.directory / f"run{self._count}.mdn"
         truth_path = self.directory / f"run{self._count}.truth"
-        environment = {**os.environ, "VICTIM_TRUTH": str(truth_path), "LD_PRELOAD": self.library,
-                       "MIDDEN_OUTPUT": str(path), **(env or {})}
-        done = subprocess.run([str(word) for word in command], env=environment, capture_output=True,
-                              timeout=timeout, cwd=self.directory)
+        environment = {
+            **os.environ,
+            "VICTIM_TRUTH": str(truth_path),
+            "LD_PRELOAD": self.library,
+            "MIDDEN_OUTPUT": str(path),
+            **(env or {}),
+        }
+        done = subprocess.run(
+            [str(word) for word in command],
+            env=environment,
+            capture_output=True,
+            timeout=timeout,
+            cwd=self.directory,
+        )
         wait_until(path.exists, "the profile, which appears shortly after the program ended")
         return Recording(done.returncode, done.stdout, done.stderr.decode(errors="replace"), path, truth_path)
 
@@ -49,8 +59,10 @@ def test_every_figure_equals_the_victims_own_account(preload, case):
     check_exact(recording, base, but=case.but)
 
 
-@pytest.mark.parametrize("mode, status", (("exit", 16), ("_exit", 17), ("kill", 128 + signal.SIGKILL),
-                                          ("abort", 128 + signal.SIGABRT)))
+@pytest.mark.parametrize(
+    "mode, status",
+    (("exit", 16), ("_exit", 17), ("kill", 128 + signal.SIGKILL), ("abort", 128 + signal.SIGABRT)),
+)
 def test_nothing_is_missing_however_the_program_ends(preload, mode, status):
     recording = preload.victim("dying", mode)
     assert recording.status == status
@@ -60,7 +72,9 @@ def test_nothing_is_missing_however_the_program_ends(preload, mode, status):
 def test_the_program_waits_for_no_one_at_its_end(preload, native, tmp_path, library):
     # The output pipe must not be held open by a collector that lives on.
     environment = {**os.environ, "LD_PRELOAD": library, "MIDDEN_OUTPUT": str(tmp_path / "out.mdn")}
-    done = subprocess.run(["/bin/sh", "-c", "echo $(/bin/echo quick)"], env=environment, capture_output=True, timeout=20)
+    done = subprocess.run(
+        ["/bin/sh", "-c", "echo $(/bin/echo quick)"], env=environment, capture_output=True, timeout=20
+    )
     assert done.stdout == b"quick\n"
 
 
@@ -76,20 +90,28 @@ def test_the_default_name_has_program_and_pid(native, tmp_path, library):
     environment = {**os.environ, "LD_PRELOAD": library}
     process = subprocess.Popen(native.command("basic_heap"), env=environment, cwd=tmp_path)
     assert process.wait(timeout=60) == 0
-    wait_until((tmp_path / f"midden.basic_heap.{process.pid}.mdn").exists, "the profile under its default name")
+    wait_until(
+        (tmp_path / f"midden.basic_heap.{process.pid}.mdn").exists, "the profile under its default name"
+    )
 
 
 def test_a_missing_command_leaves_the_program_unharmed_and_says_so_once(native, tmp_path, library):
     environment = {**os.environ, "LD_PRELOAD": library, "MIDDEN_COMMAND": "/nonexistent/midden"}
-    done = subprocess.run(native.command("dying", "exit"), env=environment, capture_output=True, cwd=tmp_path, timeout=60)
+    done = subprocess.run(
+        native.command("dying", "exit"), env=environment, capture_output=True, cwd=tmp_path, timeout=60
+    )
     assert shell_status(done.returncode) == 16
     lines = done.stderr.decode().splitlines()
     assert len(lines) == 1 and lines[0].startswith("midden: ")
 
 
 def test_children_are_followed_when_asked_by_variable(native, tmp_path, library):
-    environment = {**os.environ, "LD_PRELOAD": library, "MIDDEN_FOLLOW": "1",
-                   "MIDDEN_OUTPUT": str(tmp_path / "run.%n.%p.mdn")}
+    environment = {
+        **os.environ,
+        "LD_PRELOAD": library,
+        "MIDDEN_FOLLOW": "1",
+        "MIDDEN_OUTPUT": str(tmp_path / "run.%n.%p.mdn"),
+    }
     done = subprocess.run(native.command("fork_busy", "quiet"), env=environment, cwd=tmp_path, timeout=60)
     assert done.returncode == 0
     wait_until(lambda: len(list(tmp_path.glob("run.fork_busy.*.mdn"))) == 2, "both profiles")

@@ -46,11 +46,17 @@ def test_redis_answers_its_benchmark_and_shuts_down(started, tmp_path):
     running = started([server, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", tmp_path], port)
 
     def ask(*words):
-        return subprocess.run([client, "-p", str(port), *words], capture_output=True, text=True, timeout=60).stdout
+        return subprocess.run(
+            [client, "-p", str(port), *words], capture_output=True, text=True, timeout=60
+        ).stdout
 
     assert ask("set", "key", "value") == "OK\n"
-    load = subprocess.run([benchmark, "-p", str(port), "-q", "-n", "20000", "-c", "20", "-t", "set,get,lpush,lrange_100"],
-                          capture_output=True, text=True, timeout=120)
+    load = subprocess.run(
+        [benchmark, "-p", str(port), "-q", "-n", "20000", "-c", "20", "-t", "set,get,lpush,lrange_100"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert load.returncode == 0 and "requests per second" in load.stdout
     assert ask("get", "key") == "value\n"
     assert ask("save") == "OK\n"
@@ -81,7 +87,9 @@ def test_nginx_serves_the_same_files_and_stops_when_told(started, tmp_path, opti
     os.chmod(tmp_path, 0o755)
     text = "some text to serve\n" * 1000
     (tmp_path / "www" / "page.txt").write_text(text)
-    (tmp_path / "nginx.conf").write_text("user root;" * (os.getuid() == 0) + NGINX_CONF.format(dir=tmp_path, port=port))
+    (tmp_path / "nginx.conf").write_text(
+        "user root;" * (os.getuid() == 0) + NGINX_CONF.format(dir=tmp_path, port=port)
+    )
     running = started([nginx, "-p", tmp_path, "-c", tmp_path / "nginx.conf"], port, options)
     for _ in range(50):
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/page.txt", timeout=10) as answer:

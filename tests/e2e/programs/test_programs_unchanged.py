@@ -18,8 +18,19 @@ C_SOURCE = """
 #include <stdio.h>
 #include <string.h>
 struct node { struct node *left, *right; int key; };
-static int depth(const struct node *n) { return n ? 1 + (depth(n->left) > depth(n->right) ? depth(n->left) : depth(n->right)) : 0; }
-int main(void) { struct node leaf = {0}, root = {&leaf, 0, 1}; printf("%d %zu\\n", depth(&root), strlen("midden")); return 0; }
+static int depth(const struct node *n)
+{
+    if (!n)
+        return 0;
+    int left = depth(n->left), right = depth(n->right);
+    return 1 + (left > right ? left : right);
+}
+int main(void)
+{
+    struct node leaf = {0}, root = {&leaf, 0, 1};
+    printf("%d %zu\\n", depth(&root), strlen("midden"));
+    return 0;
+}
 """
 
 CXX_SOURCE = """
@@ -27,7 +38,13 @@ CXX_SOURCE = """
 #include <map>
 #include <string>
 #include <vector>
-int main() { std::map<std::string, std::vector<int>> m; m["a"].push_back(1); for (auto &[k, v] : m) std::cout << k << v.size() << '\\n'; }
+int main()
+{
+    std::map<std::string, std::vector<int>> table;
+    table["a"].push_back(1);
+    for (auto &[key, values] : table)
+        std::cout << key << values.size() << '\\n';
+}
 """
 
 PYTHON_SOURCE = """
@@ -71,11 +88,20 @@ def test_sqlite3_builds_and_queries_the_same_tables(record, options):
 def make_repository(directory):
     git = need("git")
     subprocess.run([git, "init", "-q", directory], check=True)
-    identity = ["-c", "user.name=A U Thor", "-c", "user.email=author@example.com", "-c", "commit.gpgsign=false"]
+    identity = [
+        "-c",
+        "user.name=A U Thor",
+        "-c",
+        "user.email=author@example.com",
+        "-c",
+        "commit.gpgsign=false",
+    ]
     for number in range(30):
         (directory / f"file{number % 7}").write_text("line\n" * number)
         subprocess.run([git, "-C", directory, "add", "."], check=True)
-        subprocess.run([git, "-C", directory, *identity, "commit", "-q", "-m", f"change {number}"], check=True)
+        subprocess.run(
+            [git, "-C", directory, *identity, "commit", "-q", "-m", f"change {number}"], check=True
+        )
     return git
 
 
@@ -91,10 +117,14 @@ def test_git_shows_the_same_history(record, tmp_path, options):
 def test_git_clones_and_packs_with_its_many_children(record, tmp_path, options):
     repository = tmp_path / "repository"
     git = make_repository(repository)
-    recording = record.run([git, "clone", "-q", "--no-local", repository, tmp_path / "copy"], options=list(options))
+    recording = record.run(
+        [git, "clone", "-q", "--no-local", repository, tmp_path / "copy"], options=list(options)
+    )
     assert (recording.status, recording.stdout) == (0, b"")
-    heads = [subprocess.run([git, "-C", where, "rev-parse", "HEAD"], capture_output=True).stdout
-             for where in (repository, tmp_path / "copy")]
+    heads = [
+        subprocess.run([git, "-C", where, "rev-parse", "HEAD"], capture_output=True).stdout
+        for where in (repository, tmp_path / "copy")
+    ]
     assert heads[0] == heads[1]
 
 
@@ -109,7 +139,15 @@ def test_python_with_threads_forks_and_children_prints_the_same(record, options)
 def test_a_compiler_produces_the_same_object(record, tmp_path, compiler, source, suffix, options):
     path = need(compiler)
     (tmp_path / f"source.{suffix}").write_text(source)
-    command = [path, "-O2", "-std=c++17" if suffix == "cpp" else "-std=c11", "-c", f"source.{suffix}", "-o", "object.o"]
+    command = [
+        path,
+        "-O2",
+        "-std=c++17" if suffix == "cpp" else "-std=c11",
+        "-c",
+        f"source.{suffix}",
+        "-o",
+        "object.o",
+    ]
     check_same(record, command, options, cwd=tmp_path)
     (tmp_path / "object.o").rename(tmp_path / "recorded.o")
     subprocess.run(command, check=True, cwd=tmp_path)
@@ -123,10 +161,20 @@ def test_a_compiler_complains_the_same(record, tmp_path):
     assert recording.status == 1
 
 
-@pytest.mark.parametrize("command", (
-    ["xz", "-T1", "-6", "-c"], ["gzip", "-9", "-c"], ["sort", "-n"], ["perl", "-ne", "print scalar reverse, $_ x 2"],
-    ["awk", "{ total += $1 } END { print total }"], ["sed", "s/1/one/g"], ["tar", "--version"], ["bash", "-c", "x=$(cat); echo ${#x}"],
-), ids=lambda command: command[0])
+@pytest.mark.parametrize(
+    "command",
+    (
+        ["xz", "-T1", "-6", "-c"],
+        ["gzip", "-9", "-c"],
+        ["sort", "-n"],
+        ["perl", "-ne", "print scalar reverse, $_ x 2"],
+        ["awk", "{ total += $1 } END { print total }"],
+        ["sed", "s/1/one/g"],
+        ["tar", "--version"],
+        ["bash", "-c", "x=$(cat); echo ${#x}"],
+    ),
+    ids=lambda command: command[0],
+)
 def test_a_filter_gives_the_same_output(record, command):
     text = "".join(f"{number * 7919 % 10007} line\n" for number in range(20000)).encode()
     check_same(record, [need(command[0]), *command[1:]], input=text)

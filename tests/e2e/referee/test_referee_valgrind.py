@@ -22,7 +22,7 @@ from same import need
 
 USAGE = re.compile(r"total heap usage: ([\d,]+) allocs, ([\d,]+) frees, ([\d,]+) bytes allocated")
 
-C_SOURCE = "int puts(const char *); int main(void) { puts(\"compiled\"); return 0; }\n"
+C_SOURCE = 'int puts(const char *); int main(void) { puts("compiled"); return 0; }\n'
 
 
 @dataclass
@@ -33,8 +33,14 @@ class Heap:
 
 
 def environment(tmp_path):
-    return {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "LC_ALL": "C", "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_PAGER": "cat", "TMPDIR": str(tmp_path)}
+    return {
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path),
+        "LC_ALL": "C",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_PAGER": "cat",
+        "TMPDIR": str(tmp_path),
+    }
 
 
 def valgrind_command():
@@ -42,8 +48,15 @@ def valgrind_command():
     found = need("valgrind")
     # Without these two libc and libstdc++ would free their own blocks at the end, as they do in no other run.
     flags = ["--run-libc-freeres=no", "--run-cxx-freeres=no"]
-    return [found + ".bin" if os.path.exists(found + ".bin") else found, "--tool=memcheck", "--leak-check=no",
-            "--undef-value-errors=no", "--trace-children=no", "--child-silent-after-fork=yes", *flags]
+    return [
+        found + ".bin" if os.path.exists(found + ".bin") else found,
+        "--tool=memcheck",
+        "--leak-check=no",
+        "--undef-value-errors=no",
+        "--trace-children=no",
+        "--child-silent-after-fork=yes",
+        *flags,
+    ]
 
 
 def heap_by_valgrind(command, env, **popen):
@@ -54,8 +67,10 @@ def heap_by_valgrind(command, env, **popen):
 
 
 def added_by_valgrind(env):
-    """Variables that stand for those which memcheck adds, of the same lengths and, but for LD_PRELOAD, the same."""
-    done = subprocess.run([*valgrind_command(), "-q", need("env"), "-0"], env=env, capture_output=True, text=True)
+    """Variables that stand for those which memcheck adds: the same ones, but for LD_PRELOAD's name."""
+    done = subprocess.run(
+        [*valgrind_command(), "-q", need("env"), "-0"], env=env, capture_output=True, text=True
+    )
     seen = dict(entry.split("=", 1) for entry in done.stdout.split("\0") if entry)
     added = {name: value for name, value in seen.items() if name not in env}
     assert "LD_PRELOAD" in added, "memcheck no longer preloads a library: look again at what it does"
@@ -105,8 +120,13 @@ def test_git_log(record, tmp_path):
     dates = {"GIT_AUTHOR_DATE": "2020-01-01T00:00:00Z", "GIT_COMMITTER_DATE": "2020-01-01T00:00:00Z"}
 
     def run(*words):
-        subprocess.run([git, "-c", "user.name=A U Thor", "-c", "user.email=author@example.com", *words], check=True,
-                       env={**env, **dates}, capture_output=True, cwd=tmp_path)
+        subprocess.run(
+            [git, "-c", "user.name=A U Thor", "-c", "user.email=author@example.com", *words],
+            check=True,
+            env={**env, **dates},
+            capture_output=True,
+            cwd=tmp_path,
+        )
 
     run("init", "-q", "repository")
     for number in range(10):
@@ -122,7 +142,10 @@ def test_xz(record, tmp_path):
 
 
 def test_perl(record, tmp_path):
-    script = 'my %h; $h{$_ % 100} .= "x$_" for 1 .. 5000; print join(",", map { length $h{$_} } sort keys %h), "\\n"'
+    script = """
+        my %h; $h{$_ % 100} .= "x$_" for 1 .. 5000;
+        print join(",", map { length $h{$_} } sort keys %h), "\\n";
+    """
     env = {**environment(tmp_path), "PERL_HASH_SEED": "0"}
     check_agreement(record, [need("perl"), "-e", script], env)
 
@@ -138,7 +161,8 @@ def test_the_compiler_proper_behind_gcc(record, tmp_path):
     (tmp_path / "source.c").write_text(C_SOURCE)
     command = [compiler, "-quiet", "-O1", "source.c", "-o", "source.s"]
     ours, theirs = compare(record, command, environment(tmp_path))
-    # The compiler hashes addresses: with another layout it may fill a chunk (2,064 bytes) of an obstack more or less.
+    # The compiler hashes addresses: with another layout it may fill a chunk of an obstack
+    # (2,064 bytes) more or less.
     assert abs(ours.allocations - theirs.allocations) <= 2
     assert abs(ours.frees - theirs.frees) <= 2
     assert abs(ours.allocated_bytes - theirs.allocated_bytes) <= 2 * 2064

@@ -1,15 +1,23 @@
-/* fixture.h -- a recorded process without a recorder: a segment, the handshake, a pretended collector.
+/* fixture.h -- a recorded process without a recorder: a segment, the handshake, a pretended
+ * collector.
  * Runs: in the unit tests of the capture room.
  * SPDX-License-Identifier: Apache-2.0
  *
- * The process state is set up by the room's own start-up code: the fixture plays the recorder at the
- * other end of the socket. Starting again is what a followed fork child does. The pretended collector
- * works on the target's own mapping, so that ThreadSanitizer sees both sides of every access.
+ * The process state is set up by the room's own start-up code: the fixture plays the recorder at
+ * the other end of the socket. Starting again is what a followed fork child does. The pretended
+ * collector works on the target's own mapping, so that ThreadSanitizer sees both sides of every
+ * access.
  *
- * Include first, with _GNU_SOURCE defined. cmocka cannot fail a test from another thread, so what the
- * collector finds wrong is counted in `faults`. */
+ * Include first, with _GNU_SOURCE defined. cmocka cannot fail a test from another thread, so
+ * what the collector finds wrong is counted in `faults`. */
 #ifndef MIDDEN_TESTS_CAPTURE_FIXTURE_H
 #define MIDDEN_TESTS_CAPTURE_FIXTURE_H
+
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer) && !defined(__SANITIZE_THREAD__)
+#define __SANITIZE_THREAD__ 1 /* as gcc says it */
+#endif
+#endif
 
 #include <limits.h>
 #include <linux/futex.h>
@@ -351,6 +359,17 @@ static inline void fixture_collector_stop(struct fixture_collector *c)
 	atomic_store(&c->ends, true);
 	(void)pthread_join(c->thread, NULL);
 	fixture_drain(c);
+}
+
+/* The last thing that a recorded thread does. ThreadSanitizer is done with a thread in the last
+ * round of its destructors, in which ours would run: it is told that the earlier rounds are
+ * over. */
+static inline void fixture_end_thread(void)
+{
+#if defined(__SANITIZE_THREAD__)
+	if (thread_self != &thread_none)
+		thread_self->end_rounds = PTHREAD_DESTRUCTOR_ITERATIONS - 1;
+#endif
 }
 
 /* ---- looking at the results --------------------------------------------------------------------- */

@@ -101,7 +101,8 @@ static void a_tree_filled_by_chance_has_no_node_twice_and_loses_none(void **stat
 	static uint32_t found[COUNT];
 
 	(void)state;
-	/* pcs that differ in a few low bits only, below a few parents: the worst the hash will see */
+	/* pcs that differ in a few low bits only, below a few parents: the worst the hash will
+	 * see */
 	for (uint32_t i = 0; i < COUNT; i++)
 		found[i] = add(&tree, i % 64, 0x7f0000000000 + i / 64 * 4, 1);
 	assert_int_equal(atomic_load(&nodes_used), COUNT);

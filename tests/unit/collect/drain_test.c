@@ -75,8 +75,10 @@ static void hundreds_of_threads_are_merged_by_time(void **state)
 	struct producer p[THREADS];
 	uint64_t time = 10;
 
-	for (uint32_t i = 0; i < THREADS; i++)
+	for (uint32_t i = 0; i < THREADS; i++) {
 		p[i] = producer_open(c, i + 1);
+		(void)collect_drain(c); /* sees the slot and raises the limit of chunks */
+	}
 	for (uint32_t step = 0; step < STEPS; step++) {
 		for (uint32_t i = 0; i < THREADS; i++) {
 			uint32_t k = i * 7 % THREADS;

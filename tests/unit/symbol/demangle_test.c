@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 #include "symbol/demangle.h"
-#include "symbol/memo.h"
+#include "symbol/notes.h"
 #include "symbol/symbol.h"
 
 static void expect(const char *name, const char *wanted)
@@ -60,7 +60,7 @@ static void plain_names_are_not_mangled(void **state)
 static void a_name_is_worked_out_once(void **state)
 {
 	static const char raw[] = "_ZN4heap5Arena4growEm";
-	struct memo names = {0};
+	struct notes names = {0};
 	bool mangled;
 
 	(void)state;
@@ -69,38 +69,38 @@ static void a_name_is_worked_out_once(void **state)
 	assert_string_equal(first, "heap::Arena::grow(unsigned long)");
 	assert_ptr_equal(demangle_find(&names, raw, &mangled), first);
 	assert_true(mangled);
-	memo_free(&names);
+	notes_free(&names);
 }
 
 static void a_symbol_version_is_left_out(void **state)
 {
-	struct memo names = {0};
+	struct notes names = {0};
 	bool mangled = true;
 
 	(void)state;
 	assert_string_equal(demangle_find(&names, "memcpy@@GLIBC_2.14", &mangled), "memcpy");
 	assert_false(mangled);
 	assert_string_equal(demangle_find(&names, "@odd", &mangled), "@odd");
-	memo_free(&names);
+	notes_free(&names);
 }
 
 static void the_memo_keeps_ten_thousand_keys_apart(void **state)
 {
 	enum { COUNT = 10000 };
 	char *keys = mem_new(COUNT, 1);
-	struct memo m = {0};
+	struct notes m = {0};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT; i++) {
-		void **place = memo_get(&m, keys + i);
+		void **place = notes_get(&m, keys + i);
 
 		assert_null(*place);
 		*place = mem_format("%zu", i);
 	}
 	assert_int_equal(m.values.count, COUNT);
 	for (size_t i = 0; i < COUNT; i++)
-		assert_int_equal(strtoul(*memo_get(&m, keys + i), NULL, 10), i);
-	memo_free(&m);
+		assert_int_equal(strtoul(*notes_get(&m, keys + i), NULL, 10), i);
+	notes_free(&m);
 	free(keys);
 }
 

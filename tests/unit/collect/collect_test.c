@@ -1,0 +1,385 @@
+/* collect_test.c -- the run loop against processes that die, exec, give up or go quiet. Runs: as
+ * a test program.
+ * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "producer.h"
+
+#define MS      UINT64_C(1000000)
+#define SECONDS (1000 * MS)
+
+/* ---- a process of its own ------------------------------------------------------------------- */
+
+struct target {
+	struct collector *c;
+	pid_t pid;
+};
+
+/* In the child: maps the segment whose descriptor the parent has. */
+static struct segment_map map_segment(int from)
+{
+	char path[64];
+	int fd_there;
+	struct stat status;
+	struct segment_map map;
+
+	if (read(from, &fd_there, sizeof(fd_there)) != sizeof(fd_there))
+		_exit(1);
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getppid(), fd_there);
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &status) < 0)
+		_exit(1);
+	char *base = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (base == MAP_FAILED)
+		_exit(1);
+	(void)close(fd);
+	map.header = (void *)base;
+	map.layout = map.header->layout;
+	map.slots = (void *)(base + map.layout.slots_offset);
+	map.chunks = (void *)(base + map.layout.chunks_offset);
+	return map;
+}
+
+/* Forks a process that runs `play` on the segment, and makes the collector for it. */
+static struct target start_target(void (*play)(struct segment_map *map))
+{
+	struct collect_config config = {.buffer_bytes = 1 << 20, .max_depth = 512};
+	struct segment_hello hello = {.address_space_limit = UINT64_MAX};
+	struct error e = {0};
+	struct target t;
+	int ends[2];
+
+	assert_int_equal(pipe(ends), 0);
+	t.pid = fork();
+	if (t.pid == 0) {
+		struct segment_map map = map_segment(ends[0]);
+
+		play(&map);
+		_exit(0);
+	}
+	hello.pid = t.pid;
+	t.c = collect_new(&config, &hello, &e);
+	assert_non_null(t.c);
+	int fd = collect_get_fd(t.c);
+	assert_int_equal(write(ends[1], &fd, sizeof(fd)), sizeof(fd));
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+	return t;
+}
+
+static void end_target(struct target *t)
+{
+	(void)kill(t->pid, SIGKILL);
+	(void)waitpid(t->pid, NULL, 0);
+	collect_free(t->c);
+}
+
+static uint64_t get_ticks(const struct segment_map *map)
+{
+	return clock_read(map->header->clock) - map->header->clock_base;
+}
+
+/* More events than the buffers hold at once, so that chunks have to come back meanwhile. */
+static void allocate_a_lot(struct segment_map *map)
+{
+	struct producer p = producer_open_as(map, 1, (uint32_t)getpid());
+
+	for (uint64_t i = 1; i <= 200000; i++) {
+		producer_alloc(&p, get_ticks(map), i * 16, 10, 1);
+		if (i % 2)
+			producer_free(&p, get_ticks(map), i * 16);
+	}
+}
+
+static void allocate_and_be_killed(struct segment_map *map)
+{
+	allocate_a_lot(map);
+	(void)raise(SIGKILL);
+}
+
+static void nothing_published_is_lost_when_the_target_is_killed(void **state)
+{
+	struct target t = start_target(allocate_and_be_killed);
+
+	(void)state;
+	assert_int_equal(collect_run(t.c, 0, NULL), COLLECT_END_GONE);
+	struct profile *p = collect_build_profile(t.c);
+	assert_int_equal(p->totals.allocations, 200000);
+	assert_int_equal(p->totals.frees, 100000);
+	assert_int_equal(p->totals.leaked_bytes, 1000000);
+	assert_int_equal(p->totals.temporary_allocations, 100000);
+	assert_int_equal(p->totals.peak_blocks, 100000); /* the last alloc of a temporary one: +1, -1 */
+	assert_int_equal(p->totals.lost_events, 0);
+	assert_int_equal(p->totals.foreign_frees, 0);
+	assert_int_equal(p->threads.at[0].end_ns, UINT64_MAX);
+	profile_free(p);
+	end_target(&t);
+}
+
+static void the_end_of_the_recording_stands_still(void **state)
+{
+	struct target t = start_target(allocate_a_lot);
+
+	(void)state;
+	assert_int_equal(collect_run(t.c, 0, NULL), COLLECT_END_GONE);
+	struct profile *before = collect_build_profile(t.c);
+	(void)usleep(20000);
+	struct profile *after = collect_build_profile(t.c);
+	assert_int_equal(before->run.duration_ns, after->run.duration_ns);
+	profile_free(before);
+	profile_free(after);
+	end_target(&t);
+}
+
+static void allocate_and_exec(struct segment_map *map)
+{
+	struct producer p = producer_open_as(map, 1, (uint32_t)getpid());
+
+	producer_alloc(&p, get_ticks(map), 16, 10, 1);
+	(void)execlp("sleep", "sleep", "20", NULL);
+}
+
+static void an_exec_is_noticed(void **state)
+{
+	struct target t = start_target(allocate_and_exec);
+	uint64_t start = clock_monotonic_ns();
+
+	(void)state;
+	assert_int_equal(collect_run(t.c, 10 * SECONDS, NULL), COLLECT_END_EXEC);
+	assert_true(clock_monotonic_ns() - start < 5 * SECONDS);
+	assert_int_equal(t.c->account.allocations, 1);
+	end_target(&t);
+}
+
+static void allocate_and_wait(struct segment_map *map)
+{
+	struct producer p = producer_open_as(map, 1, (uint32_t)getpid());
+
+	producer_alloc(&p, get_ticks(map), 16, 10, 1);
+	(void)sleep(20);
+}
+
+static void a_quiet_target_is_not_taken_for_gone(void **state)
+{
+	struct target t = start_target(allocate_and_wait);
+
+	(void)state;
+	assert_int_equal(collect_run(t.c, 1 * SECONDS, NULL), COLLECT_END_TICK);
+	assert_int_equal(t.c->account.allocations, 1);
+	assert_int_equal(t.c->streams.open, 1);
+	end_target(&t);
+}
+
+static void allocate_and_give_up(struct segment_map *map)
+{
+	struct producer p = producer_open_as(map, 1, (uint32_t)getpid());
+
+	producer_alloc(&p, get_ticks(map), 16, 10, 1);
+	atomic_store(&map->header->target_state, SEGMENT_TARGET_ABANDONED);
+	(void)sleep(20);
+}
+
+static void an_abandoned_recording_ends_with_all_it_has(void **state)
+{
+	struct target t = start_target(allocate_and_give_up);
+
+	(void)state;
+	assert_int_equal(collect_run(t.c, 10 * SECONDS, NULL), COLLECT_END_ABANDONED);
+	assert_int_equal(t.c->account.allocations, 1);
+	end_target(&t);
+}
+
+static void touch_memory_and_wait(struct segment_map *map)
+{
+	struct producer p = producer_open_as(map, 1, (uint32_t)getpid());
+	char *memory = malloc(32 << 20);
+
+	memset(memory, 1, 32 << 20);
+	producer_alloc(&p, get_ticks(map), (uintptr_t)memory, 32 << 20, 1);
+	(void)usleep(200000);
+}
+
+static void the_resident_size_is_seen(void **state)
+{
+	struct target t = start_target(touch_memory_and_wait);
+	uint64_t most = 0;
+
+	(void)state;
+	assert_int_equal(collect_run(t.c, 10 * SECONDS, NULL), COLLECT_END_GONE);
+	struct profile *p = collect_build_profile(t.c);
+	assert_true(p->totals.rss_peak_bytes >= 32 << 20);
+	for (size_t i = 0; i < p->points.count; i++)
+		if (p->points.at[i].rss_bytes > most)
+			most = p->points.at[i].rss_bytes;
+	assert_true(most >= 32 << 20);
+	profile_free(p);
+	end_target(&t);
+}
+
+static void an_unreadable_rest_of_a_dead_target_is_counted(void **state)
+{
+	struct target t = start_target(allocate_a_lot);
+
+	(void)state;
+	assert_int_equal(collect_run(t.c, 0, NULL), COLLECT_END_GONE);
+	struct producer p = producer_open_as(&t.c->map, 2, 1);
+	producer_alloc(&p, SEGMENT_TICKS_MASK, 16, 1, 1); /* a time that never comes */
+	assert_int_equal(collect_run(t.c, 0, NULL), COLLECT_END_GONE);
+	struct profile *profile = collect_build_profile(t.c);
+	assert_int_equal(profile->totals.lost_events, 1);
+	profile_free(profile);
+	end_target(&t);
+}
+
+/* ---- in this process ------------------------------------------------------------------------ */
+
+static void it_stops_when_told(void **state)
+{
+	struct collector *c = producer_new_collector(0);
+	const volatile bool stop = true;
+
+	(void)state;
+	assert_int_equal(collect_run(c, 0, &stop), COLLECT_END_STOPPED);
+	collect_free(c);
+}
+
+static void it_comes_back_after_the_tick(void **state)
+{
+	struct collector *c = producer_new_collector(0);
+	uint64_t start = clock_monotonic_ns();
+
+	(void)state;
+	assert_int_equal(collect_run(c, 50 * MS, NULL), COLLECT_END_TICK);
+	uint64_t passed = clock_monotonic_ns() - start;
+	assert_true(passed >= 50 * MS);
+	assert_true(passed < 2 * SECONDS);
+	collect_free(c);
+}
+
+static void *open_slot_and_die(void *argument)
+{
+	struct collector *c = argument;
+	struct producer p = producer_open(c, 1);
+
+	producer_alloc(&p, get_ticks(&c->map), 16, 10, 1);
+	return NULL;
+}
+
+static void a_thread_that_dies_without_a_word_is_found_out(void **state)
+{
+	struct collector *c = producer_new_collector(0);
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, open_slot_and_die, c), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	(void)collect_run(c, 200 * MS, NULL);
+	assert_int_equal(c->streams.open, 0);
+	assert_int_equal(atomic_load(&c->map.slots[1].state), SEGMENT_SLOT_FREE);
+	struct profile *p = collect_build_profile(c);
+	assert_int_equal(p->totals.allocations, 1);
+	assert_true(p->threads.at[0].end_ns <= p->run.duration_ns);
+	profile_free(p);
+	collect_free(c);
+}
+
+static void of_two_slots_with_one_thread_id_the_older_is_dead(void **state)
+{
+	struct collector *c = producer_new_collector(0);
+	struct producer newer = producer_open(c, 2);
+	struct producer older = producer_open(c, 1);
+
+	(void)state;
+	(void)collect_run(c, 200 * MS, NULL);
+	assert_int_equal(c->streams.at[newer.slot].state, STREAM_OPEN);
+	assert_int_equal(c->streams.at[older.slot].state, STREAM_CLOSED);
+	collect_free(c);
+}
+
+static void *watch_header(void *argument)
+{
+	struct segment_header *header = argument;
+	uint64_t beat = atomic_load(&header->heartbeat);
+	uint64_t slept = 0, beats = 0;
+
+	for (int i = 0; i < 500; i++) {
+		(void)usleep(1000);
+		slept += atomic_load(&header->sleeping);
+		beats += atomic_load(&header->heartbeat) != beat;
+		beat = atomic_load(&header->heartbeat);
+	}
+	return (void *)(uintptr_t)(slept > 0 && beats > 5);
+}
+
+static void an_idle_collector_sleeps_and_its_heart_beats(void **state)
+{
+	struct collector *c = producer_new_collector(0);
+	pthread_t thread;
+	void *result;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, watch_header, c->map.header), 0);
+	(void)collect_run(c, 700 * MS, NULL);
+	assert_int_equal(pthread_join(thread, &result), 0);
+	assert_non_null(result);
+	collect_free(c);
+}
+
+static void the_status_says_where_things_stand(void **state)
+{
+	struct collector *c = producer_new_collector(0);
+	struct producer one = producer_open(c, 1);
+	struct collect_status status;
+
+	(void)state;
+	producer_alloc(&one, 10, 16, 100, 1);
+	producer_alloc(&one, 20, 32, 50, 1);
+	producer_free(&one, 30, 16);
+	producer_drain(c);
+	collect_get_status(c, &status);
+	assert_int_equal(status.events, 3);
+	assert_int_equal(status.live_bytes, 50);
+	assert_int_equal(status.live_blocks, 1);
+	assert_int_equal(status.peak_bytes, 150);
+	assert_int_equal(status.allocations, 2);
+	assert_int_equal(status.frees, 1);
+	assert_int_equal(status.threads_live, 1);
+	assert_int_equal(status.lost_events, 0);
+	assert_true(status.elapsed_ns >= MS);
+	collect_free(c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_published_is_lost_when_the_target_is_killed),
+		cmocka_unit_test(the_end_of_the_recording_stands_still),
+		cmocka_unit_test(an_exec_is_noticed),
+		cmocka_unit_test(a_quiet_target_is_not_taken_for_gone),
+		cmocka_unit_test(an_abandoned_recording_ends_with_all_it_has),
+		cmocka_unit_test(the_resident_size_is_seen),
+		cmocka_unit_test(an_unreadable_rest_of_a_dead_target_is_counted),
+		cmocka_unit_test(it_stops_when_told),
+		cmocka_unit_test(it_comes_back_after_the_tick),
+		cmocka_unit_test(a_thread_that_dies_without_a_word_is_found_out),
+		cmocka_unit_test(of_two_slots_with_one_thread_id_the_older_is_dead),
+		cmocka_unit_test(an_idle_collector_sleeps_and_its_heart_beats),
+		cmocka_unit_test(the_status_says_where_things_stand),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
