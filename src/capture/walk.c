@@ -16,6 +16,7 @@
 #include "capture/memo.h"
 #include "capture/modules.h"
 #include "capture/rules.h"
+#include "capture/say.h"
 #include "capture/shortcut.h"
 #include "capture/stacktree.h"
 #include "capture/walk_full.h"
@@ -214,7 +215,7 @@ static inline uint32_t find_shortcut(struct thread *t, const struct walk_start *
 			     &t->memo, start);
 }
 
-uint32_t walk_node(struct thread *t, const struct walk_start *start)
+static inline uint32_t walk_quickly(struct thread *t, const struct walk_start *start)
 {
 	struct memo *m = &t->memo;
 	uint32_t generation = atomic_load_explicit(&modules_generation, memory_order_acquire);
@@ -233,3 +234,25 @@ uint32_t walk_node(struct thread *t, const struct walk_start *start)
 	}
 	return walk_new(t, start);
 }
+
+#ifdef MIDDEN_CHECK_WALKS
+
+/* For tests: every walk is done again in full, and must give the same node. */
+uint32_t walk_node(struct thread *t, const struct walk_start *start)
+{
+	uint32_t quick = walk_quickly(t, start);
+	uint32_t full = stacktree_intern(t, walk_full(t, start));
+
+	if (quick != full)
+		say("a walk differs from the full one");
+	return full;
+}
+
+#else
+
+uint32_t walk_node(struct thread *t, const struct walk_start *start)
+{
+	return walk_quickly(t, start);
+}
+
+#endif

@@ -334,5 +334,5 @@ enum collect_end collect_run(struct collector *c, uint64_t tick_ns, const volati
 			return COLLECT_END_TICK;
 		rest(c, handled);
 	}
-	return COLLECT_END_STOPPED;
+	return finish(c, COLLECT_END_STOPPED); /* what has been published counts */
 }

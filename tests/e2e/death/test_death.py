@@ -51,8 +51,9 @@ def test_nothing_is_missing_after(record, mode):
         assert killed_by == ENDINGS[mode] - 128
 
 
-def test_nothing_is_missing_when_the_program_becomes_another(record):
-    recording = record.victim("dying", "exec", 10000, "/bin/echo", "another program")
+@pytest.mark.parametrize("steps", (10, 500, 10000))
+def test_nothing_is_missing_when_the_program_becomes_another(record, steps, repeat):
+    recording = record.victim("dying", "exec", steps, "/bin/echo", "another program")
     assert (recording.status, recording.stdout) == (0, b"another program\n")
     check_exact(recording)
 

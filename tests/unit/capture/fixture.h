@@ -13,10 +13,16 @@
 #ifndef MIDDEN_TESTS_CAPTURE_FIXTURE_H
 #define MIDDEN_TESTS_CAPTURE_FIXTURE_H
 
-#if defined(__has_feature)
+#if defined(__has_feature) /* clang: say it as gcc does */
 #if __has_feature(thread_sanitizer) && !defined(__SANITIZE_THREAD__)
-#define __SANITIZE_THREAD__ 1 /* as gcc says it */
+#define __SANITIZE_THREAD__ 1
 #endif
+#if __has_feature(address_sanitizer) && !defined(__SANITIZE_ADDRESS__)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
 #endif
 
 #include <limits.h>
@@ -369,6 +375,18 @@ static inline void fixture_end_thread(void)
 #if defined(__SANITIZE_THREAD__)
 	if (thread_self != &thread_none)
 		thread_self->end_rounds = PTHREAD_DESTRUCTOR_ITERATIONS - 1;
+#endif
+}
+
+/* A walk compares what lies where frames once were, be it a red zone of AddressSanitizer's now. */
+static inline void fixture_unpoison_stack(void)
+{
+#if defined(__SANITIZE_ADDRESS__)
+	uint64_t low = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+
+	if (thread_self->stack_high > low)
+		__asan_unpoison_memory_region(__builtin_frame_address(0),
+					      thread_self->stack_high - low);
 #endif
 }
 
