@@ -8,7 +8,7 @@ SETUP  := true
 endif
 
 .DEFAULT_GOAL := all
-.PHONY: all help setup demo test test-quick sanitizers cross bench fuzz format lint install clean
+.PHONY: all help setup demo test test-quick sanitizers bench fuzz format lint install clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,20 +33,17 @@ sanitizers:
 	@cmake --preset tsan >/dev/null
 	@cmake --build $(BUILD)/tsan
 
-cross:
-	@tools/cross.sh $(BUILD)/cross
-
 test: ## install what is missing, build, run all tests; ends with `N passed, N failed`
 	@$(SETUP) build test
 	@cmake --preset release >/dev/null
 	@cmake --build $(BUILD)
-	@$(MAKE) --no-print-directory sanitizers cross
+	@$(MAKE) --no-print-directory sanitizers
 	@tests/run.py
 
 test-quick: ## unit and rule tests only, without sanitizers
 	@cmake --preset release >/dev/null
 	@cmake --build $(BUILD)
-	@tests/run.py --quick
+	@tests/run.py unit rules
 
 bench: ## compare with native, a forward-only library and other profilers (QUICK=1: 2 minutes)
 	@$(SETUP) build bench
