@@ -125,10 +125,8 @@ static bool attach(void)
 	return attached;
 }
 
-static bool refill(struct thread *t)
+NOINLINE bool cold_refill(struct thread *t)
 {
-	t->limit = NULL;
-	atomic_signal_fence(memory_order_seq_cst);
 	if (atomic_load_explicit(&process->state, memory_order_relaxed) == PROCESS_RECORDING &&
 	    ring_refill(t))
 		return true;
@@ -157,7 +155,7 @@ NOINLINE bool cold_enter(void)
 		return enter_new();
 	case THREAD_READY:
 		if (t->limit)
-			return refill(t);
+			return true; /* the chunk is full: hot_enter sees to it */
 		if (!t->freeing)
 			thread_count(&t->slot->losses.reentrant_calls);
 		return false;

@@ -8,10 +8,16 @@
 
 #include "capture/host.h"
 
-/* Makes the calling thread able to write an event (thread_self then has pos < limit). False: the
+struct thread;
+
+/* Makes the calling thread able to write an event, maybe after a refill. False: the
  * event is not to be recorded; it has been counted as lost or re-entrant where it should be. Keeps
  * errno. */
 NOINLINE bool cold_enter(void);
+
+/* Gives the thread, whose limit is NULL, a fresh chunk. False: the recording has ended; the
+ * event is counted as lost. */
+NOINLINE bool cold_refill(struct thread *t);
 
 /* Counts an allocation that returned NULL. */
 NOINLINE void cold_failed(void);

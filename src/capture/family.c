@@ -132,27 +132,26 @@ static inline word record_block(word block, size_t bytes, uint32_t api,
 	return block;
 }
 
-/* While the allocator's own function runs, a free of the same block that it goes through is not a
- * second one. NULL: an outer wrapper has masked it already. */
-static uint64_t *mask(void *block)
+/* While the allocator's own function runs, a free of the same block that it goes through is not
+ * a second one. False: an outer wrapper has masked it already. */
+static bool mask(void *block)
 {
 	struct thread *t = thread_self;
-	uint64_t *limit = t->limit;
 
-	if (limit) {
-		t->freeing = block;
-		t->limit = NULL;
-	}
-	return limit;
+	if (!t->limit)
+		return false;
+	t->freeing = block;
+	t->limit = NULL;
+	return true;
 }
 
-static void unmask(uint64_t *limit)
+static void unmask(bool masked)
 {
 	struct thread *t = thread_self;
 
-	if (limit && t->state == THREAD_READY) {
+	if (masked && t->state == THREAD_READY) {
 		t->freeing = NULL;
-		t->limit = limit;
+		t->limit = t->chunk_limit;
 	}
 }
 
@@ -161,10 +160,10 @@ static word release(family_fn *real_fn, word block, word b, word c)
 	if (!block)
 		return real_fn(block, b, c, 0);
 	(void)hot_release(as_pointer(block), SEGMENT_EVENT_FREE);
-	uint64_t *limit = mask(as_pointer(block));
+	bool masked = mask(as_pointer(block));
 	word result = real_fn(block, b, c, 0);
 
-	unmask(limit);
+	unmask(masked);
 	return result;
 }
 
@@ -192,10 +191,10 @@ static word resize(family_fn *real_fn, const word args[4], size_t bytes,
 				    SEGMENT_API_REALLOC, start);
 	}
 	bool begun = hot_release(block, SEGMENT_EVENT_RESIZE);
-	uint64_t *limit = mask(block);
+	bool masked = mask(block);
 	word moved = real_fn(args[0], args[1], args[2], args[3]);
 
-	unmask(limit);
+	unmask(masked);
 	if (begun)
 		end_resize(moved, bytes, start);
 	return moved;

@@ -44,38 +44,38 @@ static inline void hot_publish(struct thread *t, uint64_t *end)
 			      memory_order_release);
 }
 
-/* Takes the right to write an event; NULL: there is none to write. */
-static inline uint64_t *hot_enter(struct thread **thread)
+/* Takes the right to write an event; NULL: there is none to write. A signal handler may run
+ * between the first look and the store that keeps others out, and use up the chunk: hence the
+ * second look. */
+static inline struct thread *hot_enter(void)
 {
 	struct thread *t = thread_self;
-	uint64_t *limit = t->limit;
 
-	if (unlikely(t->pos >= limit)) {
+	if (unlikely(t->pos >= t->limit)) {
 		if (!cold_enter())
 			return NULL;
 		t = thread_self;
-		limit = t->limit;
 	}
 	t->limit = NULL;
 	atomic_signal_fence(memory_order_seq_cst);
-	*thread = t;
-	return limit;
+	if (unlikely(t->pos >= t->chunk_limit) && !cold_refill(t))
+		return NULL;
+	return t;
 }
 
-static inline void hot_leave(struct thread *t, uint64_t *limit)
+static inline void hot_leave(struct thread *t)
 {
 	atomic_signal_fence(memory_order_seq_cst);
-	t->limit = limit;
+	t->limit = t->chunk_limit;
 }
 
 /* A block that a call has returned, or (kind RESIZED) that a realloc has moved to. */
 static inline void hot_block(void *block, size_t bytes, uint32_t kind, uint32_t api,
 			     const struct walk_start *start)
 {
-	struct thread *t;
-	uint64_t *limit = hot_enter(&t);
+	struct thread *t = hot_enter();
 
-	if (unlikely(!limit))
+	if (unlikely(!t))
 		return;
 	uint64_t node = walk_node(t, start);
 	uint64_t *at = t->pos;
@@ -92,7 +92,7 @@ static inline void hot_block(void *block, size_t bytes, uint32_t kind, uint32_t 
 		at[3] = bytes;
 		hot_publish(t, at + 4);
 	}
-	hot_leave(t, limit);
+	hot_leave(t);
 }
 
 static inline void hot_alloc(void *block, size_t bytes, uint32_t api,
@@ -107,30 +107,28 @@ static inline void hot_alloc(void *block, size_t bytes, uint32_t api,
 /* A block that is about to be given back (FREE) or resized (RESIZE). False: not recorded. */
 static inline bool hot_release(void *block, uint32_t kind)
 {
-	struct thread *t;
-	uint64_t *limit = hot_enter(&t);
+	struct thread *t = hot_enter();
 
-	if (unlikely(!limit))
+	if (unlikely(!t))
 		return false;
 	uint64_t *at = t->pos;
 	at[0] = hot_word(t, kind, 0);
 	at[1] = (uint64_t)(uintptr_t)block;
 	hot_publish(t, at + 2);
-	hot_leave(t, limit);
+	hot_leave(t);
 	return true;
 }
 
 /* How a realloc ended that left no new block: RESIZE_FAILED or RESIZE_FREED. */
 static inline void hot_resize_end(uint32_t kind)
 {
-	struct thread *t;
-	uint64_t *limit = hot_enter(&t);
+	struct thread *t = hot_enter();
 
-	if (unlikely(!limit))
+	if (unlikely(!t))
 		return;
 	t->pos[0] = hot_word(t, kind, 0);
 	hot_publish(t, t->pos + 1);
-	hot_leave(t, limit);
+	hot_leave(t);
 }
 
 #endif

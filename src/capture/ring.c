@@ -150,7 +150,7 @@ static void use_chunk(struct thread *t, uint32_t index, uint64_t position)
 
 	t->chunk = index;
 	t->pos = chunk->words;
-	t->limit = chunk->words + (SEGMENT_CHUNK_PAYLOAD - SEGMENT_EVENT_MAX) / 8 + 1;
+	t->chunk_limit = chunk->words + (SEGMENT_CHUNK_PAYLOAD - SEGMENT_EVENT_MAX) / 8 + 1;
 	t->position_bias = position - (uint64_t)(uintptr_t)chunk->words;
 }
 

@@ -5,7 +5,6 @@
 
 #include <limits.h>
 #include <pthread.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
@@ -59,39 +58,6 @@ void thread_forget(void)
 {
 	thread_self = &thread_none;
 	thread_serial = 0;
-}
-
-/* Memory from the stack pointer up to `high` must all be mapped before plain reads there are safe.
- */
-static bool is_mapped(uint64_t low, uint64_t high)
-{
-	enum { STRIDE = 1 << 20 }; /* a multiple of every page size; one byte of answer per page */
-	unsigned char residency[STRIDE / 4096];
-
-	low &= ~(uint64_t)(getauxval(AT_PAGESZ) - 1);
-	while (low < high) {
-		uint64_t bytes = high - low < STRIDE ? high - low : STRIDE;
-
-		if (HOST_CALL3(SYS_mincore, low, bytes, residency) != 0)
-			return false;
-		low += bytes;
-	}
-	return true;
-}
-
-/* The main thread's stack ends with the strings that the kernel put there; a pthread's ends with
- * its own descriptor, to which the thread pointer points. Anything else (raw clone, coroutines) is
- * left unknown. */
-static uint64_t find_stack_high(bool is_main)
-{
-	uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0);
-	uint64_t high = is_main ? (uint64_t)getauxval(AT_EXECFN)
-				: (uint64_t)(uintptr_t)__builtin_thread_pointer();
-
-	high &= ~UINT64_C(7);
-	if (high <= here || high - here > (UINT64_C(1) << 32))
-		return 0;
-	return is_mapped(here, high) ? high : 0;
 }
 
 static void note_name(struct segment_slot *slot)
@@ -158,13 +124,13 @@ static void init_slot(struct thread *t)
 		thread_serial = atomic_fetch_add(&process->header->next_serial, 1) + 1;
 	if (thread_serial > 1)
 		atomic_store(&process->threaded, 1);
-	t->stack_high = find_stack_high(tid == process->pid);
+	stackrange_init(&t->stack, tid == process->pid);
 	atomic_store_explicit(&slot->head, 0, memory_order_relaxed);
 	slot->tid = (uint32_t)tid;
 	slot->serial = thread_serial;
 	slot->start_ticks = clock_read(t->clock) - t->clock_base;
 	atomic_store_explicit(&slot->end_ticks, 0, memory_order_relaxed);
-	slot->stack_high = t->stack_high;
+	slot->stack_high = t->stack.high;
 	note_name(slot);
 	atomic_store_explicit(&slot->losses.lost_events, 0, memory_order_relaxed);
 	atomic_store_explicit(&slot->losses.truncated_stacks, 0, memory_order_relaxed);
@@ -189,15 +155,13 @@ bool thread_attach(void)
 		t->limit = NULL;
 		return false;
 	}
-	uint64_t *limit = t->limit;
-	t->limit = NULL;
 	/* Pairs with the collector's acquire: all fields above are set. */
 	atomic_store_explicit(&t->slot->state, SEGMENT_SLOT_LIVE, memory_order_release);
 	if (has_end_key)
 		(void)pthread_setspecific(end_key, t);
 	t->state = THREAD_READY;
 	atomic_signal_fence(memory_order_seq_cst);
-	t->limit = limit;
+	t->limit = t->chunk_limit;
 	return true;
 }
 

@@ -16,6 +16,7 @@
 #include "capture/cfi.h"
 #include "capture/memo.h"
 #include "capture/shortcut.h"
+#include "capture/stackrange.h"
 #include "format/segment.h"
 
 enum thread_state {
@@ -33,10 +34,12 @@ struct walk_frame {
 #define THREAD_WINDOW_WORDS 256 /* stack words fetched at once where plain reads are not safe */
 
 struct thread {
-	/* The hot path: an event may be written while pos < limit. limit is NULL while a hook runs
-	 * (so that a signal handler's call leaves the hot path), and in every state but READY. */
+	/* The hot path: an event may be written while pos < limit. limit is NULL while a hook
+	 * runs (so that a signal handler's call leaves the hot path), and in every state but
+	 * READY; chunk_limit is what it is otherwise. */
 	uint64_t *pos;
 	uint64_t *limit;
+	uint64_t *chunk_limit;
 	struct segment_slot *slot;
 	uint64_t position_bias; /* stream position = address of pos + position_bias */
 	uint64_t clock_base;
@@ -51,7 +54,7 @@ struct thread {
 	uint32_t chunk;
 	uint32_t spare_node; /* reserved in the stack tree, then not needed */
 	uint32_t end_rounds; /* passes of the thread-exit destructor */
-	uint64_t stack_high; /* plain reads are safe from the stack pointer up to here; 0 unknown */
+	struct stackrange stack;
 
 	uint32_t max_depth;
 	struct walk_frame *frames; /* of a walk without the memo, leaf first */

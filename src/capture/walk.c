@@ -208,7 +208,8 @@ static inline uint32_t find_shortcut(struct thread *t, const struct walk_start *
 	uint64_t rule = rules_find(t, start->pc - 1, generation, &module);
 	uint64_t ra_at = start->sp + rule_cfa(rule) - rule_ra(rule);
 
-	if (rule_kind(rule) != RULE_SP || ra_at < start->sp || ra_at + 8 > t->stack_high)
+	if (rule_kind(rule) != RULE_SP || start->sp < t->stack.low || ra_at < start->sp ||
+	    ra_at >= t->stack.high)
 		return 0;
 	uint64_t return_address = *(const uint64_t *)(uintptr_t)ra_at; /* NOLINT: checked above */
 	return shortcut_find(shortcut_at(t->shortcuts, start->pc, start->sp, return_address),

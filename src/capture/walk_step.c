@@ -15,8 +15,8 @@ void walk_begin(struct walk *w, struct thread *t, const struct walk_start *start
 	*w = (struct walk){
 		.t = t, .pc = start->pc, .sp = start->sp, .fp = start->fp, .low = start->sp};
 	w->generation = atomic_load_explicit(&modules_generation, memory_order_acquire);
-	if (t->stack_high > start->sp + 8)
-		w->span = t->stack_high - start->sp - 8;
+	if (stackrange_covers(&t->stack, start->sp))
+		w->span = t->stack.high - start->sp - 8;
 	t->window_words = 0;
 }
 

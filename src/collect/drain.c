@@ -121,8 +121,9 @@ static void handle(struct account *a, struct event *batch, uint32_t count)
 {
 	uint32_t i = 0;
 
-	for (uint32_t k = 0; k < count; k++)
-		live_prefetch_block(&a->live, batch[k].hash);
+	if (live_is_big(&a->live))
+		for (uint32_t k = 0; k < count; k++)
+			live_prefetch_block(&a->live, batch[k].hash);
 	for (uint32_t swaps = 0;;) {
 		uint32_t handled = account_apply(a, batch + i, count - i);
 

@@ -8,17 +8,15 @@
 #include "base/mem.h"
 #include "base/pages.h"
 
-#define ROOM_MIN      64u    /* groups: 16 KiB, most programs stay near it */
-#define ROOM_CACHED   4096u  /* 1 MiB */
-#define ROOM_MAX      32768u /* 8 MiB: rebuilt in a few ms */
-#define DEPTH_MAX     16u    /* 65536 shards; beyond, a shard grows on instead of splitting */
-#define PASSED_STICKS 255u
+#define ROOM_MIN  64u    /* groups: 16 KiB, most programs stay near it */
+#define ROOM_MAX  32768u /* 8 MiB: rebuilt in a few ms */
+#define DEPTH_MAX 16u    /* 65536 shards; beyond, a shard grows on instead of splitting */
 
 /* How full: at 4 of 7 one group in 17 is full, at 5.6 one in 4. What fits a cache can afford the
  * former. */
 static uint32_t get_most(uint32_t room)
 {
-	return room <= ROOM_CACHED ? room * 4 : room / 5 * 28;
+	return room <= LIVE_CACHED_GROUPS ? room * 4 : room / 5 * 28;
 }
 
 /* Shrunk to two blocks per group at half a block: it can double or halve from there without
@@ -65,22 +63,6 @@ static void shard_free(struct live_shard *s)
 	free(s);
 }
 
-/* The first empty place from the home on; there is one, since no shard gets full. */
-static inline struct live_block *shard_add(struct live_shard *s, uint64_t hash)
-{
-	struct live_group *g = live_get_home(s, hash);
-	uint64_t empty;
-
-	while (!(empty = live_match(g, 0))) {
-		if (g->passed < PASSED_STICKS)
-			g->passed++;
-		g = live_get_next(s, g);
-	}
-	g->tags[live_get_first(empty)] = live_get_tag(hash);
-	s->count++;
-	return &g->blocks[live_get_first(empty)];
-}
-
 /* By the hash bit at `shift`, to one shard or the other. Homes keep their order from one size to
  * another, so both tables are walked from start to end. */
 static void move_group(const struct live_group *g, struct live_shard *const to[2], unsigned shift)
@@ -89,7 +71,7 @@ static void move_group(const struct live_group *g, struct live_shard *const to[2
 		if (!g->tags[i])
 			continue;
 		uint64_t hash = live_hash(g->blocks[i].ptr);
-		*shard_add(to[hash >> shift & 1], hash) = g->blocks[i];
+		*live_add_to_shard(to[hash >> shift & 1], hash) = g->blocks[i];
 	}
 }
 
@@ -143,16 +125,19 @@ static void split(struct live *t, struct live_shard *s, uint64_t hash)
 	shard_free(s);
 }
 
-static void grow(struct live *t, struct live_shard *s, uint64_t hash)
+void live_grow(struct live *t, uint64_t hash)
 {
+	struct live_shard *s = live_get_shard(t, hash);
+
 	if (s->room >= ROOM_MAX && s->depth < DEPTH_MAX)
 		split(t, s, hash);
 	else
 		rebuild(s, get_next_room(s->room));
 }
 
-static void shrink(struct live_shard *s)
+void live_shrink(struct live *t, uint64_t hash)
 {
+	struct live_shard *s = live_get_shard(t, hash);
 	uint32_t room = ROOM_MIN;
 
 	while (room * 2 < s->count)
@@ -179,32 +164,6 @@ void live_fini(struct live *t)
 	}
 	free(t->directory);
 	t->directory = NULL;
-}
-
-struct live_block *live_add(struct live *t, uint64_t hash)
-{
-	struct live_shard *s = live_get_shard(t, hash);
-
-	if (s->count >= s->most) {
-		grow(t, s, hash);
-		s = live_get_shard(t, hash);
-	}
-	return shard_add(s, hash);
-}
-
-void live_remove(struct live *t, uint64_t hash, struct live_block *block)
-{
-	struct live_shard *s = live_get_shard(t, hash);
-	size_t index = (size_t)((char *)block - (char *)s->groups) / sizeof(struct live_group);
-	struct live_group *holder = &s->groups[index];
-	struct live_group *g = live_get_home(s, hash);
-
-	for (; g != holder; g = live_get_next(s, g))
-		if (g->passed < PASSED_STICKS)
-			g->passed--;
-	holder->tags[block - holder->blocks] = 0;
-	if (--s->count < s->least)
-		shrink(s);
 }
 
 uint64_t live_get_bytes(const struct live *t)

@@ -15,11 +15,14 @@
 #ifndef MIDDEN_COLLECT_LIVE_H
 #define MIDDEN_COLLECT_LIVE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#define LIVE_GROUP_BLOCKS 7u
+#define LIVE_GROUP_BLOCKS  7u
+#define LIVE_PASSED_STICKS 255u
+#define LIVE_CACHED_GROUPS 4096u /* 1 MiB */
 
 struct live_block {
 	uint64_t ptr;
@@ -32,7 +35,7 @@ struct live_block {
 /* Four cache lines; no block straddles two. */
 struct live_group {
 	_Alignas(256) uint8_t tags[LIVE_GROUP_BLOCKS]; /* 0: an empty place */
-	uint8_t passed; /* blocks that belong here or before and are stored behind; sticks at 255 */
+	uint8_t passed; /* blocks that were on their way past here when stored; sticks at 255 */
 	uint64_t unused[3];
 	struct live_block blocks[LIVE_GROUP_BLOCKS];
 };
@@ -57,11 +60,9 @@ struct live {
 void live_init(struct live *t);
 void live_fini(struct live *t);
 
-/* A new block under an address that live_find has not found; the caller fills it in, ptr too. */
-struct live_block *live_add(struct live *t, uint64_t hash);
-
-/* Takes out a block that live_find has returned; all pointers into the table are void then. */
-void live_remove(struct live *t, uint64_t hash, struct live_block *block);
+/* The slow parts of live_add and live_remove: the shard of this hash gets another size. */
+void live_grow(struct live *t, uint64_t hash);
+void live_shrink(struct live *t, uint64_t hash);
 
 /* Bytes that the table has from the kernel. */
 uint64_t live_get_bytes(const struct live *t);
@@ -135,20 +136,76 @@ static inline struct live_block *live_find(const struct live *t, uint64_t hash, 
 	return NULL;
 }
 
+/* The first empty place from the home on; there is one, since no shard gets full. */
+static inline struct live_block *live_add_to_shard(struct live_shard *s, uint64_t hash)
+{
+	struct live_group *g = live_get_home(s, hash);
+	uint64_t empty;
+
+	while (!(empty = live_match(g, 0))) {
+		if (g->passed < LIVE_PASSED_STICKS)
+			g->passed++;
+		g = live_get_next(s, g);
+	}
+	g->tags[live_get_first(empty)] = live_get_tag(hash);
+	s->count++;
+	return &g->blocks[live_get_first(empty)];
+}
+
+/* A new block under an address that live_find has not found; the caller fills it in, ptr too. */
+static inline struct live_block *live_add(struct live *t, uint64_t hash)
+{
+	struct live_shard *s = live_get_shard(t, hash);
+
+	if (__builtin_expect(s->count >= s->most, 0)) {
+		live_grow(t, hash);
+		s = live_get_shard(t, hash);
+	}
+	return live_add_to_shard(s, hash);
+}
+
+/* Takes out a block that live_find has returned; all pointers into the table are void then. */
+static inline void live_remove(struct live *t, uint64_t hash, struct live_block *block)
+{
+	struct live_shard *s = live_get_shard(t, hash);
+	size_t offset = (size_t)((char *)block - (char *)s->groups);
+	struct live_group *holder = &s->groups[offset / sizeof(struct live_group)];
+	struct live_group *g = live_get_home(s, hash);
+
+	holder->tags[block - holder->blocks] = 0;
+	for (; g != holder; g = live_get_next(s, g))
+		if (g->passed < LIVE_PASSED_STICKS)
+			g->passed--;
+	if (__builtin_expect(--s->count < s->least, 0))
+		live_shrink(t, hash);
+}
+
+/* Whether a lookup is likely to miss the cache. */
+static inline bool live_is_big(const struct live *t)
+{
+	return t->depth > 0 || t->directory[0]->room > LIVE_CACHED_GROUPS;
+}
+
 /* Two steps ahead of a lookup, so that the cache misses of a batch overlap: first for the
  * group's tags... (always_inline because gcc takes a function that only prefetches for one
  * without effect, and drops the calls.) */
-static inline __attribute__((always_inline)) void live_prefetch_group(const struct live *t, uint64_t hash)
+static inline __attribute__((always_inline)) void live_prefetch_group(const struct live *t,
+								      uint64_t hash)
 {
 	__builtin_prefetch(live_get_home(live_get_shard(t, hash), hash), 1);
 }
 
-/* ...and when they are there, for the block: the one with this tag, or the place for a new one. */
-static inline __attribute__((always_inline)) void live_prefetch_block(const struct live *t, uint64_t hash)
+/* ...and when they are there, for the block: the one with this tag, or the place for a new one;
+ * or for the next group if that has to be searched as well. */
+static inline __attribute__((always_inline)) void live_prefetch_block(const struct live *t,
+								      uint64_t hash)
 {
-	const struct live_group *g = live_get_home(live_get_shard(t, hash), hash);
+	const struct live_shard *s = live_get_shard(t, hash);
+	struct live_group *g = live_get_home(s, hash);
 	uint64_t mask = live_match(g, live_get_tag(hash));
 
+	if (!mask && g->passed)
+		__builtin_prefetch(live_get_next(s, g), 1);
 	if (!mask)
 		mask = live_match(g, 0);
 	if (mask)

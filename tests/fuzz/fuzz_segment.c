@@ -1,8 +1,10 @@
-/* fuzz_segment.c -- hostile segments. Runs: under libFuzzer, or on single files with replay_main.c.
+/* fuzz_segment.c -- hostile segments. Runs: under libFuzzer, or on single files with
+ * replay_main.c.
  * SPDX-License-Identifier: Apache-2.0
  *
- * The input is a list of what a target gone mad might do: eleven bytes each, an operation, an index and a value. The
- * collector must neither crash nor hang, and what it builds must be a valid profile. */
+ * The input is a list of what a target gone mad might do: eleven bytes each, an operation, an
+ * index and a value. The collector must neither crash nor hang, and what it builds must be a
+ * valid profile. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,77 @@
+/* stackrange.c -- which addresses of a thread's stack can be read without asking.
+ * Runs: any thread of the target, inside malloc. Called by thread.c and walk_step.c.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "capture/stackrange.h"
+
+#include <errno.h>
+#include <sys/auxv.h>
+#include <sys/uio.h>
+
+#include "capture/host.h"
+
+#define STEP_MOST     (UINT64_C(16) << 20) /* how far a stack may grow between two allocations */
+#define FIRST_MOST    (UINT64_C(1) << 32)
+#define PAGES_AT_ONCE 64
+#define FOREIGN_SHIFT 16
+
+/* Reads one byte of each page in [low, high) through the kernel, which says no instead of
+ * faulting: guard pages and gaps are found out. Where the call itself is forbidden, what the
+ * loader and libc laid out is trusted. */
+static bool is_readable(uint64_t low, uint64_t high)
+{
+	uint64_t page = getauxval(AT_PAGESZ);
+	struct iovec remote[PAGES_AT_ONCE];
+	char bytes[PAGES_AT_ONCE];
+	struct iovec local = {.iov_base = bytes};
+	int pid = host_getpid();
+
+	for (uint64_t at = low; at < high;) {
+		unsigned count = 0;
+
+		for (; count < PAGES_AT_ONCE && at < high; count++) {
+			remote[count] =
+				(struct iovec){.iov_base = (void *)(uintptr_t)at, /* NOLINT */
+					       .iov_len = 1};
+			at = (at & ~(page - 1)) + page;
+		}
+		local.iov_len = count;
+		long got = HOST_CALL6(SYS_process_vm_readv, pid, &local, 1, remote, count, 0);
+		if (got == -EPERM || got == -ENOSYS)
+			return true;
+		if (got != (long)count)
+			return false;
+	}
+	return true;
+}
+
+/* The main thread's stack ends with the strings that the kernel put there; a pthread's ends with
+ * its own descriptor, to which the thread pointer points. Anything else (raw clone) is left
+ * unknown. */
+void stackrange_init(struct stackrange *r, bool is_main)
+{
+	uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0) & ~UINT64_C(7);
+	uint64_t high = is_main ? (uint64_t)getauxval(AT_EXECFN)
+				: (uint64_t)(uintptr_t)__builtin_thread_pointer();
+
+	*r = (struct stackrange){0};
+	high &= ~UINT64_C(7);
+	if (high <= here || high - here > FIRST_MOST || !is_readable(here, high))
+		return;
+	r->low = here;
+	r->high = high;
+}
+
+bool stackrange_extend(struct stackrange *r, uint64_t sp)
+{
+	uint64_t place = sp >> FOREIGN_SHIFT;
+	uint64_t *known = &r->foreign[place % STACKRANGE_FOREIGN];
+
+	if (sp >= r->high || r->low - sp > STEP_MOST || *known == place)
+		return false;
+	if (is_readable(sp, r->low)) {
+		r->low = sp;
+		return true;
+	}
+	*known = place;
+	return false;
+}
