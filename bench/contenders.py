@@ -5,8 +5,12 @@ SPDX-License-Identifier: Apache-2.0
 
 import shutil
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
+
+# How much of a load's size a contender gets: see Load.fractions.
+FULL, SLOW, VALGRIND = "full", "slow", "valgrind"
+
+NATIVE, AGAIN = "native", "native again"
 
 ASK_JEMALLOC = """
 import ctypes
@@ -15,16 +19,15 @@ ctypes.CDLL(None).mallctl(b"config.prof", ctypes.byref(has), ctypes.byref(size),
 raise SystemExit(0 if has.value else 1)
 """
 
-# How much of a load's size a contender gets: see Load.fractions.
-FULL, SLOW, VALGRIND = "full", "slow", "valgrind"
 
-
-@dataclass(frozen=True)
 class Contender:
-    name: str
-    what: str
-    pace: str = FULL
-    rounds_most: int = 1000
+    """The program alone; others change what they must."""
+
+    pace = FULL
+    rounds_most = 1000
+
+    def __init__(self, name, what):
+        self.name, self.what = name, what
 
     def missing(self):
         """Why it cannot be run here, or None."""
@@ -42,13 +45,16 @@ class Contender:
 class Preload(Contender):
     """A library that is preloaded into the program and needs nothing else."""
 
-    library = ""
+    def __init__(self, name, what, library):
+        super().__init__(name, what)
+        self.library = library
 
     def missing(self):
+        # The loader complains about a library that it cannot preload, and goes on.
         done = subprocess.run(
             ["/bin/true"], env={"LD_PRELOAD": self.library}, capture_output=True, text=True, check=False
         )
-        return f"{self.library} is not installed" if done.stderr else None
+        return f"{self.library} is not there" if "cannot be preloaded" in done.stderr else None
 
     def wrap(self, command, directory):
         return command, {"LD_PRELOAD": self.library, **self.variables(directory)}
@@ -57,16 +63,10 @@ class Preload(Contender):
         return {}
 
 
-class Forward(Preload):
-    def __init__(self, library):
-        super().__init__("forward", "a preloaded library that hands each call on and does nothing else")
-        object.__setattr__(self, "library", str(library))
-
-
 class Midden(Contender):
     def __init__(self, build):
         super().__init__("midden", "every allocation with its full stack (`midden record`)")
-        object.__setattr__(self, "binary", Path(build) / "midden")
+        self.binary = Path(build) / "midden"
 
     def missing(self):
         return None if self.binary.exists() else f"{self.binary} is not built"
@@ -82,8 +82,10 @@ class Midden(Contender):
 
 
 class Heaptrack(Contender):
+    pace, rounds_most = SLOW, 3
+
     def __init__(self):
-        super().__init__("heaptrack", "every allocation with up to 64 frames of stack", SLOW, 3)
+        super().__init__("heaptrack", "every allocation with up to 64 frames of stack")
 
     def missing(self):
         return None if shutil.which("heaptrack") else "heaptrack is not installed"
@@ -96,34 +98,41 @@ class Heaptrack(Contender):
 
 
 class Memusage(Preload):
-    library = "libmemusage.so"
+    rounds_most = 3
 
     def __init__(self):
-        super().__init__("memusage", "glibc's libmemusage: totals and sizes, no stacks", FULL, 3)
+        super().__init__("memusage", "glibc's memusage: totals and sizes, no stacks", "libmemusage.so")
 
 
-class Gperftools(Preload):
-    library = "libtcmalloc.so.4"
+class HeapProfiler(Preload):
+    """An allocator that profiles itself and leaves files for its own copy of pprof."""
+
+    rounds_most = 3
+    pprof = ""
+
+    def report(self, directory, program):
+        profiles = sorted(directory.glob("out.*.heap"))
+        tool = shutil.which(self.pprof)
+        return [tool, "--text", program, profiles[-1]] if tool and profiles else None
+
+
+class Gperftools(HeapProfiler):
+    pace, pprof = SLOW, "google-pprof"
 
     def __init__(self):
-        super().__init__(
-            "gperftools", "tcmalloc's heap profiler: every allocation, up to 32 frames", SLOW, 3
-        )
+        what = "tcmalloc and its heap profiler: every allocation, up to 32 frames of stack"
+        super().__init__("gperftools", what, "libtcmalloc.so.4")
 
     def variables(self, directory):
         return {"HEAPPROFILE": str(directory / "out")}
 
-    def report(self, directory, program):
-        profiles = sorted(directory.glob("out.*.heap"))
-        tool = shutil.which("google-pprof")
-        return [tool, "--text", program, profiles[-1]] if tool and profiles else None
 
-
-class Jemalloc(Preload):
-    library = "libjemalloc.so.2"
+class Jemalloc(HeapProfiler):
+    pprof = "jeprof"
 
     def __init__(self):
-        super().__init__("jemalloc", "jemalloc's sampling profiler: one stack per 512 KiB", FULL, 3)
+        what = "jemalloc and its sampling profiler: one stack per 512 KiB"
+        super().__init__("jemalloc", what, "libjemalloc.so.2")
 
     def missing(self):
         done = subprocess.run(
@@ -132,26 +141,20 @@ class Jemalloc(Preload):
             capture_output=True,
             check=False,
         )
-        return super().missing() or ("was built without its profiler" if done.returncode else None)
+        return super().missing() or ("it was built without its profiler" if done.returncode else None)
 
     def variables(self, directory):
         return {"MALLOC_CONF": f"prof:true,prof_final:true,lg_prof_sample:19,prof_prefix:{directory}/out"}
 
-    def report(self, directory, program):
-        profiles = sorted(directory.glob("out.*.heap"))
-        tool = shutil.which("jeprof")
-        return [tool, "--text", program, profiles[-1]] if tool and profiles else None
-
 
 class Valgrind(Contender):
-    def __init__(self, tool, what):
-        super().__init__(tool, what, VALGRIND, 1)
+    pace, rounds_most = VALGRIND, 1
 
     def missing(self):
         return None if shutil.which("valgrind") else "valgrind is not installed"
 
     def wrap(self, command, directory):
-        options = [f"--tool={self.name}", f"--{self.name}-out-file={directory}/out", "-q"]
+        options = [f"--tool={self.name}", f"--{self.name}-out-file={directory}/out"]
         return ["valgrind", *options, "--", *command], {}
 
     def report(self, directory, program):
@@ -159,19 +162,17 @@ class Valgrind(Contender):
         return [tool, directory / "out"] if tool else None
 
 
-NATIVE, AGAIN = "native", "native again"
-
-
 def all_contenders(build):
+    forward = "a preloaded library that hands each call on and does nothing else"
     return [
         Contender(NATIVE, "the program alone"),
-        Contender(AGAIN, "the same once more: how far this line is from 1 is the noise of the others"),
-        Forward(Path(build) / "bench" / "libforward.so"),
+        Contender(AGAIN, "the program alone, once more: its distance from 1.00 is the noise"),
+        Preload("forward", forward, str(Path(build) / "bench" / "libforward.so")),
         Midden(build),
         Heaptrack(),
         Memusage(),
         Gperftools(),
         Jemalloc(),
-        Valgrind("massif", "valgrind massif: stacks, snapshots"),
-        Valgrind("dhat", "valgrind dhat: stacks, lifetimes, accesses"),
+        Valgrind("massif", "valgrind massif: every allocation with its stack, snapshots"),
+        Valgrind("dhat", "valgrind dhat: every allocation and access with its stack"),
     ]

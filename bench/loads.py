@@ -36,9 +36,9 @@ class Load:
     def command(self, size, directory):
         raise NotImplementedError
 
-    def driver(self, size):
-        """For a server: what drives it and returns the seconds that count."""
-        return None
+    def plan(self, size, directory):
+        """The command and, for a server, a function that drives it and returns the seconds that count."""
+        return self.command(size, directory), None
 
     def size_for(self, pace, scale):
         """The size for a contender of this pace, or None if it is not run."""
@@ -48,7 +48,8 @@ class Load:
 
 class Micro(Load):
     def command(self, size, directory):
-        return [self.program, self.name, size]
+        # live: the number of blocks is part of the name there.
+        return [self.program, f"{self.name}{self.live_blocks or ''}", size]
 
 
 class Churn(Load):
@@ -96,14 +97,12 @@ class Redis(Load):
     def missing(self):
         return super().missing() or (None if shutil.which("redis-benchmark") else "no redis-benchmark")
 
-    def command(self, size, directory):
-        options = {"--port": free_port(), "--bind": "127.0.0.1", "--save": "", "--dir": directory}
+    def plan(self, size, directory):
+        port = free_port()
+        options = {"--port": port, "--bind": "127.0.0.1", "--save": "", "--dir": directory}
         words = [word for option in options.items() for word in option]
-        object.__setattr__(self, "port", options["--port"])
-        return [self.program, *words, "--daemonize", "no", "--appendonly", "no"]
-
-    def driver(self, size):
-        return lambda: drive_redis(self.port, size)
+        command = [self.program, *words, "--daemonize", "no", "--appendonly", "no"]
+        return command, lambda: drive_redis(port, size)
 
 
 # ---- redis ----------------------------------------------------------------------------------------
@@ -179,7 +178,7 @@ def micro_loads(micro):
         Micro("depth200", f"200 frames deep; {frames}", 6_000_000, micro, "micro", fractions),
         Micro("threads4", f"4 threads in a ring, {ring}", 10_000_000, micro, "micro", fractions),
         Micro("threads1", "the same with one thread", 10_000_000, micro, "micro", {SLOW: None}),
-        Micro(f"live{LIVE_BLOCKS}", live, 5_000_000, micro, "micro", live_blocks=LIVE_BLOCKS),
+        Micro("live", live, 5_000_000, micro, "micro", live_blocks=LIVE_BLOCKS),
     ]
 
 

@@ -5,8 +5,8 @@
  *   threadsN   N threads in a ring, each frees what the one before it made
  *   liveN      N live blocks; one is freed and one made, at random places
  *
- * Prints two lines: the ns of wall time per malloc/free pair, and the ns of CPU time (user and
- * system, all threads) that this process has used. */
+ * Prints `ns-per-pair`, the wall time of the loop per malloc/free pair, and `own-cpu-ns`, the CPU
+ * time (user and system, all threads) that this process has used. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -201,8 +201,9 @@ int main(int argc, char **argv)
 		if (size <= 0)
 			continue;
 		uint64_t ns = loads[i].run(size, pairs);
-		printf("%.2f\n", (double)ns / (double)pairs);
-		printf("%llu\n", (unsigned long long)read_clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+		printf("ns-per-pair %.2f\n", (double)ns / (double)pairs);
+		printf("own-cpu-ns %llu\n",
+		       (unsigned long long)read_clock_ns(CLOCK_PROCESS_CPUTIME_ID));
 		return 0;
 	}
 	(void)fprintf(stderr, "usage: micro depthN|threadsN|liveN PAIRS\n");

@@ -39,8 +39,7 @@ static void begin(struct segment_header *h)
 	p->max_depth = (uint32_t)depth;
 	p->pid = host_getpid();
 	p->thread_bytes = sizeof(struct thread) + memo_bytes((uint32_t)depth) +
-			  (depth + 1) * sizeof(struct walk_frame) +
-			  SHORTCUT_COUNT * sizeof(struct shortcut);
+			  (depth + 1) * sizeof(struct walk_frame) + sizeof(struct shortcut_table);
 	p->thread_bytes = (p->thread_bytes + 4095) & ~(size_t)4095;
 	follow = h->follow != 0;
 	parent_segment = h;

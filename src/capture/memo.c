@@ -20,39 +20,13 @@ void memo_init(struct memo *m, uint32_t room, void *memory)
 	m->extra = (uint32_t *)(void *)(m->returns + room);
 }
 
-static inline uint64_t word(uint64_t at)
-{
-	return *(const uint64_t *)(uintptr_t)at; /* NOLINT: a slot of the walked stack */
-}
-
-static inline uint64_t difference(const struct memo_word *w)
-{
-	return word(w->at) ^ w->value;
-}
-
-/* The innermost changed return address at or below `top`, or -1. Four at a time: nearly always none
- * has changed. */
-static inline int64_t verify_returns(const struct memo *m, int64_t top)
-{
-	const struct memo_word *w = m->returns;
-	int64_t i = top;
-
-	for (; i >= 3; i -= 4)
-		if (unlikely(difference(&w[i]) | difference(&w[i - 1]) | difference(&w[i - 2]) |
-			     difference(&w[i - 3])))
-			break;
-	while (i >= 0 && difference(&w[i]) == 0)
-		i--;
-	return i;
-}
-
 static bool is_extra_unchanged(const struct memo_frame *f, uint32_t caller_flags)
 {
-	return (!f->sp_at || word(f->sp_at) == f->sp_value) &&
-	       (!f->fp_at || !(caller_flags & MEMO_NEEDS_FP) || word(f->fp_at) == f->fp_value);
+	return (!f->sp_at || memo_read(f->sp_at) == f->sp_value) &&
+	       (!f->fp_at || !(caller_flags & MEMO_NEEDS_FP) || memo_read(f->fp_at) == f->fp_value);
 }
 
-static int64_t verify_extra(const struct memo *m, uint32_t top, int64_t changed)
+NOINLINE int64_t memo_verify_extra(const struct memo *m, uint32_t top, int64_t changed)
 {
 	for (uint32_t e = m->extra_count; e-- > 0;) {
 		uint32_t i = m->extra[e];
@@ -65,13 +39,6 @@ static int64_t verify_extra(const struct memo *m, uint32_t top, int64_t changed)
 			return i;
 	}
 	return changed;
-}
-
-int64_t memo_verify(const struct memo *m, uint32_t top)
-{
-	int64_t changed = verify_returns(m, top);
-
-	return likely(!m->extra_count) ? changed : verify_extra(m, top, changed);
 }
 
 static inline void put(struct memo *m, uint32_t i, const struct memo_frame *fresh)

@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "capture/host.h"
+
 enum memo_flag {
 	MEMO_USES_FP = 1,  /* the step out of the frame depends on fp */
 	MEMO_NEEDS_FP = 2, /* so does the remainder of the walk */
@@ -76,10 +78,35 @@ static inline bool memo_is_frame(const struct memo_frame *f, uint64_t pc, uint64
 	       (f->fp == fp || !(f->flags & MEMO_NEEDS_FP));
 }
 
+/* The part of memo_verify for frames that read more than a return address. */
+NOINLINE int64_t memo_verify_extra(const struct memo *m, uint32_t top, int64_t changed);
+
+static inline uint64_t memo_read(uint64_t at)
+{
+	return *(const uint64_t *)(uintptr_t)at; /* NOLINT: a slot of the walked stack */
+}
+
+static inline uint64_t memo_difference(const struct memo_word *w)
+{
+	return memo_read(w->at) ^ w->value;
+}
+
 /* Compares the words of frames[top] and outwards. -1: all are unchanged; otherwise the innermost
  * frame whose step is no longer the same. The caller has made sure that the stack from
- * frames[top].sp on is mapped. */
-int64_t memo_verify(const struct memo *m, uint32_t top);
+ * frames[top].sp on is mapped. Four at a time: nearly always none has changed. */
+static inline int64_t memo_verify(const struct memo *m, uint32_t top)
+{
+	const struct memo_word *w = m->returns;
+	int64_t i = top;
+
+	for (; i >= 3; i -= 4)
+		if (unlikely(memo_difference(&w[i]) | memo_difference(&w[i - 1]) |
+			     memo_difference(&w[i - 2]) | memo_difference(&w[i - 3])))
+			break;
+	while (i >= 0 && memo_difference(&w[i]) == 0)
+		i--;
+	return likely(!m->extra_count) ? i : memo_verify_extra(m, top, i);
+}
 
 /* Keeps the `kept` outermost frames and puts fresh[0..fresh_count), leaf first, on top. False: no
  * room. */

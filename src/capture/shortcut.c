@@ -3,65 +3,63 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "capture/shortcut.h"
 
-#include "capture/host.h"
-#include "capture/walk.h"
-
-static inline uint64_t word(uint64_t at)
-{
-	return *(const uint64_t *)(uintptr_t)at; /* NOLINT: a slot of the walked stack */
-}
-
-static inline bool leads_to(const struct shortcut *s, const struct memo *m)
-{
-	const struct memo_frame *f = &m->frames[s->outer];
-
-	return s->outer < m->count && f->pc == s->outer_pc && f->sp == s->outer_sp &&
-	       f->node == s->outer_node && !(f->flags & (MEMO_EXACT | MEMO_NEEDS_FP));
-}
-
-uint32_t shortcut_find(const struct shortcut *s, const struct memo *m,
-		       const struct walk_start *start)
-{
-	if (s->pc != start->pc || s->sp != start->sp || s->node == 0 ||
-	    s->generation != m->generation || (s->needs_fp && s->fp != start->fp) ||
-	    !leads_to(s, m))
-		return 0;
-	uint64_t changed = 0;
-	for (uint32_t i = 0; i < s->word_count; i++)
-		changed |= word(s->words[i].at) ^ s->words[i].value;
-	return changed || memo_verify(m, s->outer) >= 0 ? 0 : s->node;
-}
-
 /* Whether a frame's step depends on its return address alone, besides its start. */
 static bool is_plain(const struct memo_frame *f)
 {
 	return f->ra_at && !f->sp_at && !(f->flags & MEMO_EXACT);
 }
 
-void shortcut_note(struct shortcut *table, const struct memo *m, uint32_t kept)
+/* The place for a leaf end: its own, or the next in turn of its set. */
+static struct shortcut *take_place(struct shortcut_table *table, uint64_t tag)
 {
-	const struct memo_frame *leaf = &m->frames[m->count - 1];
-	struct shortcut *s = shortcut_at(table, leaf->pc, leaf->sp, leaf->ra_value);
-	uint32_t count = m->count - kept;
+	uint32_t set = shortcut_set(tag);
+	uint32_t way = 0;
 
-	s->node = 0;
-	if (kept == 0 || count == 0 || count > SHORTCUT_WORDS)
-		return;
-	const struct memo_frame *outer = &m->frames[kept - 1];
-	/* The outer part must not depend on fp: whatever the leaf end does to it is then of no
-	 * account. */
-	if (outer->flags & (MEMO_EXACT | MEMO_NEEDS_FP))
-		return;
-	for (uint32_t i = 0; i < count; i++) {
-		const struct memo_frame *f = &m->frames[kept + i];
+	while (way < SHORTCUT_WAYS && table->tags[set][way] != tag)
+		way++;
+	if (way == SHORTCUT_WAYS)
+		way = table->turn++ % SHORTCUT_WAYS;
+	table->tags[set][way] = tag;
+	table->at[set][way].node = 0;
+	return &table->at[set][way];
+}
+
+/* The words that lead from the leaf to frames[kept - 1]. False: more than return addresses, or
+ * too many. */
+static bool put_words(struct shortcut *s, const struct memo *m, uint32_t kept)
+{
+	for (uint32_t i = kept; i < m->count; i++) {
+		const struct memo_frame *f = &m->frames[i];
 
 		/* Within the leaf end fp may only come from the start: a saved one that is used
 		 * again is rare. */
-		if (!is_plain(f) ||
-		    (i && f->fp_at && m->frames[kept + i - 1].flags & MEMO_NEEDS_FP))
-			return;
-		s->words[i] = (struct memo_word){.at = f->ra_at, .value = f->ra_value};
+		if (!is_plain(f) || (f->fp_at && m->frames[i - 1].flags & MEMO_NEEDS_FP))
+			return false;
+		s->words[i - kept] = (struct memo_word){.at = f->ra_at, .value = f->ra_value};
 	}
+	return true;
+}
+
+void shortcut_init(struct shortcut_table *table)
+{
+	/* The entries need no clearing: only a tag leads to one. */
+	__builtin_memset(table->tags, 0, sizeof(table->tags));
+}
+
+void shortcut_note(struct shortcut_table *table, const struct memo *m, uint32_t kept)
+{
+	const struct memo_frame *leaf = &m->frames[m->count - 1];
+	const struct memo_frame *outer = &m->frames[kept - 1];
+	uint32_t count = m->count - kept;
+
+	/* The outer part must not depend on fp: whatever the leaf end does to it is then of no
+	 * account. */
+	if (kept == 0 || count == 0 || count > SHORTCUT_WORDS ||
+	    (outer->flags & (MEMO_EXACT | MEMO_NEEDS_FP)))
+		return;
+	struct shortcut *s = take_place(table, shortcut_tag(leaf->pc, leaf->sp, leaf->ra_value));
+	if (!put_words(s, m, kept))
+		return;
 	s->pc = leaf->pc;
 	s->sp = leaf->sp;
 	s->fp = leaf->fp;

@@ -13,11 +13,10 @@
 #include <stdint.h>
 
 #include "capture/memo.h"
+#include "capture/walk_start.h"
 
-struct walk_start;
-
-#define SHORTCUT_BITS  8 /* 256 leaf ends per thread: 34 KiB, touched as they are used */
-#define SHORTCUT_COUNT (1u << SHORTCUT_BITS)
+#define SHORTCUT_SETS  64
+#define SHORTCUT_WAYS  4 /* 256 leaf ends per thread: 34 KiB, touched as they are used */
 #define SHORTCUT_WORDS 4 /* leaf ends with more frames are walked again */
 
 struct shortcut {
@@ -35,21 +34,64 @@ struct shortcut {
 	struct memo_word words[SHORTCUT_WORDS];
 };
 
-/* Keyed by the two innermost frames: one function called from many places is many leaf ends. */
-static inline struct shortcut *shortcut_at(struct shortcut *table, uint64_t pc, uint64_t sp,
-					   uint64_t return_address)
-{
-	uint64_t key = pc ^ sp << 7 ^ return_address << 21;
+struct shortcut_table {
+	uint64_t tags[SHORTCUT_SETS]
+		     [SHORTCUT_WAYS]; /* apart from the rest: a set is half a cache line */
+	uint32_t turn;		      /* which way is replaced next */
+	struct shortcut at[SHORTCUT_SETS][SHORTCUT_WAYS];
+};
 
-	return &table[key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SHORTCUT_BITS)];
+/* Keyed by the two innermost frames: one function called from many places is many leaf ends. */
+static inline uint64_t shortcut_tag(uint64_t pc, uint64_t sp, uint64_t return_address)
+{
+	return (pc ^ sp << 7 ^ return_address << 21) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* The node if the leaf end is known, unchanged, and leads to an unchanged part of the memo; 0
- * otherwise. */
-uint32_t shortcut_find(const struct shortcut *s, const struct memo *m,
-		       const struct walk_start *start);
+static inline uint32_t shortcut_set(uint64_t tag)
+{
+	return (uint32_t)(tag >> 58);
+}
+
+_Static_assert(SHORTCUT_SETS == 1 << (64 - 58), "the top bits of the tag choose the set");
+
+static inline bool shortcut_leads_to(const struct shortcut *s, const struct memo *m)
+{
+	const struct memo_frame *f = &m->frames[s->outer];
+
+	return s->outer < m->count && f->pc == s->outer_pc && f->sp == s->outer_sp &&
+	       f->node == s->outer_node && !(f->flags & (MEMO_EXACT | MEMO_NEEDS_FP));
+}
+
+/* The node if the leaf end that starts here is the known one, unchanged, and leads to an
+ * unchanged part of the memo; 0 otherwise. */
+static inline uint32_t shortcut_check(const struct shortcut *s, const struct memo *m, uint64_t pc,
+				      uint64_t sp, uint64_t fp)
+{
+	uint64_t changed = (s->pc ^ pc) | (s->sp ^ sp) | (s->generation ^ m->generation);
+
+	if (changed || s->node == 0 || (s->needs_fp && s->fp != fp) || !shortcut_leads_to(s, m))
+		return 0;
+	for (uint32_t i = 0; i < s->word_count; i++)
+		changed |= memo_difference(&s->words[i]);
+	return changed || memo_verify(m, s->outer) >= 0 ? 0 : s->node;
+}
+
+static inline uint32_t shortcut_find(const struct shortcut_table *table, uint64_t tag,
+				     const struct memo *m, const struct walk_start *start)
+{
+	const uint64_t *tags = table->tags[shortcut_set(tag)];
+
+	for (uint32_t way = 0; way < SHORTCUT_WAYS; way++)
+		if (tags[way] == tag)
+			return shortcut_check(&table->at[shortcut_set(tag)][way], m, start->pc,
+					      start->sp, start->fp);
+	return 0;
+}
+
+/* Forgets all. */
+void shortcut_init(struct shortcut_table *table);
 
 /* Notes the leaf end that the last walk found: the frames of the memo from `kept` on. */
-void shortcut_note(struct shortcut *table, const struct memo *m, uint32_t kept);
+void shortcut_note(struct shortcut_table *table, const struct memo *m, uint32_t kept);
 
 #endif

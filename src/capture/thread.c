@@ -108,11 +108,10 @@ static void init_state(struct thread *t, uint32_t slot_index)
 	arrays += memo_bytes(depth);
 	t->frames = (struct walk_frame *)(void *)arrays;
 	arrays += (depth + 1) * sizeof(*t->frames);
-	t->shortcuts = (struct shortcut *)(void *)arrays;
-	/* Of a thread that had this place before; its stack may have been at the same addresses. */
-	for (uint32_t i = 0; i < SHORTCUT_COUNT; i++)
-		if (t->shortcuts[i].node)
-			t->shortcuts[i].node = 0;
+	t->shortcuts = (struct shortcut_table *)(void *)arrays;
+	/* Those of a thread that had this place before, maybe with its stack at the same
+	 * addresses. */
+	shortcut_init(t->shortcuts);
 }
 
 static void init_slot(struct thread *t)

@@ -59,7 +59,7 @@ struct thread {
 	uint32_t max_depth;
 	struct walk_frame *frames; /* of a walk without the memo, leaf first */
 	struct memo memo;
-	struct shortcut *shortcuts;
+	struct shortcut_table *shortcuts;
 
 	uint64_t window_start; /* of `window`; window_words of it hold */
 	uint32_t window_words;

@@ -212,7 +212,7 @@ static inline uint32_t find_shortcut(struct thread *t, const struct walk_start *
 	    ra_at >= t->stack.high)
 		return 0;
 	uint64_t return_address = *(const uint64_t *)(uintptr_t)ra_at; /* NOLINT: checked above */
-	return shortcut_find(shortcut_at(t->shortcuts, start->pc, start->sp, return_address),
+	return shortcut_find(t->shortcuts, shortcut_tag(start->pc, start->sp, return_address),
 			     &t->memo, start);
 }
 

@@ -133,8 +133,8 @@ static void miss_free(struct account *a, const struct live_block *stale, uint64_
 }
 
 /* A free that the thread `by` asked for. */
-static HOT void give_back(struct account *a, const struct actor *by,
-			     const struct live_block *block, uint64_t ticks)
+static HOT void give_back(struct account *a, const struct actor *by, const struct live_block *block,
+			  uint64_t ticks)
 {
 	struct thread *thread = &a->threads.list.at[by->thread];
 
@@ -151,7 +151,7 @@ static inline bool is_temporary(const struct actor *by, const struct live_block 
 
 /* Not by realloc: that is never the end of something temporary. */
 static HOT void give_back_plainly(struct account *a, struct actor *by,
-				     const struct live_block *block, uint64_t ticks)
+				  const struct live_block *block, uint64_t ticks)
 {
 	give_back(a, by, block, ticks);
 	if (!is_temporary(by, block))

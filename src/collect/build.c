@@ -13,17 +13,17 @@
 #include "base/mem.h"
 #include "collect/collector.h"
 
-#define PATH_BYTES_MAX       4096u
+#define PATH_BYTES_MAX 4096u
 /* memo and rule cache that the library keeps for a thread */
 #define PRIVATE_THREAD_BYTES (32u << 10)
 #define OTHER_THREADS_NAME   "(other threads)"
 
-#define read_once(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
+#define read_once(field)     __atomic_load_n(&(field), __ATOMIC_RELAXED)
 
 struct build {
 	struct collector *c;
 	struct profile *p;
-	uint64_t now;     /* ticks that the profile is as of */
+	uint64_t now; /* ticks that the profile is as of */
 	/* segment's node -> index in p->nodes; 0 not there, PLACE_OPEN on the way */
 	uint32_t *places;
 	uint32_t node_count;

@@ -16,23 +16,23 @@
 #define MS UINT64_C(1000000)
 
 /* How often to look at what costs a system call. */
-#define ALIVE_NS        (5 * MS)
-#define THREADS_NS      (50 * MS)
+#define ALIVE_NS   (5 * MS)
+#define THREADS_NS (50 * MS)
 /* the same while targets wait: a dead thread may hold what they need */
 #define WANTED_CHUNK_NS (1 * MS)
-#define RSS_NS_MIN      (10 * MS)
-#define RSS_NS_MAX      (100 * MS)
-#define EXEC_QUIET_NS   (200 * MS)
-#define EXEC_NS         (500 * MS)
+#define RSS_NS_MIN	(10 * MS)
+#define RSS_NS_MAX	(100 * MS)
+#define EXEC_QUIET_NS	(200 * MS)
+#define EXEC_NS		(500 * MS)
 
 /* Pauses. Each round costs about a microsecond however little it finds, so it pays to let events
  * gather; a buffer of 4 MiB holds some 10 ms of pure malloc. */
-#define BUSY_EVENTS  8192u
-#define BRISK_EVENTS 256u
-#define REST_NS_MIN  (MS / 20)
-#define BRISK_NS_MAX (MS / 2)
-#define CALM_NS_MAX  (2 * MS)
-#define IDLE_NS_MAX  (10 * MS)
+#define BUSY_EVENTS	8192u
+#define BRISK_EVENTS	256u
+#define REST_NS_MIN	(MS / 20)
+#define BRISK_NS_MAX	(MS / 2)
+#define CALM_NS_MAX	(2 * MS)
+#define IDLE_NS_MAX	(10 * MS)
 
 #define LAST_ROUNDS_MAX 1000 /* for an abandoning target whose threads keep writing meanwhile */
 
@@ -102,8 +102,8 @@ void collect_close_fd(struct collector *c)
 void collect_get_status(const struct collector *c, struct collect_status *status)
 {
 	const struct account *a = &c->account;
-	uint64_t lost = atomic_load_explicit(&c->map.header->losses.lost_events,
-					     memory_order_relaxed);
+	uint64_t lost =
+		atomic_load_explicit(&c->map.header->losses.lost_events, memory_order_relaxed);
 
 	*status = (struct collect_status){
 		.events = a->events,

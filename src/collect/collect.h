@@ -45,11 +45,11 @@ void collect_get_status(const struct collector *c, struct collect_status *status
 
 /* Why collect_run came back. */
 enum collect_end {
-	COLLECT_END_GONE = 0,      /* the process is dead; all it published has been handled */
-	COLLECT_END_EXEC = 1,      /* it replaced itself by another program */
+	COLLECT_END_GONE = 0,	   /* the process is dead; all it published has been handled */
+	COLLECT_END_EXEC = 1,	   /* it replaced itself by another program */
 	COLLECT_END_ABANDONED = 2, /* the target gave up on us (we were stopped for too long) */
 	COLLECT_END_STOPPED = 3,   /* `stop` became true */
-	COLLECT_END_TICK = 4,      /* `tick_ns` have passed: call again */
+	COLLECT_END_TICK = 4,	   /* `tick_ns` have passed: call again */
 };
 
 /* Drains until the target is gone, or for about tick_ns (0: no limit). `stop` may be NULL. */

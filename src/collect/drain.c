@@ -176,7 +176,7 @@ static void prefetch(const struct live *live, struct event *events, uint32_t cou
 {
 	for (uint32_t i = 0; i < count; i++) {
 		events[i].hash = live_hash(events[i].ptr);
-		live_prefetch_group(live, events[i].hash);
+		live_prefetch_head(live, events[i].hash);
 	}
 }
 

@@ -8,82 +8,81 @@
 #include "base/mem.h"
 #include "base/pages.h"
 
-#define ROOM_MIN  64u    /* groups: 16 KiB, most programs stay near it */
-#define ROOM_MAX  32768u /* 8 MiB: rebuilt in a few ms */
-#define DEPTH_MAX 16u    /* 65536 shards; beyond, a shard grows on instead of splitting */
+#define BYTES_MIN   (16u << 10) /* most programs stay near it */
+#define BYTES_MAX   (8u << 20)	/* rebuilt in a few ms */
+#define DEPTH_MAX   16u		/* 65536 shards; beyond, a shard grows on instead of splitting */
+#define GROUP_BYTES (sizeof(struct live_head) + LIVE_GROUP_BLOCKS * sizeof(struct live_block))
 
-/* How full: at 4 of 7 one group in 17 is full, at 5.6 one in 4. What fits a cache can afford the
- * former. */
-static uint32_t get_most(uint32_t room)
+/* How full: with 8 of 15 hardly a group overflows, with 12 one in six. What fits a cache can
+ * afford the former. */
+static uint32_t get_most(const struct live_shard *s)
 {
-	return room <= LIVE_CACHED_GROUPS ? room * 4 : room / 5 * 28;
+	return s->bytes <= LIVE_CACHED_BYTES ? s->groups * 8 : s->groups * 12;
 }
 
-/* Shrunk to two blocks per group at half a block: it can double or halve from there without
- * another rebuild. */
-static uint32_t get_least(uint32_t room)
+/* Shrunk to four blocks per group at one: it can double or halve from there without another
+ * rebuild. */
+static uint32_t get_least(const struct live_shard *s)
 {
-	return room <= ROOM_MIN ? 0 : room / 2;
+	return s->bytes <= BYTES_MIN ? 0 : s->groups;
 }
 
-/* Sizes go 64, 96, 128, 192, ...: finer than doubling, so less stands empty. */
-static uint32_t get_next_room(uint32_t room)
+/* Sizes go 16, 24, 32, 48, ... KiB: finer than doubling, so less stands empty. */
+static size_t get_next_size(size_t bytes)
 {
-	return (room & (room - 1)) ? room / 3 * 4 : room / 2 * 3;
+	return (bytes & (bytes - 1)) ? bytes / 3 * 4 : bytes / 2 * 3;
 }
 
-static size_t get_bytes(uint32_t room)
-{
-	return (size_t)room * sizeof(struct live_group);
-}
+/* ---- shards ------------------------------------------------------------------------------------- */
 
-/* ---- shards ---------------------------------------------------------------------------------- */
-
-static void set_room(struct live_shard *s, uint32_t room)
+static void set_size(struct live_shard *s, size_t bytes)
 {
-	s->groups = pages_new(get_bytes(room));
-	s->room = room;
-	s->most = get_most(room);
-	s->least = get_least(room);
+	s->bytes = bytes;
+	s->groups =
+		(uint32_t)(bytes / GROUP_BYTES) & ~1u; /* even: no block straddles cache lines */
+	s->heads = pages_new(bytes);
+	s->blocks = (void *)(s->heads + s->groups);
+	s->most = get_most(s);
+	s->least = get_least(s);
 	s->count = 0;
 }
 
-static struct live_shard *shard_new(uint32_t room, uint32_t depth)
+static struct live_shard *shard_new(size_t bytes, uint32_t depth)
 {
 	struct live_shard *s = mem_new(1, sizeof(*s));
 
-	set_room(s, room);
+	set_size(s, bytes);
 	s->depth = depth;
 	return s;
 }
 
 static void shard_free(struct live_shard *s)
 {
-	pages_free(s->groups, get_bytes(s->room));
+	pages_free(s->heads, s->bytes);
 	free(s);
 }
 
-/* By the hash bit at `shift`, to one shard or the other. Homes keep their order from one size to
- * another, so both tables are walked from start to end. */
-static void move_group(const struct live_group *g, struct live_shard *const to[2], unsigned shift)
+/* All blocks to one of two shards by the hash bit at `shift`. Homes keep their order from one
+ * size to another, so both tables are walked from start to end. */
+static void move_blocks(const struct live_shard *from, struct live_shard *const to[2],
+			unsigned shift)
 {
-	for (unsigned i = 0; i < LIVE_GROUP_BLOCKS; i++) {
-		if (!g->tags[i])
+	for (uint32_t i = 0; i < from->groups * LIVE_GROUP_BLOCKS; i++) {
+		if (!from->heads[i / LIVE_GROUP_BLOCKS].tags[i % LIVE_GROUP_BLOCKS])
 			continue;
-		uint64_t hash = live_hash(g->blocks[i].ptr);
-		*live_add_to_shard(to[hash >> shift & 1], hash) = g->blocks[i];
+		uint64_t hash = live_hash(from->blocks[i].ptr);
+		*live_add_to_shard(to[hash >> shift & 1], hash) = from->blocks[i];
 	}
 }
 
-static void rebuild(struct live_shard *s, uint32_t room)
+static void rebuild(struct live_shard *s, size_t bytes)
 {
 	struct live_shard old = *s;
 	struct live_shard *const to[2] = {s, s};
 
-	set_room(s, room);
-	for (uint32_t i = 0; i < old.room; i++)
-		move_group(&old.groups[i], to, 0);
-	pages_free(old.groups, get_bytes(old.room));
+	set_size(s, bytes);
+	move_blocks(&old, to, 0);
+	pages_free(old.heads, old.bytes);
 }
 
 /* ---- the directory --------------------------------------------------------------------------- */
@@ -110,12 +109,10 @@ static size_t get_span(const struct live *t, const struct live_shard *s)
 static void split(struct live *t, struct live_shard *s, uint64_t hash)
 {
 	uint32_t depth = s->depth + 1;
-	struct live_shard *const half[2] = {shard_new(s->room / 4 * 3, depth),
-					    shard_new(s->room / 4 * 3, depth)};
+	struct live_shard *const half[2] = {shard_new(s->bytes / 4 * 3, depth),
+					    shard_new(s->bytes / 4 * 3, depth)};
 
-	for (uint32_t i = 0; i < s->room; i++)
-		move_group(&s->groups[i], half, 64 - depth);
-
+	move_blocks(s, half, 64 - depth);
 	if (s->depth == t->depth)
 		double_directory(t);
 	size_t span = get_span(t, s);
@@ -129,20 +126,20 @@ void live_grow(struct live *t, uint64_t hash)
 {
 	struct live_shard *s = live_get_shard(t, hash);
 
-	if (s->room >= ROOM_MAX && s->depth < DEPTH_MAX)
+	if (s->bytes >= BYTES_MAX && s->depth < DEPTH_MAX)
 		split(t, s, hash);
 	else
-		rebuild(s, get_next_room(s->room));
+		rebuild(s, get_next_size(s->bytes));
 }
 
 void live_shrink(struct live *t, uint64_t hash)
 {
 	struct live_shard *s = live_get_shard(t, hash);
-	uint32_t room = ROOM_MIN;
+	size_t bytes = BYTES_MIN;
 
-	while (room * 2 < s->count)
-		room = get_next_room(room);
-	rebuild(s, room);
+	while (bytes / GROUP_BYTES * 4 < s->count)
+		bytes = get_next_size(bytes);
+	rebuild(s, bytes);
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -151,7 +148,7 @@ void live_init(struct live *t)
 {
 	t->depth = 0;
 	t->directory = mem_new(1, sizeof(struct live_shard *));
-	t->directory[0] = shard_new(ROOM_MIN, 0);
+	t->directory[0] = shard_new(BYTES_MIN, 0);
 }
 
 void live_fini(struct live *t)
@@ -171,6 +168,6 @@ uint64_t live_get_bytes(const struct live *t)
 	uint64_t bytes = 0;
 
 	for (size_t i = 0; i >> t->depth == 0; i += get_span(t, t->directory[i]))
-		bytes += get_bytes(t->directory[i]->room);
+		bytes += t->directory[i]->bytes;
 	return bytes;
 }

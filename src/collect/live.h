@@ -2,14 +2,16 @@
  * for every event.
  * SPDX-License-Identifier: Apache-2.0
  *
- * A hash table of groups of seven. A group's first word holds a byte of each block's hash, so
- * that one comparison finds the place in the group, and how many blocks had to go on to later
- * groups because this one was full: a lookup stops where that count is 0, and a removal leaves
- * no mark behind. The loops that remain are rarely taken, which is what the speed rests on: a
- * branch that is guessed wrong costs as much as all else.
+ * A hash table of groups of fifteen. A group's head holds a byte of each block's hash, so that
+ * one comparison finds the place in the group, and how many blocks had to go on to later groups
+ * because this one was full: a lookup stops where that count is 0, and a removal leaves no mark
+ * behind. The loops that remain are rarely taken, which is what the speed rests on: a branch
+ * that is guessed wrong costs as much as all else. Heads lie together, apart from the blocks: 8
+ * MiB of them for 5 million blocks, so that of the two memory accesses of a lookup one stays
+ * near.
  *
  * The groups are cut into shards by the top bits of the hash. A shard grows by a third or a
- * half, and at 8 MiB splits in two: a big table takes 46 to 69 bytes per block (54 at 5
+ * half, and at 8 MiB splits in two: a big table takes 41 to 62 bytes per block (54 at 5
  * million), and no event ever waits for more than one shard to be rebuilt (a target that is kept
  * waiting gives up on us). */
 #ifndef MIDDEN_COLLECT_LIVE_H
@@ -20,9 +22,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#define LIVE_GROUP_BLOCKS  7u
+#define LIVE_GROUP_BLOCKS  15u
 #define LIVE_PASSED_STICKS 255u
-#define LIVE_CACHED_GROUPS 4096u /* 1 MiB */
+#define LIVE_CACHED_BYTES  (1u << 20) /* a shard of at most this size stays in a cache */
 
 struct live_block {
 	uint64_t ptr;
@@ -32,21 +34,18 @@ struct live_block {
 	uint32_t thread;
 };
 
-/* Four cache lines; no block straddles two. */
-struct live_group {
-	_Alignas(256) uint8_t tags[LIVE_GROUP_BLOCKS]; /* 0: an empty place */
+struct live_head {
+	uint8_t tags[LIVE_GROUP_BLOCKS]; /* 0: an empty place */
 	uint8_t passed; /* blocks that were on their way past here when stored; sticks at 255 */
-	uint64_t unused[3];
-	struct live_block blocks[LIVE_GROUP_BLOCKS];
 };
 
-_Static_assert(sizeof(struct live_group) == 256, "groups are four cache lines");
-
 struct live_shard {
-	struct live_group *groups;
-	uint32_t room; /* groups */
+	struct live_head *heads; /* and behind the last of them: */
+	struct live_block *blocks;
+	size_t bytes; /* of heads and blocks */
+	uint32_t groups;
 	uint32_t count;
-	uint32_t most;  /* grow beyond */
+	uint32_t most;	/* grow beyond */
 	uint32_t least; /* shrink below */
 	uint32_t depth; /* how many hash bits its blocks share */
 };
@@ -82,14 +81,15 @@ static inline struct live_shard *live_get_shard(const struct live *t, uint64_t h
 	return t->directory[(hash >> 1) >> (63 - t->depth)];
 }
 
-static inline struct live_group *live_get_home(const struct live_shard *s, uint64_t hash)
+/* Groups are known by their index. */
+static inline uint32_t live_get_home(const struct live_shard *s, uint64_t hash)
 {
-	return &s->groups[((hash & UINT32_MAX) * s->room) >> 32];
+	return (uint32_t)(((hash & UINT32_MAX) * s->groups) >> 32);
 }
 
-static inline struct live_group *live_get_next(const struct live_shard *s, struct live_group *g)
+static inline uint32_t live_get_next(const struct live_shard *s, uint32_t group)
 {
-	return ++g == s->groups + s->room ? s->groups : g;
+	return ++group == s->groups ? 0 : group;
 }
 
 static inline uint8_t live_get_tag(uint64_t hash)
@@ -99,39 +99,55 @@ static inline uint8_t live_get_tag(uint64_t hash)
 	return tag ? tag : 1;
 }
 
-/* The places whose tag is this: the top bits of their bytes. Exact, also where another byte
+/* The top bits of those bytes of the word that equal the tag. Exact, also where another byte
  * matches: a removed block must not be found by a carry from its neighbour. */
-static inline uint64_t live_match(const struct live_group *g, uint8_t tag)
+static inline uint64_t live_match_word(uint64_t word, uint8_t tag)
 {
 	const uint64_t low_bits = UINT64_C(0x7f7f7f7f7f7f7f7f);
-	uint64_t word;
 
-	memcpy(&word, g->tags, sizeof(word)); /* with `passed`, which is masked out */
 	word ^= tag * UINT64_C(0x0101010101010101);
 	word |= (word & low_bits) + low_bits; /* the top bit of a byte is 0 now if the byte was */
-	return ~word & UINT64_C(0x0080808080808080);
+	return ~word & ~low_bits;
 }
 
-/* For a mask that is not 0. */
+/* The places whose tag is this, as bits: 8 i for place i, 8 i + 1 for place i + 8. */
+static inline uint64_t live_match(const struct live_head *head, uint8_t tag)
+{
+	uint64_t words[2];
+
+	memcpy(words, head, sizeof(words)); /* with `passed`, the last byte, which is masked out */
+	uint64_t high = live_match_word(words[1], tag) & (UINT64_MAX >> 8);
+	return live_match_word(words[0], tag) >> 7 | high >> 6;
+}
+
+/* The place of one bit of such a mask, which is not 0. */
 static inline unsigned live_get_first(uint64_t mask)
 {
-	return (unsigned)__builtin_ctzll(mask) / 8;
+	unsigned bit = (unsigned)__builtin_ctzll(mask);
+
+	return bit / 8 + (bit & 1) * 8;
+}
+
+static inline struct live_block *live_get_block(const struct live_shard *s, uint32_t group,
+						uint64_t mask)
+{
+	return &s->blocks[group * LIVE_GROUP_BLOCKS + live_get_first(mask)];
 }
 
 /* NULL if there is none. Valid until the table changes. */
 static inline struct live_block *live_find(const struct live *t, uint64_t hash, uint64_t ptr)
 {
 	const struct live_shard *s = live_get_shard(t, hash);
-	struct live_group *g = live_get_home(s, hash);
+	uint32_t group = live_get_home(s, hash);
 	uint8_t tag = live_get_tag(hash);
 
-	for (uint32_t i = 0; i < s->room; i++) {
-		for (uint64_t mask = live_match(g, tag); mask; mask &= mask - 1)
-			if (g->blocks[live_get_first(mask)].ptr == ptr)
-				return &g->blocks[live_get_first(mask)];
-		if (g->passed == 0)
+	for (uint32_t i = 0; i < s->groups; i++) {
+		for (uint64_t mask = live_match(&s->heads[group], tag); mask; mask &= mask - 1)
+			if (live_get_block(s, group, mask)->ptr == ptr)
+				return live_get_block(s, group, mask);
+		if (s->heads[group].passed == 0)
 			return NULL;
-		g = live_get_next(s, g);
+		group = live_get_next(s, group);
 	}
 	return NULL;
 }
@@ -139,17 +155,17 @@ static inline struct live_block *live_find(const struct live *t, uint64_t hash, 
 /* The first empty place from the home on; there is one, since no shard gets full. */
 static inline struct live_block *live_add_to_shard(struct live_shard *s, uint64_t hash)
 {
-	struct live_group *g = live_get_home(s, hash);
+	uint32_t group = live_get_home(s, hash);
 	uint64_t empty;
 
-	while (!(empty = live_match(g, 0))) {
-		if (g->passed < LIVE_PASSED_STICKS)
-			g->passed++;
-		g = live_get_next(s, g);
+	while (!(empty = live_match(&s->heads[group], 0))) {
+		if (s->heads[group].passed < LIVE_PASSED_STICKS)
+			s->heads[group].passed++;
+		group = live_get_next(s, group);
 	}
-	g->tags[live_get_first(empty)] = live_get_tag(hash);
+	s->heads[group].tags[live_get_first(empty)] = live_get_tag(hash);
 	s->count++;
-	return &g->blocks[live_get_first(empty)];
+	return live_get_block(s, group, empty);
 }
 
 /* A new block under an address that live_find has not found; the caller fills it in, ptr too. */
@@ -165,17 +181,17 @@ static inline struct live_block *live_add(struct live *t, uint64_t hash)
 }
 
 /* Takes out a block that live_find has returned; all pointers into the table are void then. */
-static inline void live_remove(struct live *t, uint64_t hash, struct live_block *block)
+static inline void live_remove(struct live *t, uint64_t hash, const struct live_block *block)
 {
 	struct live_shard *s = live_get_shard(t, hash);
-	size_t offset = (size_t)((char *)block - (char *)s->groups);
-	struct live_group *holder = &s->groups[offset / sizeof(struct live_group)];
-	struct live_group *g = live_get_home(s, hash);
+	uint32_t index = (uint32_t)(block - s->blocks);
+	uint32_t holder = index / LIVE_GROUP_BLOCKS;
+	uint32_t group = live_get_home(s, hash);
 
-	holder->tags[block - holder->blocks] = 0;
-	for (; g != holder; g = live_get_next(s, g))
-		if (g->passed < LIVE_PASSED_STICKS)
-			g->passed--;
+	s->heads[holder].tags[index % LIVE_GROUP_BLOCKS] = 0;
+	for (; group != holder; group = live_get_next(s, group))
+		if (s->heads[group].passed < LIVE_PASSED_STICKS)
+			s->heads[group].passed--;
 	if (__builtin_expect(--s->count < s->least, 0))
 		live_shrink(t, hash);
 }
@@ -183,33 +199,32 @@ static inline void live_remove(struct live *t, uint64_t hash, struct live_block 
 /* Whether a lookup is likely to miss the cache. */
 static inline bool live_is_big(const struct live *t)
 {
-	return t->depth > 0 || t->directory[0]->room > LIVE_CACHED_GROUPS;
+	return t->depth > 0 || t->directory[0]->bytes > LIVE_CACHED_BYTES;
 }
 
 /* Two steps ahead of a lookup, so that the cache misses of a batch overlap: first for the
- * group's tags... (always_inline because gcc takes a function that only prefetches for one
- * without effect, and drops the calls.) */
-static inline __attribute__((always_inline)) void live_prefetch_group(const struct live *t,
-								      uint64_t hash)
+ * head... (always_inline because gcc takes a function that only prefetches for one without
+ * effect, and drops the calls.) */
+static inline __attribute__((always_inline)) void live_prefetch_head(const struct live *t,
+								     uint64_t hash)
 {
-	__builtin_prefetch(live_get_home(live_get_shard(t, hash), hash), 1);
+	const struct live_shard *s = live_get_shard(t, hash);
+
+	__builtin_prefetch(&s->heads[live_get_home(s, hash)], 1);
 }
 
-/* ...and when they are there, for the block: the one with this tag, or the place for a new one;
- * or for the next group if that has to be searched as well. */
+/* ...and when it is there, for the block: the one with this tag, or the place for a new one. */
 static inline __attribute__((always_inline)) void live_prefetch_block(const struct live *t,
 								      uint64_t hash)
 {
 	const struct live_shard *s = live_get_shard(t, hash);
-	struct live_group *g = live_get_home(s, hash);
-	uint64_t mask = live_match(g, live_get_tag(hash));
+	uint32_t group = live_get_home(s, hash);
+	uint64_t mask = live_match(&s->heads[group], live_get_tag(hash));
 
-	if (!mask && g->passed)
-		__builtin_prefetch(live_get_next(s, g), 1);
 	if (!mask)
-		mask = live_match(g, 0);
+		mask = live_match(&s->heads[group], 0);
 	if (mask)
-		__builtin_prefetch(&g->blocks[live_get_first(mask)], 1);
+		__builtin_prefetch(live_get_block(s, group, mask), 1);
 }
 
 #endif

@@ -19,17 +19,17 @@
 #endif
 
 /* The segment is sparse: only what is used takes memory, so the sizes are generous. */
-#define SLOTS_MAX        16384u
-#define SLOTS_MIN        256u
-#define MODULES_MAX      4096u
-#define MODULES_MIN      512u
+#define SLOTS_MAX	 16384u
+#define SLOTS_MIN	 256u
+#define MODULES_MAX	 4096u
+#define MODULES_MIN	 512u
 #define STRING_BYTES_MAX (2u << 20)
 #define STRING_BYTES_MIN (256u << 10)
-#define NODES_MAX        4194304u
-#define NODES_MIN        65536u
-#define BUFFER_MIN       (UINT64_C(1) << 20)
-#define BUFFER_MAX       (UINT64_C(8) << 30)
-#define ADDRESS_SHARE    8u
+#define NODES_MAX	 4194304u
+#define NODES_MIN	 65536u
+#define BUFFER_MIN	 (UINT64_C(1) << 20)
+#define BUFFER_MAX	 (UINT64_C(8) << 30)
+#define ADDRESS_SHARE	 8u
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
@@ -115,8 +115,9 @@ static int check_file_limit(uint64_t bytes, struct error *e)
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes)
-		return error_set(e, "the file size limit is too low for a segment of %llu MiB "
-				    "(raise ulimit -f)",
+		return error_set(e,
+				 "the file size limit is too low for a segment of %llu MiB "
+				 "(raise ulimit -f)",
 				 (unsigned long long)(bytes >> 20));
 	return 0;
 }

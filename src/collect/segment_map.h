@@ -20,7 +20,7 @@ struct segment_map {
 	char *strings;
 	struct segment_node *nodes;
 	struct segment_chunk *chunks;
-	int fd;         /* -1 once closed */
+	int fd;		/* -1 once closed */
 	uint64_t inode; /* tells this segment from another one in /proc/PID/maps */
 };
 

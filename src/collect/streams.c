@@ -324,7 +324,8 @@ void streams_add_losses(struct stream_losses *sum, const struct segment_losses *
 	sum->lost_events += atomic_load_explicit(&l->lost_events, memory_order_relaxed);
 	sum->truncated_stacks += atomic_load_explicit(&l->truncated_stacks, memory_order_relaxed);
 	sum->reentrant_calls += atomic_load_explicit(&l->reentrant_calls, memory_order_relaxed);
-	sum->failed_allocations += atomic_load_explicit(&l->failed_allocations, memory_order_relaxed);
+	sum->failed_allocations +=
+		atomic_load_explicit(&l->failed_allocations, memory_order_relaxed);
 	sum->unwind_failures += atomic_load_explicit(&l->unwind_failures, memory_order_relaxed);
 }
 
@@ -350,8 +351,7 @@ static void close_record(struct streams *s, uint32_t slot)
 {
 	const struct stream *stream = &s->at[slot];
 	struct segment_slot *from = &s->map->slots[slot];
-	struct thread *thread =
-		&s->account->threads.list.at[s->account->actors[slot].thread];
+	struct thread *thread = &s->account->threads.list.at[s->account->actors[slot].thread];
 	struct stream_losses losses = {0};
 
 	streams_add_losses(&losses, &from->losses);
@@ -385,8 +385,7 @@ void streams_retire(struct streams *s, uint32_t slot)
 	struct segment_slot *from = &s->map->slots[slot];
 	struct stream *stream = &s->at[slot];
 
-	if (stream->state != STREAM_ENDING || has_event(s, slot) ||
-	    stream->state != STREAM_ENDING)
+	if (stream->state != STREAM_ENDING || has_event(s, slot) || stream->state != STREAM_ENDING)
 		return;
 	if (!stream->chunk) /* ended without an event */
 		stream->chunk = read_once(from->first_chunk);

@@ -22,10 +22,10 @@ enum stream_state {
 };
 
 struct stream {
-	uint64_t head;   /* published position, as of this round */
-	uint64_t base;   /* position at which the current chunk's payload starts */
+	uint64_t head;	 /* published position, as of this round */
+	uint64_t base;	 /* position at which the current chunk's payload starts */
 	uint32_t offset; /* bytes of it that have been handled */
-	uint32_t chunk;  /* current one, 0: none yet */
+	uint32_t chunk;	 /* current one, 0: none yet */
 	uint32_t tid;
 	uint32_t serial;
 	uint64_t end_ticks; /* set if we found the thread dead; 0: it says so itself */
@@ -46,7 +46,7 @@ struct streams {
 	const struct segment_map *map;
 	struct account *account;
 	struct stream *at; /* by slot */
-	uint32_t used;     /* no slot above this is in use */
+	uint32_t used;	   /* no slot above this is in use */
 	uint32_t open;
 	uint32_t open_max;
 	uint32_t chunk_base; /* chunks that the buffer budget pays for */

@@ -18,7 +18,7 @@
 
 struct thread {
 	struct holding held; /* blocks that it allocated, whoever freed them */
-	uint64_t frees;      /* done by it, whoever allocated them */
+	uint64_t frees;	     /* done by it, whoever allocated them */
 	uint64_t freed_bytes;
 	uint64_t temporary;
 	uint64_t reallocations;

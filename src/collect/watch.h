@@ -14,8 +14,8 @@ struct watch {
 	int pidfd;    /* -1: the kernel has none */
 	int statm_fd; /* -1: not readable */
 	int status_fd;
-	bool gone;         /* was dead when we first looked */
-	bool shares_tids;  /* its thread ids mean the same to us: one pid namespace */
+	bool gone;	  /* was dead when we first looked */
+	bool shares_tids; /* its thread ids mean the same to us: one pid namespace */
 	uint64_t page_bytes;
 	uint64_t rss_bytes;
 	uint64_t rss_peak_bytes;

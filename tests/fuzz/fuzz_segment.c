@@ -18,8 +18,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 #define STEPS_MAX  4096u
 
 enum operation {
-	SET_WORD,    /* of the first chunks' payloads, all in a row */
-	SET_HEAD,    /* the rest: of the slot or other thing with this index */
+	SET_WORD, /* of the first chunks' payloads, all in a row */
+	SET_HEAD, /* the rest: of the slot or other thing with this index */
 	SET_STATE,
 	SET_CHUNK,
 	SET_SERIAL,
@@ -31,7 +31,7 @@ enum operation {
 	SET_COUNT,
 	SET_LOSS,
 	OPEN_SLOT,
-	PUT_EVENT,   /* a well-formed first word at the slot's head */
+	PUT_EVENT, /* a well-formed first word at the slot's head */
 	DRAIN,
 	BUILD,
 	OPERATIONS
@@ -64,10 +64,10 @@ static void build(struct collector *c)
 
 static void set_count(struct segment_header *h, uint16_t index, uint32_t value)
 {
-	_Atomic uint32_t *const counts[] = {&h->slots_used,	 &h->modules_used, &h->strings_used,
-					    &h->chunks_used,	 &h->nodes_used,   &h->next_serial,
-					    &h->waiters,	 &h->children,	   &h->target_state,
-					    &h->foreign_allocator};
+	_Atomic uint32_t *const counts[] = {
+		&h->slots_used,	  &h->modules_used,	&h->strings_used, &h->chunks_used,
+		&h->nodes_used,	  &h->next_serial,	&h->waiters,	  &h->children,
+		&h->target_state, &h->foreign_allocator};
 
 	atomic_store(counts[index % (sizeof(counts) / sizeof(counts[0]))], value);
 }

@@ -383,10 +383,10 @@ static inline void fixture_unpoison_stack(void)
 {
 #if defined(__SANITIZE_ADDRESS__)
 	uint64_t low = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+	uint64_t high = thread_self->slot->stack_high;
 
-	if (thread_self->stack_high > low)
-		__asan_unpoison_memory_region(__builtin_frame_address(0),
-					      thread_self->stack_high - low);
+	if (high > low && high - low < (64u << 20)) /* not from a coroutine's stack */
+		__asan_unpoison_memory_region(__builtin_frame_address(0), high - low);
 #endif
 }
 

@@ -257,7 +257,7 @@ static void the_deepest_stack_that_fits_is_not_cut_when_it_needs_all_registers(v
 	if (!walked_can_read_far())
 		skip();
 	walked_begin();
-	thread_self->stack_high = 0; /* as on an unknown stack: no memo */
+	walked_forget_stack();
 	walked_recurse(0, walked_take_here);
 	base = walked.count;
 	walked_recurse(WALKED_DEPTH - base, walked_take_here);

@@ -84,6 +84,13 @@ static inline uint64_t walked_truncated(void)
 	return atomic_load(&thread_self->slot->losses.truncated_stacks);
 }
 
+/* From here on nothing is known of the thread's stack: every read goes through the kernel, no
+ * walk is remembered. */
+static inline void walked_forget_stack(void)
+{
+	thread_self->stack = (struct stackrange){0};
+}
+
 /* Emulators may lack the system call that reads what a plain read may not touch. */
 static inline bool walked_can_read_far(void)
 {

@@ -19,7 +19,7 @@
 
 #include "producer.h"
 
-#define MS      UINT64_C(1000000)
+#define MS	UINT64_C(1000000)
 #define SECONDS (1000 * MS)
 
 /* ---- a process of its own ------------------------------------------------------------------- */
@@ -122,7 +122,8 @@ static void nothing_published_is_lost_when_the_target_is_killed(void **state)
 	assert_int_equal(p->totals.frees, 100000);
 	assert_int_equal(p->totals.leaked_bytes, 1000000);
 	assert_int_equal(p->totals.temporary_allocations, 100000);
-	assert_int_equal(p->totals.peak_blocks, 100000); /* the last alloc of a temporary one: +1, -1 */
+	assert_int_equal(p->totals.peak_blocks,
+			 100000); /* the last alloc of a temporary one: +1, -1 */
 	assert_int_equal(p->totals.lost_events, 0);
 	assert_int_equal(p->totals.foreign_frees, 0);
 	assert_int_equal(p->threads.at[0].end_ns, UINT64_MAX);

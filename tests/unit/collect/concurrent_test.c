@@ -176,8 +176,7 @@ static void do_realloc(struct worker *w)
 	w->frees++;
 	w->freed_bytes += b.size;
 	w->reallocations++;
-	w->log[w->log_count++] =
-		(struct change){ticks, moved.size, b.size, moved.node, b.node, 0};
+	w->log[w->log_count++] = (struct change){ticks, moved.size, b.size, moved.node, b.node, 0};
 	hand_on(w->heap, moved);
 }
 
@@ -225,8 +224,7 @@ static struct race *start_race(uint64_t buffer_bytes)
 	for (uint32_t i = 0; i < THREADS; i++) {
 		r->workers[i] = (struct worker){.heap = &r->heap, .serial = i + 1};
 		r->workers[i].random = UINT64_C(0x9e3779b97f4a7c15) * (i + 1);
-		assert_int_equal(
-			pthread_create(&r->threads[i], NULL, work, &r->workers[i]), 0);
+		assert_int_equal(pthread_create(&r->threads[i], NULL, work, &r->workers[i]), 0);
 	}
 	return r;
 }

@@ -11,8 +11,8 @@
 
 #include "producer.h"
 
-#define A UINT64_C(0x10000)
-#define B UINT64_C(0x20000)
+#define A		 UINT64_C(0x10000)
+#define B		 UINT64_C(0x20000)
 
 #define EVENTS_PER_CHUNK ((SEGMENT_CHUNK_PAYLOAD - SEGMENT_EVENT_MAX) / 16 + 1) /* frees */
 
@@ -506,8 +506,7 @@ static void an_api_beyond_the_known_counts_as_other(void **state)
 	struct collector *c = *state;
 	struct producer one = producer_open(c, 1);
 
-	producer_write(&one, 3,
-		       (uint64_t[4]){10 << 8 | 15 << 4 | SEGMENT_EVENT_ALLOC, A, 1 << 8});
+	producer_write(&one, 3, (uint64_t[4]){10 << 8 | 15 << 4 | SEGMENT_EVENT_ALLOC, A, 1 << 8});
 	producer_drain(c);
 	assert_int_equal(c->account.api_calls[SEGMENT_API_OTHER], 1);
 }

@@ -43,7 +43,8 @@ static inline uint32_t producer_pop_chunk(const struct segment_map *map)
 
 	while ((uint32_t)top) {
 		uint32_t index = (uint32_t)top;
-		uint64_t next = ((top >> 32) + 1) << 32 | atomic_load(&map->chunks[index].next_free);
+		uint64_t next =
+			((top >> 32) + 1) << 32 | atomic_load(&map->chunks[index].next_free);
 		if (atomic_compare_exchange_weak(&h->free_chunks, &top, next))
 			return index;
 	}

@@ -87,7 +87,8 @@ static void the_header_is_ready_for_the_target(void **state)
 	assert_int_equal(h->patience_ms, 2000);
 	assert_int_equal(h->collector_pid, getpid());
 	assert_memory_equal(&h->layout, &c->map.layout, sizeof(h->layout));
-	assert_int_equal(atomic_load(&h->chunk_limit), 64 + 64); /* 1 MiB, and 64 for threads to come */
+	assert_int_equal(atomic_load(&h->chunk_limit),
+			 64 + 64); /* 1 MiB, and 64 for threads to come */
 	collect_free(c);
 }
 

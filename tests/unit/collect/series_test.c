@@ -200,8 +200,9 @@ static void events_make_points_at_multiples_of_the_interval(void **state)
 	producer_alloc(&one, MS / 2, 0x1000, 100, 1);
 	producer_alloc(&one, MS * 3 / 4, 0x2000, 900, 1);
 	producer_free(&one, MS * 9 / 10, 0x2000);
-	producer_alloc(&one, MS * 5 / 4, 0x2000, 10, 2);   /* crosses 1 ms */
-	producer_alloc(&one, MS * 21 / 4, 0x3000, 20, 2); /* crosses 2 ms and, after a pause, 5 ms */
+	producer_alloc(&one, MS * 5 / 4, 0x2000, 10, 2); /* crosses 1 ms */
+	producer_alloc(&one, MS * 21 / 4, 0x3000, 20,
+		       2); /* crosses 2 ms and, after a pause, 5 ms */
 	while (ticks_get_now(&c->clock) < 6 * MS)
 		continue;
 	collect_drain(c);

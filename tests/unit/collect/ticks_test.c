@@ -45,7 +45,8 @@ static void a_ratio_is_applied_without_overflow(void **state)
 	(void)state;
 	assert_int_equal(ticks_to_ns(&t, 6), 2000);
 	assert_int_equal(ticks_from_ns(&t, 2000), 6);
-	assert_int_equal(ticks_to_ns(&t, SEGMENT_TICKS_MASK / 1000), SEGMENT_TICKS_MASK / 1000 * 1000 / 3);
+	assert_int_equal(ticks_to_ns(&t, SEGMENT_TICKS_MASK / 1000),
+			 SEGMENT_TICKS_MASK / 1000 * 1000 / 3);
 }
 
 static void the_counter_agrees_with_the_monotonic_clock(void **state)
