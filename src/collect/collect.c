@@ -302,12 +302,16 @@ static void rest(struct collector *c, uint64_t handled)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* Handles all that is left. Nobody will finish what cannot be read by now. */
+/* Handles all that is left: of a target that goes on, what it has published by now; of one that is
+ * gone, everything, and nobody will finish what cannot be read by now. */
 static enum collect_end finish(struct collector *c, enum collect_end why)
 {
-	for (int round = 0; collect_drain(c) != 0 && round < LAST_ROUNDS_MAX; round++)
+	bool is_gone = why == COLLECT_END_GONE || why == COLLECT_END_EXEC;
+	int rounds = why == COLLECT_END_STOPPED ? 1 : LAST_ROUNDS_MAX;
+
+	while (rounds-- > 0 && collect_drain(c) != 0)
 		continue;
-	for (uint32_t slot = 1; slot <= c->streams.used; slot++)
+	for (uint32_t slot = 1; is_gone && slot <= c->streams.used; slot++)
 		streams_abandon_rest(&c->streams, slot);
 	add_up_open_losses(c);
 	ticks_calibrate(&c->clock);
@@ -319,6 +323,7 @@ enum collect_end collect_run(struct collector *c, uint64_t tick_ns, const volati
 {
 	uint64_t start = clock_monotonic_ns();
 
+	c->end_ticks = 0;
 	while (!stop || !*stop) {
 		uint64_t handled = collect_drain(c);
 		uint64_t now = clock_monotonic_ns();

@@ -33,7 +33,7 @@ static size_t get_next_size(size_t bytes)
 	return (bytes & (bytes - 1)) ? bytes / 3 * 4 : bytes / 2 * 3;
 }
 
-/* ---- shards ------------------------------------------------------------------------------------- */
+/* ---- shards ---------------------------------------------------------------------------------- */
 
 static void set_size(struct live_shard *s, size_t bytes)
 {

@@ -296,6 +296,8 @@ static void a_loop_that_does_not_end_is_refused(void **state)
 	(void)state;
 	REFUSED(LIT(1), SKIP, 0xfd, 0xff);
 	REFUSED(LIT(1), DUP, BRA, 0xfc, 0xff);
+	/* nor is one that would end after 65535 rounds */
+	REFUSED(CONST2U, 0xff, 0xff, LIT(1), MINUS, DUP, BRA, 0xfa, 0xff);
 }
 
 static void jumps_out_of_the_expression_are_refused(void **state)

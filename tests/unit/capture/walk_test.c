@@ -99,14 +99,17 @@ static NOINLINE void shift_and_take(unsigned shift)
 	room[0] = 1;
 	switch (shift % 3) {
 	case 0:
+		WALKED_LINE(1);
 		walked_recurse_realigned(0, walked_take_here);
 		walked_sink += 3;
 		break;
 	case 1:
+		WALKED_LINE(2);
 		walked_recurse_realigned(0, walked_take_here);
 		walked_sink += 5;
 		break;
 	default:
+		WALKED_LINE(3);
 		walked_recurse_realigned(0, walked_take_here);
 		walked_sink += 7;
 	}
@@ -123,6 +126,57 @@ static void outer_frames_that_have_moved_are_noticed(void **state)
 		shift_and_take((unsigned)(fixture_random(&random) % 12));
 		walked_check(&walked);
 	}
+}
+
+/* Two frames that are found through fp, of a size that stays the same from call to call. */
+static NOINLINE void call_innermost(size_t bytes)
+{
+	volatile char *room = __builtin_alloca(bytes);
+
+	room[0] = 1;
+	walked_take_here();
+	walked_sink += (unsigned)room[0];
+}
+
+static NOINLINE void call_inner(size_t bytes)
+{
+	volatile char *room = __builtin_alloca(bytes);
+
+	room[0] = 1;
+	call_innermost(bytes);
+	walked_sink += (unsigned)room[0];
+}
+
+static NOINLINE void call_from_two_lines(size_t bytes, unsigned line)
+{
+	volatile char *room = __builtin_alloca(bytes);
+
+	room[0] = 1;
+	if (line == 0) {
+		WALKED_LINE(1);
+		call_inner(bytes);
+		walked_sink += 3;
+	} else {
+		WALKED_LINE(2);
+		call_inner(bytes);
+		walked_sink += 5;
+	}
+	walked_sink += (unsigned)room[0];
+}
+
+static void inner_frames_are_taken_over_when_only_an_outer_line_has_changed(void **state)
+{
+	uint64_t outer[2];
+
+	(void)state;
+	walked_begin();
+	for (volatile unsigned i = 0; i < 20; i++) {
+		call_from_two_lines(100 + i / 4 * 16, i % 2);
+		walked_check(&walked);
+		outer[i % 2] = walked.frames[3].pc;
+	}
+	assert_int_not_equal(outer[0], outer[1]);
+	assert_int_equal(walked_truncated(), 0);
 }
 
 static void when_objects_may_have_been_unloaded_the_tables_are_read_anew(void **state)
@@ -158,22 +212,46 @@ static void after_a_longjmp_the_stack_is_the_true_one(void **state)
 static uint64_t random_state;
 static unsigned budget; /* of calls still to be made */
 
-/* Some way down, take the stack, some way up, down again by another way: what the memo lives on. */
+/* Some way down, take the stack, some way up, down again from another line: what the memo lives on. */
 static NOINLINE void wander(void)
 {
-	static void (*const ways[])(unsigned, void (*)(void)) = {walked_recurse, walked_recurse_big,
-								 walked_recurse_alloca,
-								 walked_recurse_realigned};
-
 	while (budget > 0 && fixture_random(&random_state) % 4) {
-		uint64_t chance = fixture_random(&random_state);
-		unsigned depth = (unsigned)(chance >> 4) % 3;
+		unsigned chance = (unsigned)fixture_random(&random_state);
+		unsigned depth = chance / 16 % 3;
 
 		budget--;
-		if (chance % 8 == 0)
+		switch (chance % 10) {
+		case 0:
+			walked_recurse(depth, wander);
+			break;
+		case 1:
+			walked_recurse(depth, take_and_check);
+			break;
+		case 2:
+			walked_recurse_big(depth, take_and_check);
+			break;
+		case 3:
+			walked_recurse_alloca(depth, wander);
+			break;
+		case 4:
+			walked_recurse_alloca(depth, take_and_check);
+			break;
+		case 5:
+			walked_recurse_alloca(depth, walked_take_here);
+			break;
+		case 6:
+			walked_recurse_realigned(depth, wander);
+			break;
+		case 7:
+			walked_recurse_realigned(depth, take_and_check);
+			break;
+		case 8:
 			take_and_check();
-		else
-			ways[chance % 4](depth, chance % 8 < 5 ? wander : take_and_check);
+			break;
+		default:
+			wander();
+		}
+		walked_sink += chance % 10;
 	}
 	take_and_check();
 }
@@ -311,6 +389,7 @@ int main(void)
 		cmocka_unit_test(the_same_stack_has_the_same_node),
 		cmocka_unit_test(two_calls_from_different_lines_are_different_stacks),
 		cmocka_unit_test(outer_frames_that_have_moved_are_noticed),
+		cmocka_unit_test(inner_frames_are_taken_over_when_only_an_outer_line_has_changed),
 		cmocka_unit_test(when_objects_may_have_been_unloaded_the_tables_are_read_anew),
 		cmocka_unit_test(after_a_longjmp_the_stack_is_the_true_one),
 		cmocka_unit_test(whatever_was_walked_before_the_stack_is_the_true_one),

@@ -404,8 +404,13 @@ static void an_equal_height_is_no_new_peak(void **state)
 	producer_alloc(&f->one, 100, A, 50, 1);
 	producer_free(&f->one, 110, A);
 	producer_alloc(&f->one, 120, B, 50, 2);
+	producer_free(&f->one, 130, B);
+	producer_alloc(&f->one, 1500000, B, 50, 2); /* in the next span of the series */
+	while (ticks_get_now(&f->c->clock) <= 1500000)
+		continue;
 	struct profile *p = finish(f);
 
+	assert_int_equal(p->totals.allocations, 3);
 	assert_int_equal(p->totals.peak_time_ns, 100);
 	assert_int_equal(p->sites.at[0].at_peak_bytes, 50);
 	assert_int_equal(p->sites.at[1].at_peak_bytes, 0);

@@ -258,6 +258,22 @@ static void it_stops_when_told(void **state)
 	collect_free(c);
 }
 
+static void what_was_published_counts_when_it_is_stopped(void **state)
+{
+	struct collector *c = producer_new_collector(0);
+	struct producer one = producer_open(c, 1);
+	const volatile bool stop = true;
+
+	(void)state;
+	producer_alloc(&one, 10, 16, 100, 1);
+	producer_alloc(&one, SEGMENT_TICKS_MASK, 32, 100,
+		       1); /* as if stamped after the last look */
+	assert_int_equal(collect_run(c, 0, &stop), COLLECT_END_STOPPED);
+	assert_int_equal(c->account.allocations, 1);
+	assert_int_equal(c->streams.broken, 0); /* the target goes on: nothing is lost */
+	collect_free(c);
+}
+
 static void it_comes_back_after_the_tick(void **state)
 {
 	struct collector *c = producer_new_collector(0);
@@ -375,6 +391,7 @@ int main(void)
 		cmocka_unit_test(the_resident_size_is_seen),
 		cmocka_unit_test(an_unreadable_rest_of_a_dead_target_is_counted),
 		cmocka_unit_test(it_stops_when_told),
+		cmocka_unit_test(what_was_published_counts_when_it_is_stopped),
 		cmocka_unit_test(it_comes_back_after_the_tick),
 		cmocka_unit_test(a_thread_that_dies_without_a_word_is_found_out),
 		cmocka_unit_test(of_two_slots_with_one_thread_id_the_older_is_dead),

@@ -33,8 +33,10 @@ static uint32_t count_free_chunks(const struct collector *c)
 	uint32_t count = 0;
 
 	for (uint32_t i = (uint32_t)atomic_load(&c->map.header->free_chunks); i;
-	     i = atomic_load(&c->map.chunks[i].next_free))
+	     i = atomic_load(&c->map.chunks[i].next_free)) {
+		assert_int_equal(atomic_load(&c->map.chunks[i].next), 0);
 		count++;
+	}
 	return count;
 }
 
@@ -269,6 +271,20 @@ static void an_ended_slot_is_retired_with_its_chunk_and_its_losses(void **state)
 	assert_int_equal(p->totals.lost_events, 3);
 	assert_int_equal(p->totals.reentrant_calls, 2);
 	profile_free(p);
+}
+
+static void a_chunk_that_was_linked_and_never_written_goes_back_too(void **state)
+{
+	struct collector *c = *state;
+	struct producer one = producer_open(c, 1);
+
+	for (uint32_t i = 0; i < EVENTS_PER_CHUNK; i++)
+		producer_free(&one, 10 + i, A);
+	(void)producer_reserve(&one, 2);
+	producer_end(&one, 20000);
+	producer_drain(c);
+	assert_int_equal(count_free_chunks(c), 2);
+	assert_int_equal(get_lost(c), 0);
 }
 
 static void losses_of_a_live_thread_are_in_the_profile_once(void **state)
@@ -529,6 +545,7 @@ int main(void)
 		with_collector(drained_chunks_go_back_and_waiting_targets_are_told),
 		with_collector(a_stream_that_ends_at_the_end_of_a_chunk_waits_for_the_next),
 		with_collector(an_ended_slot_is_retired_with_its_chunk_and_its_losses),
+		with_collector(a_chunk_that_was_linked_and_never_written_goes_back_too),
 		with_collector(losses_of_a_live_thread_are_in_the_profile_once),
 		with_collector(a_slot_is_used_again_by_the_next_thread),
 		with_collector(a_thread_that_comes_back_continues_its_record),

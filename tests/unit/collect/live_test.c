@@ -148,6 +148,10 @@ static void blocks_with_colliding_hashes_overflow_into_later_groups(void **state
 		else
 			assert_int_equal(b->size, i);
 	}
+	for (uint64_t i = 2; i <= count; i += 2)
+		take_out(&t, unhash(UINT64_C(0x1200000000000000) | i << 40 | 7));
+	for (uint32_t i = 0; i < t.directory[0]->groups; i++)
+		assert_int_equal(t.directory[0]->heads[i].passed, 0); /* no mark is left */
 	live_fini(&t);
 }
 
