@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "format/clock.h"
+
 /* reorderings tried for one place; a tie of more threads than that is damage */
 #define SWAPS_MAX 16u
 
@@ -14,16 +16,6 @@ void drain_fini(struct drain *d)
 }
 
 /* ---- the clock ------------------------------------------------------------------------------- */
-
-/* No load that follows may be done before the clock was read. */
-static inline void wait_for_clock(void)
-{
-#if defined(__x86_64__)
-	__asm__ volatile("lfence" ::: "memory");
-#else
-	__asm__ volatile("isb" ::: "memory");
-#endif
-}
 
 /* Events stamped earlier than this are complete. Waits for the clock to move, so that on a slow
  * counter those stamped in the tick of the call are among them. */
@@ -35,7 +27,7 @@ static uint64_t read_limit(const struct ticks *clock)
 	do
 		now = ticks_get_now(clock);
 	while (now == first);
-	wait_for_clock();
+	clock_fence();
 	return now;
 }
 

@@ -30,6 +30,16 @@ static inline uint64_t clock_counter(void)
 #endif
 }
 
+/* No load that follows is done before the clock was read. */
+static inline void clock_fence(void)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("lfence" ::: "memory");
+#else
+	__asm__ volatile("isb" ::: "memory");
+#endif
+}
+
 /* The same where no order across threads hangs on it: the process has one thread. Saves the wait
  * on x86_64. */
 static inline uint64_t clock_counter_alone(void)

@@ -128,54 +128,117 @@ static void outer_frames_that_have_moved_are_noticed(void **state)
 	}
 }
 
-/* Two frames that are found through fp, of a size that stays the same from call to call. */
-static NOINLINE void call_innermost(size_t bytes)
+/* Frames that are found through fp. The sizes of the outer and the inner one add up to the same, so that
+ * what lies further in stays where it is while the frame between them moves. */
+static NOINLINE void call_inner(size_t bytes, void (*function)(void))
 {
 	volatile char *room = __builtin_alloca(bytes);
 
 	room[0] = 1;
-	walked_take_here();
+	function();
 	walked_sink += (unsigned)room[0];
 }
 
-static NOINLINE void call_inner(size_t bytes)
+static void call_inner_and_take(void)
 {
-	volatile char *room = __builtin_alloca(bytes);
-
-	room[0] = 1;
-	call_innermost(bytes);
-	walked_sink += (unsigned)room[0];
+	call_inner(64, walked_take_here);
+	walked_sink++;
 }
 
-static NOINLINE void call_from_two_lines(size_t bytes, unsigned line)
+static NOINLINE void call_outer(size_t bytes, size_t rest, void (*function)(void))
 {
 	volatile char *room = __builtin_alloca(bytes);
 
 	room[0] = 1;
-	if (line == 0) {
+	if (bytes % 32) {
 		WALKED_LINE(1);
-		call_inner(bytes);
+		call_inner(rest, function);
 		walked_sink += 3;
 	} else {
 		WALKED_LINE(2);
-		call_inner(bytes);
+		call_inner(rest, function);
 		walked_sink += 5;
 	}
 	walked_sink += (unsigned)room[0];
 }
 
-static void inner_frames_are_taken_over_when_only_an_outer_line_has_changed(void **state)
+static void a_frame_that_moves_while_inner_ones_stay_is_noticed(void **state)
 {
-	uint64_t outer[2];
+	static void (*const functions[])(void) = {walked_take_here, call_inner_and_take};
+	uint64_t random = 3;
 
 	(void)state;
 	walked_begin();
-	for (volatile unsigned i = 0; i < 20; i++) {
-		call_from_two_lines(100 + i / 4 * 16, i % 2);
+	for (unsigned i = 0; i < 1000; i++) {
+		uint64_t chance = fixture_random(&random);
+		size_t bytes = chance % 4 * 16;
+
+		call_outer(64 + bytes, 128 - bytes, functions[chance >> 4 & 1]);
 		walked_check(&walked);
-		outer[i % 2] = walked.frames[3].pc;
 	}
-	assert_int_not_equal(outer[0], outer[1]);
+	assert_int_equal(walked_truncated(), 0);
+}
+
+/* Two bits of `way` for each level: which of two lines, and whether the frame is found through fp. */
+static void descend(unsigned levels, unsigned way);
+
+static NOINLINE void descend_by_sp(unsigned levels, unsigned way)
+{
+	if (way & 1) {
+		WALKED_LINE(1);
+		descend(levels - 1, way >> 2);
+		walked_sink += 3;
+	} else {
+		WALKED_LINE(2);
+		descend(levels - 1, way >> 2);
+		walked_sink += 5;
+	}
+}
+
+static NOINLINE void descend_by_fp(unsigned levels, unsigned way)
+{
+	volatile char *room = __builtin_alloca(48 + walked_sink % 16);
+
+	room[0] = 1;
+	if (way & 1) {
+		WALKED_LINE(1);
+		descend(levels - 1, way >> 2);
+		walked_sink += 3;
+	} else {
+		WALKED_LINE(2);
+		descend(levels - 1, way >> 2);
+		walked_sink += 5;
+	}
+	walked_sink += (unsigned)room[0];
+}
+
+static NOINLINE void descend(unsigned levels, unsigned way)
+{
+	if (levels == 0)
+		walked_take_here();
+	else if (way & 2)
+		descend_by_fp(levels, way);
+	else
+		descend_by_sp(levels, way);
+	walked_sink++;
+}
+
+static void a_call_from_another_line_at_any_distance_is_noticed(void **state)
+{
+	enum { LEVELS = 9 };
+	uint64_t random = 5;
+	unsigned way = 0;
+
+	(void)state;
+	walked_begin();
+	for (unsigned i = 0; i < 3000; i++) {
+		/* mostly another line somewhere, now and then another kind of frame */
+		unsigned level = (unsigned)(fixture_random(&random) % LEVELS);
+
+		way ^= 1u << (2 * level + (i % 16 == 0));
+		descend(LEVELS - i % 64 / 60, way);
+		walked_check(&walked);
+	}
 	assert_int_equal(walked_truncated(), 0);
 }
 
