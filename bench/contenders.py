@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 # How much of a load's size a contender gets: see Load.fractions.
-FULL, SLOW, VALGRIND = "full", "slow", "valgrind"
+FULL, SLOW, SLOWEST = "full", "slow", "slowest"
 
 NATIVE, AGAIN = "native", "native again"
 
@@ -107,7 +107,6 @@ class Memusage(Preload):
 class HeapProfiler(Preload):
     """An allocator that profiles itself and leaves files for its own copy of pprof."""
 
-    rounds_most = 3
     pprof = ""
 
     def report(self, directory, program):
@@ -117,7 +116,7 @@ class HeapProfiler(Preload):
 
 
 class Gperftools(HeapProfiler):
-    pace, pprof = SLOW, "google-pprof"
+    pace, rounds_most, pprof = SLOWEST, 1, "google-pprof"
 
     def __init__(self):
         what = "tcmalloc and its heap profiler: every allocation, up to 32 frames of stack"
@@ -128,7 +127,7 @@ class Gperftools(HeapProfiler):
 
 
 class Jemalloc(HeapProfiler):
-    pprof = "jeprof"
+    rounds_most, pprof = 3, "jeprof"
 
     def __init__(self):
         what = "jemalloc and its sampling profiler: one stack per 512 KiB"
@@ -148,7 +147,7 @@ class Jemalloc(HeapProfiler):
 
 
 class Valgrind(Contender):
-    pace, rounds_most = VALGRIND, 1
+    pace, rounds_most = SLOWEST, 1
 
     def missing(self):
         return None if shutil.which("valgrind") else "valgrind is not installed"

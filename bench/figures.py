@@ -6,7 +6,10 @@ SPDX-License-Identifier: Apache-2.0
 import statistics
 from dataclasses import dataclass, field
 
-from contenders import NATIVE
+from contenders import AGAIN, NATIVE
+
+# Of a program that allocates more seldom than this, the cost per pair would be all noise.
+PAIRS_PER_S_LEAST = 100_000
 
 
 def said(run, key):
@@ -68,8 +71,10 @@ class Result:
         return max(cell.size for cell in self.cells)
 
     def pairs(self, cell):
-        """Allocations in one run of the cell, as midden counted them at full size; 0: not known."""
-        return self.stats.get("allocations", 0) * cell.size / self.full_size()
+        """Allocations in one run of the cell, as midden counted them at full size; 0: not known, or too few."""
+        native = self.native(cell)
+        pairs = self.stats.get("allocations", 0) * cell.size / self.full_size()
+        return pairs if native and pairs / native.wall_s() >= PAIRS_PER_S_LEAST else 0
 
     # Each of these is None where a part of it was not measured.
 
@@ -117,10 +122,22 @@ class Result:
         # What native shows is the end of the process, after it printed.
         return (cell.others_cpu_s() - self.native(cell).others_cpu_s()) * 1e9 / events
 
+    def added_wall(self, cell):
+        """As a part of the native run."""
+        ratio = self.wall_ratio(cell)
+        return None if ratio is None else ratio - 1
+
+    def added_cpu(self, cell):
+        ratio = self.cpu_ratio(cell)
+        return None if ratio is None else ratio - 1
+
     def times_less(self, figure):
-        """How many times less midden adds than heaptrack does, by a function of this class."""
-        mine, theirs = self.find("midden"), self.find("heaptrack")
-        a, b = (figure(cell) if cell else None for cell in (mine, theirs))
-        if a is None or b is None:
+        """How many times less midden adds than heaptrack does, by one of the functions above.
+
+        None: one of them has no figure, or what midden adds is less than native differs from itself.
+        """
+        midden, heaptrack, again = (self.find(name) for name in ("midden", "heaptrack", AGAIN))
+        if not midden or not heaptrack or figure(midden) is None or figure(heaptrack) is None:
             return None
-        return b / a if a > 0 else float("inf")
+        noise = abs(figure(again)) if again else 0
+        return figure(heaptrack) / figure(midden) if figure(midden) > noise else None

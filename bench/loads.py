@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from contenders import FULL, SLOW, VALGRIND
+from contenders import FULL, SLOW, SLOWEST
 
 HERE = Path(__file__).resolve().parent
 LIVE_BLOCKS = 5_000_000
@@ -27,7 +27,7 @@ class Load:
     kind: str  # micro (prints its own ns per pair), churn (its own CPU time) or real
     # The part of the size that slower contenders get. They are compared with native at the same
     # size. None: not run at all.
-    fractions: dict = field(default_factory=lambda: {SLOW: 1, VALGRIND: None})
+    fractions: dict = field(default_factory=lambda: {SLOW: 1, SLOWEST: None})
     live_blocks: int = 0
 
     def missing(self):
@@ -168,7 +168,7 @@ def tell_compiler(command):
 
 
 def micro_loads(micro):
-    fractions = {SLOW: 0.25, VALGRIND: 0.02}
+    fractions = {SLOW: 0.25, SLOWEST: 0.03}
     frames = "1 thread, 64 leaf paths, one block made and freed"
     ring = "each frees what the one before it made"
     live = f"{LIVE_BLOCKS:,} live blocks; one freed, one made, at random places"
@@ -184,13 +184,13 @@ def micro_loads(micro):
 
 def all_loads(build):
     bench = Path(build) / "bench"
-    reduced = {SLOW: 1, VALGRIND: 0.1}
+    reduced = {SLOW: 1, SLOWEST: 0.04}
     compile_text = "-O2 of bench/compiled.cpp (containers, templates)"
     cc1plus = ask("g++", "-print-prog-name=cc1plus") or "cc1plus"
     return micro_loads(str(bench / "micro")) + [
         Churn(
             *("churn", "C++ containers, strings, streams, exceptions"),
-            *(30_000, str(bench / "churn"), "churn", {SLOW: 0.25, VALGRIND: 0.02}),
+            *(30_000, str(bench / "churn"), "churn", {SLOW: 0.25, SLOWEST: 0.03}),
         ),
         Sqlite("sqlite3", "table and index in memory", 200_000, "/usr/bin/sqlite3", "real", reduced),
         Python("python3", "JSON and dicts (bench/objects.py)", 60, "/usr/bin/python3", "real", reduced),

@@ -251,12 +251,13 @@ def main():
     shutil.rmtree(SCRATCH, ignore_errors=True)
     parts = [
         tables.head_text(BUILD, quietness.text()),
+        tables.noise_text(results),
         tables.contenders_text(contenders, {**missing, **missing_loads}),
         tables.aims_text(aims.check(results)),
         tables.heaptrack_text(results),
         *map(tables.load_text, results),
     ]
-    for part in parts[:4]:
+    for part in parts[:5]:
         say(part)
     write_down(arguments, "\n".join(part for part in parts if part))
 

@@ -9,6 +9,8 @@ import subprocess
 import time
 from pathlib import Path
 
+from contenders import AGAIN
+
 MIB = 1 << 20
 BEGIN, END = "<!-- begin: written by make bench -->", "<!-- end: written by make bench -->"
 
@@ -87,20 +89,33 @@ def load_text(result):
 # ---- all loads ------------------------------------------------------------------------------------
 
 
-def heaptrack_text(results):
-    rows = []
+def comparison(results, figures, form):
+    """Rows of what midden and heaptrack add, by two functions of a result."""
     for result in results:
-        mine, theirs = result.find("midden"), result.find("heaptrack")
-        if mine and theirs:
-            rows.append([
-                result.load.name,
-                *(number(result.added_wall_ns(cell), ".0f") for cell in (mine, theirs)),
-                number(result.times_less(result.added_wall_ns), ".1f") + "×",
-                *(number(result.added_cpu_ns(cell), ".0f") for cell in (mine, theirs)),
-                number(result.times_less(result.added_cpu_ns), ".1f") + "×",
-            ])
-    head = ["added per pair", "wall ns: midden", "heaptrack", "less", "CPU ns: midden", "heaptrack", "less"]
-    return "### midden and heaptrack\n\n" + table(head, rows) + "\n" if rows else ""
+        midden, heaptrack = result.find("midden"), result.find("heaptrack")
+        row = [result.load.name]
+        for name in figures:
+            figure = getattr(result, name)
+            added = [number(figure(cell), form) if cell else "died" for cell in (midden, heaptrack)]
+            row += [*added, number(result.times_less(figure), ".1f")]
+        if any(cell.contender.name == "heaptrack" for cell in result.cells):
+            yield row
+
+
+def heaptrack_text(results):
+    micro = [result for result in results if result.load.kind != "real"]
+    real = [result for result in results if result.load.kind == "real"]
+    names = ["midden", "heaptrack", "times less"]
+    per_pair = list(comparison(micro, ("added_wall_ns", "added_cpu_ns"), ".0f"))
+    of_native = list(comparison(real, ("added_wall", "added_cpu"), "+.0%"))
+    text = "### midden and heaptrack\n"
+    if per_pair:
+        text += "\nAdded ns per pair, wall time and then CPU time of all processes:\n\n"
+        text += table(["", *names, *names], per_pair) + "\n"
+    if of_native:
+        text += "\nAdded to the native run, wall time and then CPU time of all processes:\n\n"
+        text += table(["", *names, *names], of_native) + "\n"
+    return text if per_pair or of_native else ""
 
 
 def aims_text(aims):
@@ -109,6 +124,15 @@ def aims_text(aims):
     open_ones = sum(aim.reached is None for aim in aims)
     counts = f"{len(aims) - missed - open_ones} reached, {missed} not reached, {open_ones} not measured"
     return f"### Aims: {counts}\n\n" + table(["aim", "limit", "measured", ""], rows) + "\n"
+
+
+def noise_text(results):
+    """How far native is from itself."""
+    found = [(result, result.find(AGAIN)) for result in results]
+    off = [abs(result.added_wall(cell)) for result, cell in found if cell]
+    if not off:
+        return ""
+    return f"Native differed from itself by {min(off):.1%} to {max(off):.1%} of its wall time, by load.\n"
 
 
 def contenders_text(contenders, missing):

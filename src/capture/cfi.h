@@ -70,12 +70,15 @@ bool cfi_find(const uint8_t *hdr, uint64_t pc, struct cfi_entry *entry);
 bool cfi_run(const struct cfi_entry *entry, uint64_t pc, struct cfi_work *work);
 
 /* How an expression reads memory; false: it may not. */
-typedef bool cfi_read_fn(void *context, uint64_t address, uint64_t *value);
+struct cfi_memory {
+	bool (*read)(void *context, uint64_t address, uint64_t *value);
+	void *context;
+};
 
 /* Evaluates the expression of `rule` with the registers; `cfa` is pushed first for register rules
  * (NULL for the CFA's own expression). */
 bool cfi_evaluate(const struct cfi_rule *rule, const uint64_t regs[ARCH_REGS], const uint64_t *cfa,
-		  cfi_read_fn *read, void *context, uint64_t *result);
+		  const struct cfi_memory *memory, uint64_t *result);
 
 /* ---- the bounded reader that all three use --------------------------------------------------- */
 

@@ -60,8 +60,7 @@ struct machine {
 	struct cfi_cursor c;
 	const uint8_t *start;
 	const uint64_t *regs;
-	cfi_read_fn *read;
-	void *context;
+	const struct cfi_memory *memory;
 	uint64_t stack[STACK_DEPTH];
 	unsigned depth;
 	bool bad;
@@ -122,7 +121,7 @@ static void dereference(struct machine *m)
 {
 	uint64_t value = 0;
 
-	if (!m->read(m->context, pop(m), &value))
+	if (!m->memory->read(m->memory->context, pop(m), &value))
 		m->bad = true;
 	push(m, value);
 }
@@ -296,14 +295,13 @@ static void run_one(struct machine *m, uint8_t op)
 }
 
 bool cfi_evaluate(const struct cfi_rule *rule, const uint64_t regs[ARCH_REGS], const uint64_t *cfa,
-		  cfi_read_fn *read, void *context, uint64_t *result)
+		  const struct cfi_memory *memory, uint64_t *result)
 {
 	const uint8_t *start = (const uint8_t *)(uintptr_t)rule->value; /* NOLINT */
 	struct machine m = {.c = {.at = start, .end = start + rule->length},
 			    .start = start,
 			    .regs = regs,
-			    .read = read,
-			    .context = context};
+			    .memory = memory};
 
 	if (cfa)
 		push(&m, *cfa);

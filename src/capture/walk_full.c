@@ -71,6 +71,7 @@ static bool read_for_expression(void *context, uint64_t address, uint64_t *value
 static bool restore_register(struct walk *w, const uint64_t regs[ARCH_REGS], uint64_t cfa,
 			     uint32_t reg, uint64_t *value)
 {
+	const struct cfi_memory memory = {.read = read_for_expression, .context = w};
 	const struct cfi_rule *rule = &w->t->cfi.row.regs[reg];
 	uint64_t at;
 
@@ -84,10 +85,9 @@ static bool restore_register(struct walk *w, const uint64_t regs[ARCH_REGS], uin
 		*value = rule->value < ARCH_REGS ? regs[rule->value] : 0;
 		return true;
 	case CFI_EXPRESSION:
-		return cfi_evaluate(rule, regs, &cfa, read_for_expression, w, &at) &&
-		       walk_read(w, at, value);
+		return cfi_evaluate(rule, regs, &cfa, &memory, &at) && walk_read(w, at, value);
 	case CFI_VAL_EXPRESSION:
-		return cfi_evaluate(rule, regs, &cfa, read_for_expression, w, value);
+		return cfi_evaluate(rule, regs, &cfa, &memory, value);
 	default:
 		*value = regs[reg];
 		return true;
@@ -96,10 +96,11 @@ static bool restore_register(struct walk *w, const uint64_t regs[ARCH_REGS], uin
 
 static bool find_cfa(struct walk *w, const uint64_t regs[ARCH_REGS], uint64_t *cfa)
 {
+	const struct cfi_memory memory = {.read = read_for_expression, .context = w};
 	const struct cfi_row *row = &w->t->cfi.row;
 
 	if (row->cfa.kind == CFI_VAL_EXPRESSION)
-		return cfi_evaluate(&row->cfa, regs, NULL, read_for_expression, w, cfa);
+		return cfi_evaluate(&row->cfa, regs, NULL, &memory, cfa);
 	*cfa = regs[row->cfa_register] + (uint64_t)row->cfa.value;
 	return true;
 }

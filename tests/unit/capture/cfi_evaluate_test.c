@@ -87,7 +87,9 @@ static bool evaluate(const uint8_t *code, size_t bytes, const uint64_t *cfa, uin
 	for (unsigned i = 0; i < ARCH_REGS; i++)
 		regs[i] = UINT64_C(0x1000) * i;
 	reads = 0;
-	return cfi_evaluate(&rule, regs, cfa, read_fake, &reads, result);
+	const struct cfi_memory memory = {.read = read_fake, .context = &reads};
+
+	return cfi_evaluate(&rule, regs, cfa, &memory, result);
 }
 
 static void check_value(uint64_t expected, const uint8_t *code, size_t bytes)
