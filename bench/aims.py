@@ -3,6 +3,8 @@
 SPDX-License-Identifier: Apache-2.0
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 MIB = 1 << 20
@@ -29,16 +31,20 @@ class Aim:
         return {True: "reached", False: "**not reached**", None: "not measured"}[self.reached]
 
 
+def short(value):
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+
+
 def at_most(text, value, limit, unit):
     if value is None:
         return Aim(text, f"≤ {limit:.3g}{unit}", "", None)
-    return Aim(text, f"≤ {limit:.3g}{unit}", f"{value:.3g}{unit}", value <= limit)
+    return Aim(text, f"≤ {limit:.3g}{unit}", f"{short(value)}{unit}", value <= limit)
 
 
 def at_least(text, value, limit, why_not):
     if value is None:
         return Aim(text, f"≥ {limit:g}×", why_not, None)
-    return Aim(text, f"≥ {limit:g}×", f"{value:.3g}×", value >= limit)
+    return Aim(text, f"≥ {limit:g}×", f"{short(value)}×", value >= limit)
 
 
 def of_midden(result, figure):

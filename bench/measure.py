@@ -6,10 +6,13 @@ looks at the process tree every few milliseconds.
 SPDX-License-Identifier: Apache-2.0
 """
 
+from __future__ import annotations
+
 import contextlib
 import ctypes
 import os
 import signal
+import subprocess
 import threading
 import time
 from dataclasses import dataclass, field
@@ -189,19 +192,6 @@ def reap_orphans():
         time.sleep(0.002)
 
 
-def drive(order, pid):
-    """The driver's seconds, or None; a driver that fails leaves no process behind."""
-    if order.drive is None:
-        return None
-    try:
-        return order.drive()
-    except Exception as error:
-        kill_tree(pid)
-        os.wait4(pid, 0)
-        reap_orphans()
-        raise Died(describe(order, f"{error}")) from error
-
-
 def describe(order, how):
     """How it ended, and the last thing that it said."""
     said = (read_text(order.directory / "stderr") or read_text(order.directory / "stdout")).strip()
@@ -221,24 +211,51 @@ def check_end(order, status, timed_out):
         raise Died(describe(order, f"exit status {code}"))
 
 
+def attend(order, pid, started):
+    """Waits for the end of the command; (seconds that count, whether it took too long)."""
+    with time_limit(pid, order.timeout_s) as over:
+        driven_s = order.drive() if order.drive else None
+        # Not reaped yet, so that a late kill cannot meet another process of the same number.
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        return driven_s or time.monotonic() - started, over
+
+
+@contextlib.contextmanager
+def nothing_left(pid):
+    """Whatever goes wrong meanwhile (a driver that fails, an interrupt), the command does not outlive it."""
+    try:
+        yield
+    except BaseException:
+        kill_tree(pid)
+        os.wait4(pid, 0)
+        reap_orphans()
+        raise
+
+
+@contextlib.contextmanager
+def memory_watch(pid, program):
+    watch = MemoryWatch(pid, program)
+    watch.start()
+    try:
+        yield watch
+    finally:
+        watch.stop()
+
+
 def run(order, watch_memory=False):
     """One run of the order; raises Died."""
     started = time.monotonic()
     pid = start(order)
-    watch = MemoryWatch(pid, order.program) if watch_memory else None
-    if watch:
-        watch.start()
-    with time_limit(pid, order.timeout_s) as over:
-        driven_s = drive(order, pid)
-        # Not reaped yet, so that a late kill cannot meet another process of the same number.
-        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
-        wall_s = time.monotonic() - started
-    if watch:
-        watch.stop()
+    with nothing_left(pid):
+        with memory_watch(pid, order.program) if watch_memory else contextlib.nullcontext() as watch:
+            try:
+                wall_s, over = attend(order, pid, started)
+            except (OSError, subprocess.SubprocessError) as error:
+                raise Died(describe(order, f"could not be driven ({error})")) from error
     _, status, usage = os.wait4(pid, 0)
     cpu_s = cpu_of(usage) + reap_orphans()
     check_end(order, status, over.is_set())
-    result = Run(driven_s or wall_s, cpu_s, read_text(order.directory / "stdout"))
+    result = Run(wall_s, cpu_s, read_text(order.directory / "stdout"))
     if watch:
         result.target_bytes, result.all_bytes = watch.target_bytes or None, watch.all_bytes or None
     return result

@@ -111,6 +111,17 @@ static bool is_loader(uint64_t address)
 	return modules_find(address, &span) && span.map_start == getauxval(AT_BASE);
 }
 
+/* A return address that is the first byte of a function, with nothing before it, was not left by
+ * a call: makecontext plants such a one at the root of a coroutine. */
+static bool is_planted(uint64_t address)
+{
+	struct module_span span;
+	struct cfi_entry entry;
+
+	return modules_find(address, &span) && span.eh_frame_hdr &&
+	       cfi_find(span.eh_frame_hdr, address, &entry) && entry.pc_start == address;
+}
+
 static struct rule make(struct thread *t, uint64_t address, uint32_t *module)
 {
 	struct rule rule = {.kind = RULE_NONE};
@@ -125,7 +136,7 @@ static struct rule make(struct thread *t, uint64_t address, uint32_t *module)
 		/* A trampoline without unwind information; `address` is one before its first byte.
 		 */
 		rule.kind = RULE_SIGNAL;
-	} else if (is_loader(address)) {
+	} else if (is_loader(address) || is_planted(address + 1)) {
 		rule.kind = RULE_END;
 	}
 	return rule;

@@ -17,15 +17,15 @@ struct sink {
 	uint32_t hidden; /* module whose frames are left out: our own */
 };
 
-/* The first leaf_room frames are kept in order; the others in a ring behind a gap of one, of which
- * the last root_room remain. */
+/* The first leaf_room frames are kept in order; the others in a ring behind a gap of one, of
+ * which the last root_room + 1 remain. */
 static void keep(struct sink *s, uint64_t pc, uint64_t module)
 {
 	if ((module & SEGMENT_NODE_MODULE_MASK) == s->hidden)
 		return;
 	uint32_t i = s->count++;
 	if (i >= s->leaf_room)
-		i = s->leaf_room + 1 + (i - s->leaf_room) % s->root_room;
+		i = s->leaf_room + 1 + (i - s->leaf_room) % (s->root_room + 1);
 	s->frames[i] = (struct walk_frame){.pc = pc, .module = module};
 }
 
@@ -39,26 +39,31 @@ static void reverse(struct walk_frame *f, uint32_t n)
 	}
 }
 
-/* Closes the gap, or marks the cut and puts the ring in order. */
+static void rotate(struct walk_frame *f, uint32_t n, uint32_t first)
+{
+	reverse(f, first);
+	reverse(f + first, n - first);
+	reverse(f, n);
+}
+
+/* Closes the gap, or puts the ring in order and the mark of the cut in place of its oldest
+ * frame. */
 static uint32_t finish(struct sink *s, struct segment_losses *losses)
 {
-	struct walk_frame *f = s->frames;
-	struct walk_frame *ring = f + s->leaf_room + 1;
+	struct walk_frame *gap = s->frames + s->leaf_room;
+	uint32_t ring = s->root_room + 1;
 	uint32_t outer = s->count - s->leaf_room;
 
 	if (s->count <= s->leaf_room)
 		return s->count;
-	if (outer <= s->root_room) {
-		__builtin_memmove(f + s->leaf_room, ring, outer * sizeof(*f));
-		return s->count;
+	if (outer > ring) {
+		rotate(gap + 1, ring, outer % ring);
+		gap[1] = (struct walk_frame){.module = SEGMENT_NODE_CUT};
+		thread_count(&losses->truncated_stacks);
+		outer = ring;
 	}
-	uint32_t first = outer % s->root_room;
-	reverse(ring, first);
-	reverse(ring + first, s->root_room - first);
-	reverse(ring, s->root_room);
-	f[s->leaf_room] = (struct walk_frame){.module = SEGMENT_NODE_CUT};
-	thread_count(&losses->truncated_stacks);
-	return s->leaf_room + 1 + s->root_room;
+	__builtin_memmove(gap, gap + 1, outer * sizeof(*gap));
+	return s->leaf_room + outer;
 }
 
 /* ---- steps with all registers ---------------------------------------------------------------- */

@@ -12,11 +12,16 @@
 
 void walk_begin(struct walk *w, struct thread *t, const struct walk_start *start)
 {
-	*w = (struct walk){
-		.t = t, .pc = start->pc, .sp = start->sp, .fp = start->fp, .low = start->sp};
+	*w = (struct walk){.t = t,
+			   .pc = start->pc,
+			   .sp = start->sp,
+			   .fp = start->fp,
+			   .low = UINT64_MAX}; /* no aligned address is in [low, low + span] */
 	w->generation = atomic_load_explicit(&modules_generation, memory_order_acquire);
-	if (stackrange_covers(&t->stack, start->sp))
+	if (stackrange_covers(&t->stack, start->sp)) {
+		w->low = start->sp;
 		w->span = t->stack.high - start->sp - 8;
+	}
 	t->window_words = 0;
 }
 

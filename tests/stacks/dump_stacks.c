@@ -27,8 +27,8 @@ static void print_modules(const struct profile *p)
 	for (size_t i = 1; i < p->modules.count; i++) {
 		const struct profile_module *m = &p->modules.at[i];
 
-		printf("module %zu %" PRIx64 " %" PRIx64 " %" PRIx64 " %s\n", i, m->bias, m->map_start,
-		       m->map_end, profile_string(p, m->path));
+		printf("module %zu %" PRIx64 " %" PRIx64 " %" PRIx64 " %s\n", i, m->bias,
+		       m->map_start, m->map_end, profile_string(p, m->path));
 	}
 }
 
@@ -42,7 +42,8 @@ static void print_site(const struct profile *p, const struct profile_site *site)
 		if (node->cut)
 			printf(" cut");
 		else
-			printf(" %" PRIx64 ":%u%s", node->pc, node->module, node->exact ? ":x" : "");
+			printf(" %" PRIx64 ":%u%s", node->pc, node->module,
+			       node->exact ? ":x" : "");
 	}
 	printf("\n");
 }

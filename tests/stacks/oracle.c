@@ -143,18 +143,18 @@ static NOINLINE void take_libgcc(void)
 
 /* In the body of a function: its callers, into `taken`. */
 #ifdef ORACLE_LIBUNWIND
-#define TAKE()                                              \
-	do {                                                \
-		unw_context_t context;                      \
-                                                            \
-		taken.depth = 0;                            \
-		taken.failed = false;                       \
-		if (use_libunwind) {                        \
-			(void)unw_getcontext(&context);     \
-			take_libunwind(&context);           \
-		} else {                                    \
-			take_libgcc();                      \
-		}                                           \
+#define TAKE()                                          \
+	do {                                            \
+		unw_context_t context;                  \
+                                                        \
+		taken.depth = 0;                        \
+		taken.failed = false;                   \
+		if (use_libunwind) {                    \
+			(void)unw_getcontext(&context); \
+			take_libunwind(&context);       \
+		} else {                                \
+			take_libgcc();                  \
+		}                                       \
 	} while (0)
 #else
 #define TAKE()                        \
@@ -211,8 +211,9 @@ static struct oracle_entry *add_entry(uint64_t hash)
 static size_t count_taken(void)
 {
 	for (size_t i = 0; i < taken.depth; i++)
-		taken.words[i] |= find_module(taken.words[i] & ((UINT64_C(1) << ORACLE_PC_BITS) - 1))
-				  << ORACLE_MODULE_AT;
+		taken.words[i] |=
+			find_module(taken.words[i] & ((UINT64_C(1) << ORACLE_PC_BITS) - 1))
+			<< ORACLE_MODULE_AT;
 	uint64_t hash = hash_taken();
 	uint64_t slot = hash % HASH_SLOTS;
 

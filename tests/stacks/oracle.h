@@ -29,9 +29,9 @@ extern "C" {
 #define ORACLE_SIZE_BASE  1000u		      /* size of the first stack's blocks */
 
 /* A frame is one word: the pc, and above it: */
-#define ORACLE_PC_BITS	  48
-#define ORACLE_EXACT	  (UINT64_C(1) << 48) /* pc itself was executing */
-#define ORACLE_MODULE_AT  56		      /* index of its module + 1; 0 none */
+#define ORACLE_PC_BITS	 48
+#define ORACLE_EXACT	 (UINT64_C(1) << 48) /* pc itself was executing */
+#define ORACLE_MODULE_AT 56		     /* index of its module + 1; 0 none */
 
 struct oracle_module {
 	uint64_t bias;

@@ -4,9 +4,9 @@
  *
  * usage: shapes ROUNDS THREADS [LIBRARY...]
  *
- * Each round is one walk; a few seeds come again and again between others, so that stacks are met
- * anew with other ones in between. The functions are those of shapes_set.c: as linked here, or as they
- * are in the libraries named, all mixed. */
+ * Each round is one walk; a few seeds come again and again between others, so that stacks are
+ * met anew with other ones in between. The functions are those of shapes_set.c: as linked here,
+ * or as they are in the libraries named, all mixed. */
 #include "shapes.h"
 
 #include <dlfcn.h>
@@ -39,7 +39,8 @@ static void add_set(struct shapes_set set)
 static void add_library(const char *path)
 {
 	void *handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
-	shapes_get_fn *get = handle ? (shapes_get_fn *)(uintptr_t)dlsym(handle, "shapes_get") : NULL;
+	shapes_get_fn *get =
+		handle ? (shapes_get_fn *)(uintptr_t)dlsym(handle, "shapes_get") : NULL;
 
 	if (!get) {
 		fprintf(stderr, "%s: %s\n", path, dlerror());

@@ -70,8 +70,8 @@ struct bulk {
 	uint64_t words[13];
 };
 
-static __attribute__((noinline)) struct bulk by_value(struct trip *t, struct bulk bulk, int a, int b,
-						      double c)
+static __attribute__((noinline)) struct bulk by_value(struct trip *t, struct bulk bulk, int a,
+						      int b, double c)
 {
 	bulk.words[a] += (uint64_t)b;
 	trip_onward(t);
@@ -383,7 +383,8 @@ static __attribute__((noinline)) void calls(void (*function)(int))
 	KEEP(function);
 }
 
-/* The inner function is called through code on the stack, and finds its outer frame by a register. */
+/* The inner function is called through code on the stack, and finds its outer frame by a
+ * register. */
 SHAPE nests(struct trip *t)
 {
 	int sum = 0;
@@ -402,10 +403,10 @@ SHAPE nests(struct trip *t)
 /* ---- the set --------------------------------------------------------------------------------- */
 
 static shape_fn *const shapes[] = {
-	plain,	      twice,	       crowded,	   roomy,	   vast,	  passes_much,
-	passes_many,  passes_various,  grows,	   grows_in_steps, varies,	  aligned,
-	vectors,      tail,	       recursive,  catches,	   leaps,	  aligned_and_grows,
-	splits,	      sorts,	       searches,   walks_tree,	   lists_objects, runs_once,
+	plain,	     twice,	     crowded,	roomy,		vast,	       passes_much,
+	passes_many, passes_various, grows,	grows_in_steps, varies,	       aligned,
+	vectors,     tail,	     recursive, catches,	leaps,	       aligned_and_grows,
+	splits,	     sorts,	     searches,	walks_tree,	lists_objects, runs_once,
 #ifdef SHAPES_NESTED
 	nests,
 #endif

@@ -112,7 +112,7 @@ static void check_refused(const uint8_t *code, size_t bytes)
 		    sizeof((uint8_t[]){__VA_ARGS__}))
 #define REFUSED(...) check_refused((uint8_t[]){__VA_ARGS__}, sizeof((uint8_t[]){__VA_ARGS__}))
 
-/* ---- operators ---------------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 static void constants_of_every_width_and_sign(void **state)
 {
@@ -243,7 +243,7 @@ static void the_cfa_is_on_the_stack_when_a_register_rule_begins(void **state)
 	assert_int_equal(result, 0x9000);
 }
 
-/* ---- what is wrong ------------------------------------------------------------------------------ */
+/* ---- what is wrong --------------------------------------------------------------------------- */
 
 static void operands_that_are_not_there_are_refused(void **state)
 {

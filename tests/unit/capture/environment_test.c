@@ -35,7 +35,7 @@ static void check_equal(char *const *found, const char *const *expected)
 	assert_null(*found);
 }
 
-/* ---- before anything was taken out -------------------------------------------------------------- */
+/* ---- before anything was taken out ----------------------------------------------------------- */
 
 static void when_nothing_was_taken_out_nothing_is_put_back(void **state)
 {
@@ -47,7 +47,7 @@ static void when_nothing_was_taken_out_nothing_is_put_back(void **state)
 	assert_ptr_equal(environment_restore(environment), environment);
 }
 
-/* ---- clean -------------------------------------------------------------------------------------- */
+/* ---- clean ----------------------------------------------------------------------------------- */
 
 /* Cleans LD_PRELOAD=`before` between two other entries; NULL for `after`: the variable goes. */
 static void check_clean(const char *before, const char *after)
@@ -153,7 +153,7 @@ static void an_environment_that_is_empty_or_missing_is_left_so(void **state)
 	environment_clean(NULL, LIBRARY);
 }
 
-/* ---- restore ------------------------------------------------------------------------------------ */
+/* ---- restore --------------------------------------------------------------------------------- */
 
 /* Takes out what `record` puts in: from here on there is something to put back. */
 static void clean_recorded(void)
@@ -218,7 +218,7 @@ static void what_is_put_back_can_be_taken_out_again(void **state)
 	check_equal(copy, EXPECTED(home, "LD_PRELOAD=/lib/c.so"));
 }
 
-/* ---- find, without_preload ------------------------------------------------------------------------ */
+/* ---- find, without_preload ------------------------------------------------------------------- */
 
 static void variables_are_found_by_their_whole_name(void **state)
 {

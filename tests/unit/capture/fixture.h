@@ -51,7 +51,7 @@
 #include "format/env.h"
 #include "format/segment.h"
 
-/* ---- the segment -------------------------------------------------------------------------------- */
+/* ---- the segment ----------------------------------------------------------------------------- */
 
 /* Zero takes the default. */
 struct fixture_options {
@@ -104,7 +104,7 @@ static inline int fixture_make_segment(const struct fixture_options *o, uint64_t
 	return fd;
 }
 
-/* ---- the recorder's end of the handshake -------------------------------------------------------- */
+/* ---- the recorder's end of the handshake ----------------------------------------------------- */
 
 struct fixture_recorder {
 	int listener;
@@ -196,7 +196,7 @@ static inline void fixture_begin(const struct fixture_options *o)
 
 #define FIXTURE_BEGIN(...) fixture_begin(&(struct fixture_options){__VA_ARGS__})
 
-/* ---- the pretended collector -------------------------------------------------------------------- */
+/* ---- the pretended collector ----------------------------------------------------------------- */
 
 #define FIXTURE_SLOTS 64
 
@@ -390,7 +390,7 @@ static inline void fixture_unpoison_stack(void)
 #endif
 }
 
-/* ---- looking at the results --------------------------------------------------------------------- */
+/* ---- looking at the results ------------------------------------------------------------------ */
 
 /* The stack of a node, leaf first; the number of frames, at most `room`. */
 static inline uint32_t fixture_read_stack(uint32_t node, struct walk_frame *frames, uint32_t room)

@@ -11,7 +11,7 @@
 #include "capture/hot.h"
 #include "capture/ring.h"
 
-/* ---- producers ---------------------------------------------------------------------------------- */
+/* ---- producers ------------------------------------------------------------------------------- */
 
 enum { PRODUCERS = 4, EVENTS = 30000, PRODUCER_MAX = 64 };
 
@@ -87,7 +87,7 @@ static void join_producers(struct producer *p, uint32_t count)
 		(void)pthread_join(p[i].thread, NULL);
 }
 
-/* ---- what the collector checks ------------------------------------------------------------------ */
+/* ---- what the collector checks --------------------------------------------------------------- */
 
 struct check {
 	struct {
@@ -185,7 +185,7 @@ static uint64_t count_lost(void)
 	return lost;
 }
 
-/* ---- order and completeness --------------------------------------------------------------------- */
+/* ---- order and completeness ------------------------------------------------------------------ */
 
 static void with_few_chunks_and_four_threads_no_event_is_lost_or_out_of_order(void **state)
 {
@@ -291,7 +291,7 @@ static void after_a_fork_the_forking_thread_and_new_ones_have_different_serials(
 	assert_int_not_equal(process_slot(1)->serial, process_slot(2)->serial);
 }
 
-/* ---- back-pressure ------------------------------------------------------------------------------ */
+/* ---- back-pressure --------------------------------------------------------------------------- */
 
 static void when_the_collector_pauses_and_resumes_in_time_nothing_is_lost(void **state)
 {
@@ -427,7 +427,7 @@ static void when_it_is_over_waiting_threads_go_on_too(void **state)
 	assert_true(count_lost() >= PRODUCERS);
 }
 
-/* ---- threads in no state to record ---------------------------------------------------------------- */
+/* ---- threads in no state to record ----------------------------------------------------------- */
 
 static void threads_beyond_the_slots_are_counted_as_lost_events(void **state)
 {

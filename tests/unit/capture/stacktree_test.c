@@ -7,7 +7,7 @@
 
 #include "capture/stacktree.h"
 
-/* ---- a tree without a process ------------------------------------------------------------------- */
+/* ---- a tree without a process ---------------------------------------------------------------- */
 
 #define NODE_COUNT (1u << 16)
 
@@ -130,7 +130,7 @@ static void a_node_kept_in_reserve_is_used_before_a_new_one(void **state)
 	assert_int_equal(atomic_load(&nodes_used), 2);
 }
 
-/* ---- many threads ------------------------------------------------------------------------------- */
+/* ---- many threads ---------------------------------------------------------------------------- */
 
 enum { THREADS = 4, STACKS = 3000, INSERTS = 100000, DEPTH = 12 };
 
@@ -251,7 +251,7 @@ static void when_four_threads_insert_the_same_stacks_all_get_the_same_nodes(void
 	check_no_duplicates(in);
 }
 
-/* ---- the stack of a thread ---------------------------------------------------------------------- */
+/* ---- the stack of a thread ------------------------------------------------------------------- */
 
 static uint32_t intern(const uint64_t *pcs, uint32_t count)
 {

@@ -9,7 +9,7 @@
 #include <sys/auxv.h>
 #include <ucontext.h>
 
-/* ---- signals ------------------------------------------------------------------------------------ */
+/* ---- signals --------------------------------------------------------------------------------- */
 
 enum { ALTERNATE_BYTES = 256 * 1024 };
 
@@ -154,7 +154,7 @@ static void a_leaf_function_that_faults_is_walked_through(void **state)
 	handle(SIGSEGV, SIG_DFL, 0);
 }
 
-/* ---- coroutines --------------------------------------------------------------------------------- */
+/* ---- coroutines ------------------------------------------------------------------------------ */
 
 enum { TASKS = 3, TASK_BYTES = 256 * 1024 };
 
@@ -228,7 +228,7 @@ static void where_a_coroutine_began_its_stack_is_complete_and_not_cut(void **sta
 	assert_int_equal(atomic_load(&thread_self->slot->losses.unwind_failures), 0);
 }
 
-/* ---- code without a compiler's tables ----------------------------------------------------------- */
+/* ---- code without a compiler's tables -------------------------------------------------------- */
 
 /* Calls its argument, with the CFA in a register that is neither sp nor fp. */
 void call_with_the_cfa_elsewhere(void (*function)(void));
@@ -351,7 +351,7 @@ static void generated_code_with_frame_records_is_walked_through(void **state)
 	assert_int_equal(walked_truncated(), 0);
 }
 
-/* ---- garbage ------------------------------------------------------------------------------------ */
+/* ---- garbage --------------------------------------------------------------------------------- */
 
 enum { REGION_BYTES = 64 * 1024 };
 

@@ -12,7 +12,7 @@ static void take_and_check(void)
 	walked_check(&walked);
 }
 
-/* ---- everyday frames ---------------------------------------------------------------------------- */
+/* ---- everyday frames ------------------------------------------------------------------------- */
 
 static void at_every_depth_the_stack_is_the_one_that_backtrace_finds(void **state)
 {
@@ -66,7 +66,7 @@ static void the_same_stack_has_the_same_node(void **state)
 	assert_int_not_equal(nodes[0], nodes[1]);
 }
 
-/* ---- what the memo could get wrong -------------------------------------------------------------- */
+/* ---- what the memo could get wrong ----------------------------------------------------------- */
 
 static NOINLINE void call_in_between(void)
 {
@@ -128,8 +128,8 @@ static void outer_frames_that_have_moved_are_noticed(void **state)
 	}
 }
 
-/* Frames that are found through fp. The sizes of the outer and the inner one add up to the same, so that
- * what lies further in stays where it is while the frame between them moves. */
+/* Frames that are found through fp. The sizes of the outer and the inner one add up to the same,
+ * so that what lies further in stays where it is while the frame between them moves. */
 static NOINLINE void call_inner(size_t bytes, void (*function)(void))
 {
 	volatile char *room = __builtin_alloca(bytes);
@@ -179,7 +179,8 @@ static void a_frame_that_moves_while_inner_ones_stay_is_noticed(void **state)
 	assert_int_equal(walked_truncated(), 0);
 }
 
-/* Two bits of `way` for each level: which of two lines, and whether the frame is found through fp. */
+/* Two bits of `way` for each level: which of two lines, and whether the frame is found through
+ * fp. */
 static void descend(unsigned levels, unsigned way);
 
 static NOINLINE void descend_by_sp(unsigned levels, unsigned way)
@@ -275,7 +276,8 @@ static void after_a_longjmp_the_stack_is_the_true_one(void **state)
 static uint64_t random_state;
 static unsigned budget; /* of calls still to be made */
 
-/* Some way down, take the stack, some way up, down again from another line: what the memo lives on. */
+/* Some way down, take the stack, some way up, down again from another line: what the memo lives
+ * on. */
 static NOINLINE void wander(void)
 {
 	while (budget > 0 && fixture_random(&random_state) % 4) {
@@ -331,7 +333,7 @@ static void whatever_was_walked_before_the_stack_is_the_true_one(void **state)
 	assert_int_equal(walked_truncated(), 0);
 }
 
-/* ---- too deep ----------------------------------------------------------------------------------- */
+/* ---- too deep -------------------------------------------------------------------------------- */
 
 static uint32_t find_cut(const struct walked *w)
 {
@@ -406,7 +408,7 @@ static void the_deepest_stack_that_fits_is_not_cut_when_it_needs_all_registers(v
 	assert_int_equal(walked_truncated(), 0);
 }
 
-/* ---- threads ------------------------------------------------------------------------------------ */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 enum { THREAD_STACKS = 20 };
 static struct walked thread_stacks[THREAD_STACKS];

@@ -104,7 +104,7 @@ static inline bool walked_can_read_far(void)
 	return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 8 && to == 7;
 }
 
-/* ---- ways down ---------------------------------------------------------------------------------- */
+/* ---- ways down ------------------------------------------------------------------------------- */
 
 #define WALKED_WAY __attribute__((noinline, unused))
 

@@ -22,7 +22,7 @@
 #define MS	UINT64_C(1000000)
 #define SECONDS (1000 * MS)
 
-/* ---- a process of its own ------------------------------------------------------------------- */
+/* ---- a process of its own -------------------------------------------------------------------- */
 
 struct target {
 	struct collector *c;
@@ -246,7 +246,7 @@ static void an_unreadable_rest_of_a_dead_target_is_counted(void **state)
 	end_target(&t);
 }
 
-/* ---- in this process ------------------------------------------------------------------------ */
+/* ---- in this process ------------------------------------------------------------------------- */
 
 static void it_stops_when_told(void **state)
 {

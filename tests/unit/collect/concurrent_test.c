@@ -241,7 +241,7 @@ static void end_race(struct race *r)
 	free(r);
 }
 
-/* ---- the reference -------------------------------------------------------------------------- */
+/* ---- the reference --------------------------------------------------------------------------- */
 
 static void check_totals(const struct race *r, const struct profile *p)
 {

@@ -189,7 +189,7 @@ static void more_sites_than_the_limit_do_not_loop_for_ever(void **state)
 	assert_int_equal(f->series.changes.count, 100);
 }
 
-/* ---- through the collector ------------------------------------------------------------------ */
+/* ---- through the collector ------------------------------------------------------------------- */
 
 static void events_make_points_at_multiples_of_the_interval(void **state)
 {
