@@ -130,8 +130,7 @@ static void a_return_address_belongs_to_the_call_before_it_an_exact_one_to_itsel
 	profile_free(p);
 }
 
-static void nodes_at_one_address_share_their_frames_even_when_the_file_was_loaded_twice(
-	void **state)
+static void nodes_at_one_address_share_frames_even_when_the_file_was_loaded_twice(void **state)
 {
 	struct profile *p = profile_new();
 	uint64_t pc = address_of(first_function) + 4, shift = 0x10000000;
@@ -219,7 +218,7 @@ int main(void)
 		cmocka_unit_test(
 			a_return_address_belongs_to_the_call_before_it_an_exact_one_to_itself),
 		cmocka_unit_test(
-			nodes_at_one_address_share_their_frames_even_when_the_file_was_loaded_twice),
+			nodes_at_one_address_share_frames_even_when_the_file_was_loaded_twice),
 		cmocka_unit_test(given_an_empty_path_then_the_executable_is_meant),
 		cmocka_unit_test(
 			given_a_missing_file_then_its_nodes_stay_and_the_others_are_resolved),

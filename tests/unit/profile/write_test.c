@@ -222,8 +222,7 @@ static void a_full_device_gives_the_reason_with_the_name(void **state)
 	profile_free(p);
 }
 
-static void when_the_disk_fills_up_half_way_the_old_file_stays_and_no_temporary_is_left(
-	void **state)
+static void when_the_disk_fills_up_the_old_file_stays_and_no_temporary_is_left(void **state)
 {
 	const struct fixture_file *f = *state;
 	struct profile *p = fixture_small();
@@ -298,8 +297,7 @@ int main(void)
 		IN_DIRECTORY(a_left_over_temporary_of_the_same_name_is_not_touched),
 		IN_DIRECTORY(a_pipe_is_written_to_and_stays_a_pipe),
 		cmocka_unit_test(a_full_device_gives_the_reason_with_the_name),
-		IN_DIRECTORY(
-			when_the_disk_fills_up_half_way_the_old_file_stays_and_no_temporary_is_left),
+		IN_DIRECTORY(when_the_disk_fills_up_the_old_file_stays_and_no_temporary_is_left),
 		IN_DIRECTORY(a_directory_that_may_not_be_written_gives_the_reason),
 		IN_DIRECTORY(
 			a_directory_that_is_not_there_or_a_directory_as_target_gives_the_reason),
