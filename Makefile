@@ -18,13 +18,10 @@ setup: ## install what is missing (Debian packages)
 
 all: ## build build/midden and build/libmidden.so
 	@$(SETUP) build
-	@cmake --preset release >/dev/null
-	@cmake --build $(BUILD)
+	@cmake --preset release -DMIDDEN_TESTS=OFF >/dev/null
+	@cmake --build $(BUILD) --target midden libmidden
 
-demo: ## build, record a sample program and show its report
-	@$(SETUP) build
-	@cmake --preset release >/dev/null
-	@cmake --build $(BUILD)
+demo: all ## build, record a sample program and show its report
 	@tools/demo.sh
 
 sanitizers:
@@ -35,23 +32,23 @@ sanitizers:
 
 test: ## install what is missing, build, run all tests; ends with `N passed, N failed`
 	@$(SETUP) build test
-	@cmake --preset release >/dev/null
+	@cmake --preset release -DMIDDEN_TESTS=ON -DMIDDEN_WERROR=ON >/dev/null
 	@cmake --build $(BUILD)
 	@$(MAKE) --no-print-directory sanitizers
 	@tests/run.py
 
 test-quick: ## unit and rule tests only, without sanitizers
-	@cmake --preset release >/dev/null
+	@cmake --preset release -DMIDDEN_TESTS=ON -DMIDDEN_WERROR=ON >/dev/null
 	@cmake --build $(BUILD)
 	@tests/run.py unit rules
 
 bench: ## compare with native, a forward-only library and other profilers (QUICK=1: 2 minutes)
 	@$(SETUP) build bench
 	@cmake --preset release >/dev/null
-	@cmake --build $(BUILD)
+	@cmake --build $(BUILD) --target midden libmidden
 	@bench/run.py $(if $(QUICK),--quick)
 
-fuzz: ## run each fuzzer for SECONDS (60)
+fuzz: ## run each fuzzer for a minute (SECONDS_EACH=…)
 	@$(SETUP) build test
 	@cmake --preset fuzz >/dev/null
 	@cmake --build $(BUILD)/fuzz
@@ -65,8 +62,8 @@ lint: ## clang-tidy on all product code
 	@tools/lint.sh $(BUILD)
 
 install: ## install below PREFIX (/usr/local)
-	@cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX) >/dev/null
-	@cmake --build $(BUILD)
+	@cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DMIDDEN_TESTS=OFF >/dev/null
+	@cmake --build $(BUILD) --target midden libmidden
 	@cmake --install $(BUILD) --prefix $(PREFIX)
 
 clean: ## remove build/

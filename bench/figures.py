@@ -59,6 +59,9 @@ class Result:
     cells: list
     stats: dict = field(default_factory=dict)  # midden's own, at full size
 
+    def has(self, name):
+        return any(cell.contender.name == name for cell in self.cells)
+
     def find(self, name, size=None):
         """The cell of a contender that has figures, or None."""
         for cell in self.cells:

@@ -246,6 +246,8 @@ def main():
     measure.adopt_orphans()
     loads, missing_loads = without_missing(loads)
     contenders, missing = without_missing(contenders)
+    if not loads:
+        raise SystemExit(f"run.py: nothing to run: {', '.join(missing_loads.values())}")
     quietness = Quietness()
     results = measure_all(loads, contenders, arguments)
     shutil.rmtree(SCRATCH, ignore_errors=True)
@@ -257,10 +259,13 @@ def main():
         tables.heaptrack_text(results),
         *map(tables.load_text, results),
     ]
-    for part in parts[:5]:
-        say(part)
-    write_down(arguments, "\n".join(part for part in parts if part))
+    # The tables of the loads were shown when they were measured.
+    say("\n".join(filter(None, parts[: -len(results)])))
+    write_down(arguments, "\n".join(filter(None, parts)))
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        raise SystemExit("run.py: interrupted") from None

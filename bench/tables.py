@@ -92,14 +92,15 @@ def load_text(result):
 def comparison(results, figures, form):
     """Rows of what midden and heaptrack add, by two functions of a result."""
     for result in results:
-        midden, heaptrack = result.find("midden"), result.find("heaptrack")
+        if not result.has("midden") or not result.has("heaptrack"):
+            continue
+        cells = [result.find(name) for name in ("midden", "heaptrack")]
         row = [result.load.name]
         for name in figures:
             figure = getattr(result, name)
-            added = [number(figure(cell), form) if cell else "died" for cell in (midden, heaptrack)]
-            row += [*added, number(result.times_less(figure), ".1f")]
-        if any(cell.contender.name == "heaptrack" for cell in result.cells):
-            yield row
+            row += [number(figure(cell), form) if cell else "died" for cell in cells]
+            row += [number(result.times_less(figure), ".1f")]
+        yield row
 
 
 def heaptrack_text(results):
@@ -119,6 +120,8 @@ def heaptrack_text(results):
 
 
 def aims_text(aims):
+    if not aims:
+        return ""
     rows = [[aim.text, aim.limit, aim.measured, aim.verdict()] for aim in aims]
     missed = sum(aim.reached is False for aim in aims)
     open_ones = sum(aim.reached is None for aim in aims)

@@ -26,7 +26,11 @@ static bool is_switched_off(void)
 {
 	const char *mode = environment_find(ENV_MODE);
 
-	return mode && strcmp(mode, "off") == 0;
+	if (mode && strcmp(mode, "off") == 0)
+		return true;
+	if (mode && *mode && strcmp(mode, "exact") != 0)
+		say("MIDDEN_MODE is neither exact nor off: taken as exact");
+	return false;
 }
 
 static void begin(struct segment_header *h)

@@ -28,11 +28,21 @@ static bool is_recorded(void)
 	       host_getpid() == process->pid;
 }
 
+/* A vfork child borrows our memory: the exec is the one moment at which it can be told and
+ * counted. */
+static void count_vfork_child(void)
+{
+	if (process && atomic_load(&process->state) == PROCESS_RECORDING &&
+	    host_getpid() != process->pid)
+		atomic_fetch_add_explicit(&process->header->children, 1, memory_order_relaxed);
+}
+
 /* The environment to exec with; the same one when there is nothing to put back. environment_drop
  * afterwards, which only a failed exec gets to. */
 static char *const *prepare(char *const environment[])
 {
 	(void)boot_resolve();
+	count_vfork_child();
 	return environment && is_recorded() ? environment_restore(environment) : environment;
 }
 

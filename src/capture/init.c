@@ -11,6 +11,9 @@
 #include "capture/say.h"
 #include "capture/thread.h"
 
+/* Not in musl. */
+extern int on_exit(void (*function)(int, void *), void *argument) __attribute__((weak));
+
 /* An executable that defines malloc itself (a static jemalloc, say) comes before us in symbol
  * order. */
 static void check_interposition(void)
@@ -33,6 +36,15 @@ static const char *own_name(void)
 	return slash ? slash + 1 : self.dli_fname;
 }
 
+/* Registered first, so called last. Whoever is not our parent can learn the status in no other
+ * way. */
+static void note_exit(int status, void *header)
+{
+	if (process && process->header == header)
+		atomic_store(&process->header->exit_status,
+			     SEGMENT_EXITED | ((uint32_t)status & 0xff));
+}
+
 /* libc's own constructor has not run yet, so the environment is the one that we are given. */
 static __attribute__((constructor)) void init(int argc, char **argv, char **envp)
 {
@@ -44,6 +56,8 @@ static __attribute__((constructor)) void init(int argc, char **argv, char **envp
 		return;
 	check_interposition();
 	family_patch();
+	if (on_exit)
+		(void)on_exit(note_exit, process->header);
 	if (!process->header->follow)
 		environment_clean(envp, own_name());
 }

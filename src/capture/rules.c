@@ -7,6 +7,7 @@
 #include "capture/rules.h"
 
 #include <sys/auxv.h>
+#include <sys/uio.h>
 
 #include "capture/host.h"
 #include "capture/modules.h"
@@ -122,6 +123,19 @@ static bool is_planted(uint64_t address)
 	       cfi_find(span.eh_frame_hdr, address, &entry) && entry.pc_start == address;
 }
 
+/* A trampoline without unwind information. The address is in an object, but maybe in a hole of
+ * it: so by way of the kernel. */
+static bool is_trampoline(uint64_t address)
+{
+	uint8_t code[ARCH_SIGRETURN_BYTES];
+	struct iovec local = {.iov_base = code, .iov_len = sizeof(code)};
+	struct iovec remote = {.iov_base = (void *)(uintptr_t)address, /* NOLINT */
+			       .iov_len = sizeof(code)};
+	long got = HOST_CALL6(SYS_process_vm_readv, process->pid, &local, 1, &remote, 1, 0);
+
+	return got == (long)sizeof(code) && arch_is_sigreturn(code);
+}
+
 static struct rule make(struct thread *t, uint64_t address, uint32_t *module)
 {
 	struct rule rule = {.kind = RULE_NONE};
@@ -132,9 +146,7 @@ static struct rule make(struct thread *t, uint64_t address, uint32_t *module)
 			rule.kind = RULE_SIGNAL;
 		else
 			condense(&t->cfi.row, entry.ra_register, &rule);
-	} else if (*module && arch_is_sigreturn(address + 1)) {
-		/* A trampoline without unwind information; `address` is one before its first byte.
-		 */
+	} else if (*module && is_trampoline(address + 1)) { /* `address` is one before it */
 		rule.kind = RULE_SIGNAL;
 	} else if (is_loader(address) || is_planted(address + 1)) {
 		rule.kind = RULE_END;

@@ -5,6 +5,7 @@
  * This process supervises: it starts the program, forks a collector for each process that says
  * hello, passes signals on, and hands on how the program ended. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,7 +131,7 @@ static int parse(struct request *r, int argc, char **argv)
 }
 
 /* A file that the user named must not be lost because it is not what they thought. */
-static int check_output(const char *pattern)
+static int check_existing(const char *pattern)
 {
 	static const uint8_t magic[WIRE_MAGIC_BYTES] = {WIRE_MAGIC};
 	char start[WIRE_MAGIC_BYTES];
@@ -148,6 +149,27 @@ static int check_output(const char *pattern)
 		return 0;
 	message_print("%s exists and is not a midden profile: choose another name", pattern);
 	return -1;
+}
+
+/* Found out now rather than after an hour of recording. */
+static int check_directory(const char *pattern)
+{
+	const char *slash = pattern ? strrchr(pattern, '/') : NULL;
+	char *directory = slash ? mem_format("%.*s", (int)(slash - pattern) + 1, pattern)
+				: mem_copy_string(".");
+	struct stat file;
+	bool is_directory = pattern && stat(pattern, &file) == 0 && S_ISDIR(file.st_mode);
+	int result = is_directory || (!strchr(directory, '%') && access(directory, W_OK | X_OK))
+			     ? -1
+			     : 0;
+
+	if (is_directory)
+		message_print("%s is a directory: name a file with -o", pattern);
+	else if (result)
+		message_print("cannot write into %s (%s): choose another file with -o", directory,
+			      strerror(errno));
+	free(directory);
+	return result;
 }
 
 static bool starts_with_shebang(const char *path)
@@ -193,11 +215,12 @@ static int run(int argc, char **argv)
 		(void)fputs(help, stdout);
 		return COMMAND_GOOD;
 	}
-	if (check_output(request.recording.output))
+	if (check_existing(request.recording.output) || check_directory(request.recording.output))
 		return COMMAND_FAILED;
 	char *library = request.library ? realpath(request.library, NULL) : launch_find_library(&e);
 	if (!library) {
-		message_print("%s", e.set ? e.text : "the given library does not exist");
+		message_print("%s%s", e.set ? e.text : "there is no library ",
+			      e.set ? "" : request.library);
 		return COMMAND_FAILED;
 	}
 	request.recording.is_script = is_script(argv[optind]);

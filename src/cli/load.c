@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cli/load.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -9,10 +11,22 @@
 #include "cli/message.h"
 #include "model/resolve.h"
 
+/* The time of the file stays: the newest one is the last recording, not the last one looked at. */
+static void write_back(const struct profile *p, const char *file)
+{
+	struct error ignored = {0};
+	struct stat before;
+
+	if (stat(file, &before) || profile_write(p, file, &ignored))
+		return;
+	const struct timespec times[2] = {before.st_atim, before.st_mtim};
+	(void)utimensat(AT_FDCWD, file, times, 0);
+}
+
 static void add_symbols(struct profile *p, const char *file, bool keep)
 {
 	static const struct symbol_options usual = {0};
-	struct error why = {0}, ignored = {0};
+	struct error why = {0};
 	size_t known = p->frames.count;
 
 	/* Modules that are gone stay addresses; the report shows them as such. */
@@ -20,7 +34,7 @@ static void add_symbols(struct profile *p, const char *file, bool keep)
 	/* Never over a damaged file (a better reader may get more out of it), nor when nothing was
 	 * found: on the machine where the program lives there may be more to find. */
 	if (keep && !p->damaged && p->frames.count > known)
-		(void)profile_write(p, file, &ignored);
+		write_back(p, file);
 }
 
 struct profile *load_profile(const char *file, const struct load_options *options)

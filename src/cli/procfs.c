@@ -97,13 +97,25 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* The kernel keeps the name that was executed, a script's too, but cuts it; argv[0] has the rest
+ * if it is the same. */
 char *procfs_read_program(pid_t pid)
 {
-	char *executable = procfs_read_link(pid, "exe");
-	const char *name = base_name(executable);
-	char *program = mem_copy_string(*name ? name : "program");
+	struct text comm = read_file(pid, "comm");
+	struct text words = read_file(pid, "cmdline");
+	const char *first = base_name(words.v.at);
+	char *program;
 
-	free(executable);
+	if (comm.v.count && comm.v.at[comm.v.count - 1] == '\n')
+		comm.v.at[--comm.v.count] = '\0';
+	if (comm.v.count && strncmp(first, comm.v.at, comm.v.count) != 0)
+		first = comm.v.at;
+	program = mem_copy_string(*first ? first : "program");
+	for (char *c = program; *c; c++)
+		if (*c == '/')
+			*c = '_'; /* it becomes part of a file name */
+	vec_free(&comm.v);
+	vec_free(&words.v);
 	return program;
 }
 

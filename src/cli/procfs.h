@@ -9,7 +9,7 @@
 /* malloc'ed text, "" where it cannot be had. */
 char *procfs_read_link(pid_t pid, const char *name); /* exe, cwd */
 char *procfs_read_command(pid_t pid);		     /* shell-quoted arguments */
-char *procfs_read_program(pid_t pid); /* base name of the program: argv[0]'s, or the executable's */
+char *procfs_read_program(pid_t pid); /* the name it was started by, without directory */
 
 /* The wait status of a process that is dead but not yet reaped. False: not to be had. */
 bool procfs_find_exit(pid_t pid, int *status);

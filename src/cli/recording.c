@@ -160,35 +160,51 @@ static void describe(struct profile *p, const struct subject *s)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* The wait status of the program, from the recorder that reaps it or from /proc while nobody has.
- */
-static bool find_status(int status_in, pid_t pid, int *status)
+/* How the program ended, from the recorder that reaps it, or as far as it can be seen from
+ * outside. */
+static bool find_ending(const struct collector *c, int status_in, pid_t pid,
+			struct recording_ending *ending)
 {
 	struct pollfd ready = {.fd = status_in, .events = POLLIN};
+	int code;
 
-	if (status_in >= 0)
-		return poll(&ready, 1, STATUS_MS) == 1 &&
-		       read(status_in, status, sizeof(*status)) == (ssize_t)sizeof(*status);
-	return procfs_find_exit(pid, status);
+	*ending = (struct recording_ending){0};
+	if (status_in >= 0 && poll(&ready, 1, STATUS_MS) == 1 &&
+	    read(status_in, ending, sizeof(*ending)) == (ssize_t)sizeof(*ending))
+		return true;
+	if (procfs_find_exit(pid, &ending->wait_status))
+		return true;
+	bool said = collect_find_exit(c, &code);
+	ending->wait_status = said ? W_EXITCODE(code, 0) : 0;
+	return said;
 }
 
-static void note_end(struct profile *p, enum collect_end end, int status_in, pid_t pid)
+static void note_status(struct profile *p, const struct recording_ending *ending)
 {
-	int status;
+	int status = ending->wait_status;
+
+	p->run.end = WIFSIGNALED(status) ? PROFILE_END_SIGNALED : PROFILE_END_EXITED;
+	if (WIFSIGNALED(status))
+		p->run.exit_signal = WTERMSIG(status);
+	else
+		p->run.exit_code = WEXITSTATUS(status);
+	if (ending->rss_peak_bytes > p->totals.rss_peak_bytes)
+		p->totals.rss_peak_bytes = ending->rss_peak_bytes;
+}
+
+static void note_end(struct profile *p, const struct collector *c, enum collect_end end,
+		     int status_in)
+{
+	struct recording_ending ending;
 
 	p->run.exit_code = -1;
 	p->run.exit_signal = 0;
-	if (end == COLLECT_END_EXEC || end == COLLECT_END_STOPPED) {
+	if (end == COLLECT_END_EXEC || end == COLLECT_END_STOPPED)
 		p->run.end = PROFILE_END_EXEC;
-	} else if (end == COLLECT_END_ABANDONED) {
+	else if (end == COLLECT_END_ABANDONED)
 		p->run.end = PROFILE_END_ABANDONED;
-	} else if (end == COLLECT_END_GONE && find_status(status_in, pid, &status)) {
-		p->run.end = WIFSIGNALED(status) ? PROFILE_END_SIGNALED : PROFILE_END_EXITED;
-		if (WIFSIGNALED(status))
-			p->run.exit_signal = WTERMSIG(status);
-		else
-			p->run.exit_code = WEXITSTATUS(status);
-	}
+	else if (end == COLLECT_END_GONE && find_ending(c, status_in, (pid_t)p->run.pid, &ending))
+		note_status(p, &ending);
 }
 
 static void send_report(int out, const struct recording_report *report)
@@ -216,7 +232,9 @@ static void fill_report(struct recording_report *r, const struct profile *p)
 	r->leaked_bytes = t->leaked_bytes;
 	r->leaked_blocks = t->leaked_blocks;
 	r->peak_blocks = t->peak_blocks;
-	r->losses = t->lost_events + t->truncated_stacks + t->foreign_frees + t->reentrant_calls;
+	/* Not foreign frees: in a fork child they are the parent's blocks, elsewhere the report
+	 * says. */
+	r->losses = t->lost_events + t->truncated_stacks + t->reentrant_calls;
 	r->duration_ns = p->run.duration_ns;
 	r->children = p->run.children_not_recorded;
 }
@@ -262,8 +280,14 @@ static int write_profile(const struct recording_options *options, struct profile
 	}
 	if (profile_write(p, report->path, &e) == 0)
 		return 0;
-	report->failed = 1;
+	/* Rather somewhere else than not at all. */
 	(void)snprintf(report->text, sizeof(report->text), "%s", e.text);
+	(void)snprintf(report->path, sizeof(report->path), "/tmp/midden.%s.%d.mdn",
+		       profile_string(p, p->run.program), report->pid);
+	e = (struct error){0};
+	if (profile_write(p, report->path, &e) == 0)
+		return 0;
+	report->failed = 1;
 	return -1;
 }
 
@@ -295,7 +319,7 @@ int recording_run(const struct recording_options *options, const struct segment_
 		struct profile *p = collect_build_profile(c);
 
 		describe(p, &subject);
-		note_end(p, end, wires->status_in, hello->pid);
+		note_end(p, c, end, wires->status_in);
 		collect_get_status(c, &report.status);
 		fill_report(&report, p);
 		if (is_launcher(options, wires, p))

@@ -52,10 +52,16 @@ struct recording_report {
 	char text[512];
 };
 
+/* What the recorder, its parent, knows of the program after its end. */
+struct recording_ending {
+	int wait_status;
+	uint64_t rss_peak_bytes;
+};
+
 /* How the collector learns what became of the program and tells what it made of it. */
 struct recording_wires {
 	int connection;	 /* to the target, for the handshake; closed by recording_run */
-	int status_in;	 /* wait status of the program (int) is read here after its end; -1: nobody
+	int status_in;	 /* a recording_ending is read here after the program's end; -1: nobody
 			    knows it */
 	int report_out;	 /* struct recording_report; -1: nobody listens */
 	bool is_program; /* the process that the user named */

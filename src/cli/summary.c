@@ -9,12 +9,19 @@
 #include "profile/profile.h"
 #include "report/human.h"
 
+static const char *plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
 static void print_result(const struct recording_report *r)
 {
-	message_print("maximum %s in %s blocks, leaked %s in %s blocks, %s allocations in %s",
+	message_print("maximum %s in %s block%s, leaked %s in %s block%s, %s allocation%s in %s",
 		      human_bytes(r->status.peak_bytes).text, human_count(r->peak_blocks).text,
-		      human_bytes(r->leaked_bytes).text, human_count(r->leaked_blocks).text,
-		      human_count(r->status.allocations).text, human_duration(r->duration_ns).text);
+		      plural(r->peak_blocks), human_bytes(r->leaked_bytes).text,
+		      human_count(r->leaked_blocks).text, plural(r->leaked_blocks),
+		      human_count(r->status.allocations).text, plural(r->status.allocations),
+		      human_duration(r->duration_ns).text);
 }
 
 static void print_notes(const struct recording_report *r, bool follow)
@@ -33,9 +40,11 @@ static void print_notes(const struct recording_report *r, bool follow)
 void summary_print(const struct recording_report *r, bool quiet, bool follow)
 {
 	if (r->failed) {
-		message_print("process %d: %s", r->pid, r->text);
+		message_print("process %d: the profile is lost: %s", r->pid, r->text);
 		return;
 	}
+	if (r->text[0])
+		message_print("%s: written to another place", r->text);
 	if (quiet || r->is_launcher)
 		return;
 	print_result(r);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -42,7 +43,7 @@ struct supervisor {
 	int signals;
 	pid_t program;
 	bool program_ended;
-	int program_status;
+	struct recording_ending ending;
 	bool interrupted; /* the user does not want to wait for followed processes */
 	bool showed_progress;
 	VEC(struct worker) workers;
@@ -152,8 +153,12 @@ static void start_worker(struct supervisor *s, int connection, const struct segm
 					      .is_program = is_program,
 					      .image = former + 1};
 	worker.pid = fork();
-	if (worker.pid == 0)
+	if (worker.pid == 0) {
+		close(report[0]);
+		if (is_program)
+			close(status[1]); /* or we would not see the recorder die */
 		become_collector(s, hello, &wires);
+	}
 	close(report[1]);
 	if (is_program)
 		close(status[0]);
@@ -188,7 +193,7 @@ static void tell_status(struct supervisor *s)
 
 		if (w->status_out < 0)
 			continue;
-		(void)!write(w->status_out, &s->program_status, sizeof(s->program_status));
+		(void)!write(w->status_out, &s->ending, sizeof(s->ending));
 		close(w->status_out);
 		w->status_out = -1;
 	}
@@ -247,19 +252,30 @@ static void take_report(struct supervisor *s, struct worker *w)
 
 static void reap(struct supervisor *s)
 {
+	struct rusage used;
 	int status;
 	pid_t pid;
 
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+	while ((pid = wait4(-1, &status, WNOHANG, &used)) > 0) {
 		if (pid == s->program) {
 			s->program_ended = true;
-			s->program_status = status;
+			s->ending.wait_status = status;
+			s->ending.rss_peak_bytes = (uint64_t)used.ru_maxrss * 1024;
 			tell_status(s);
 		}
 		for (size_t i = 0; i < s->workers.count; i++)
 			if (s->workers.at[i].pid == pid)
 				s->workers.at[i].pid = 0;
 	}
+}
+
+static bool has_live_target(const struct supervisor *s)
+{
+	for (size_t i = 0; i < s->workers.count; i++)
+		if (s->workers.at[i].report_in >= 0 && s->workers.at[i].target != s->program &&
+		    kill(s->workers.at[i].target, 0) == 0)
+			return true;
+	return false;
 }
 
 static void take_signal(struct supervisor *s)
@@ -272,7 +288,9 @@ static void take_signal(struct supervisor *s)
 	if (number == SIGCHLD) {
 		reap(s);
 	} else if (s->program_ended) {
-		s->interrupted = s->interrupted || number != SIGWINCH;
+		/* The profiles of what has ended are being written; only what still runs is
+		 * left. */
+		s->interrupted = s->interrupted || (number != SIGWINCH && has_live_target(s));
 	} else if (info.ssi_code <= 0) {
 		/* Sent by a process, to us alone; the terminal sends its signals to the program as
 		 * well. */
@@ -371,5 +389,5 @@ int supervisor_run(const struct supervisor_request *request)
 	close_listener(&s);
 	say_if_nothing(&s);
 	vec_free(&s.workers);
-	launch_hand_on(s.program_status);
+	launch_hand_on(s.ending.wait_status);
 }

@@ -300,6 +300,14 @@ static void rest(struct collector *c, uint64_t handled)
 	}
 }
 
+bool collect_find_exit(const struct collector *c, int *code)
+{
+	uint32_t said = atomic_load_explicit(&c->map.header->exit_status, memory_order_relaxed);
+
+	*code = (int)(said & 0xff);
+	return said & SEGMENT_EXITED;
+}
+
 /* ---- running --------------------------------------------------------------------------------- */
 
 /* Handles all that is left: of a target that goes on, what it has published by now; of one that is

@@ -43,6 +43,9 @@ struct collect_status {
 };
 void collect_get_status(const struct collector *c, struct collect_status *status);
 
+/* The status that the target gave to exit(); false: it did not get there (or says so). */
+bool collect_find_exit(const struct collector *c, int *code);
+
 /* Why collect_run came back. */
 enum collect_end {
 	COLLECT_END_GONE = 0,	   /* the process is dead; all it published has been handled */

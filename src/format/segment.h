@@ -64,6 +64,8 @@ enum segment_target_state {
 	SEGMENT_TARGET_ABANDONED = 2,
 };
 
+#define SEGMENT_EXITED 0x100u
+
 /* Losses are per slot where a thread has one, here where it has none. */
 struct segment_losses {
 	_Atomic uint64_t lost_events;	   /* not recorded: no slot, no chunk, abandoned */
@@ -104,8 +106,9 @@ struct segment_header {
 	_Atomic uint32_t modules_used;
 	_Atomic uint32_t strings_used;
 	_Atomic uint32_t chunks_used;
-	_Atomic uint32_t next_serial;	    /* last thread serial given out */
-	_Atomic uint32_t children;	    /* child processes seen to start */
+	_Atomic uint32_t next_serial; /* last thread serial given out */
+	_Atomic uint32_t children;    /* child processes seen to start */
+	_Atomic uint32_t exit_status; /* of exit(), plus SEGMENT_EXITED; 0: did not get there */
 	_Atomic uint32_t foreign_allocator; /* the program brings a malloc that hides ours */
 	_Alignas(128) _Atomic uint32_t nodes_used;
 	_Alignas(128) struct segment_losses losses;

@@ -88,7 +88,7 @@ void flat_text_print(FILE *out, const struct flat *f, double threshold, const st
 	size_t left_out = 0;
 
 	if (f->rows.count == 0) {
-		fprintf(out, "%s\n", wording_get_empty(f->figure));
+		fprintf(out, "%s\n", wording_get_empty(model_get_profile(f->model), f->figure));
 		return;
 	}
 	wording_print_title(out, model_get_profile(f->model), f->figure, f->whole, style);

@@ -214,7 +214,7 @@ void tree_text_print(FILE *out, const struct tree *t, const struct style *style)
 	};
 
 	if (t->nodes.at[0].child_count == 0) {
-		fprintf(out, "%s\n", wording_get_empty(t->view.figure));
+		fprintf(out, "%s\n", wording_get_empty(profile, t->view.figure));
 		return;
 	}
 	wording_print_title(out, profile, t->view.figure, t->nodes.at[0].amount, style);

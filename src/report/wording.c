@@ -23,8 +23,11 @@ const char *wording_get_unit(enum figure f)
 	return figure_is_count(f) ? "calls" : "blocks";
 }
 
-const char *wording_get_empty(enum figure f)
+const char *wording_get_empty(const struct profile *p, enum figure f)
 {
+	/* A damaged file may have its totals and no stacks. */
+	if (p->totals.allocations && p->sites.count == 0)
+		return "The stacks are missing from this file.";
 	return wordings[f].empty;
 }
 

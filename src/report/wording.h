@@ -20,6 +20,6 @@ void wording_print_title(FILE *out, const struct profile *p, enum figure f, stru
 			 const struct style *style);
 
 /* The sentence for a report with nothing in it. */
-const char *wording_get_empty(enum figure f);
+const char *wording_get_empty(const struct profile *p, enum figure f);
 
 #endif

@@ -97,6 +97,64 @@ for kind in pie no-pie; do
 		"-Wl,-z,execstack -o '$out/shapes_$kind' $link"
 done
 
+# ---- programs ----------------------------------------------------------------------------------------------------
+
+# c_program NAME: programs NAME.BUILD, one for each of a few builds.
+c_program() {
+	for level in O0 O2 Os; do
+		job "$CC -std=gnu11 -$level $flags '$here/$1.c' -o '$out/$1.gcc-$level' $link"
+	done
+	[ -z "$CLANG" ] || job "$CLANG -std=gnu11 -O2 $flags '$here/$1.c' -o '$out/$1.clang-O2' $link"
+}
+
+for source in deep contexts signals thread_ends; do
+	c_program $source
+done
+
+for level in O0 O1 O2 O3 Os; do
+	job "$CXX -std=c++17 -$level $flags '$here/throws.cpp' -o '$out/throws.gcc-$level' $link"
+	[ -z "$CLANG" ] || job "$CLANGXX -std=c++17 -$level $flags -fomit-frame-pointer '$here/throws.cpp'" \
+		"-o '$out/throws.clang-$level' $link"
+done
+
+# ---- libraries that come and go ----------------------------------------------------------------------------------
+
+mkdir -p "$out/gconv"
+: >"$out/gconv/gconv-modules"
+pad=40
+for name in one two three four five; do
+	job "$CC -std=gnu11 -O2 -fPIC -shared $flags -DSWAP_NAME=$name -DSWAP_PAD=$pad '$here/swap_library.c'" \
+		"-o '$out/swap_$name.so' $link"
+	charset=MIDDEN-$(echo $name | tr a-z A-Z)
+	job "$CC -std=gnu11 -O2 -fPIC -shared $flags -DSWAP_PAD=$pad '$here/charset_library.c'" \
+		"-o '$out/gconv/$charset.so' $link"
+	printf 'module %s// INTERNAL %s 1\n' "$charset" "$charset" >>"$out/gconv/gconv-modules"
+	pad=$((pad + 16))
+done
+job "$CC -std=gnu11 -O2 $flags '$here/swaps.c' -o '$out/swaps' $link"
+job "$CC -std=gnu11 -O2 $flags '$here/charsets.c' -o '$out/charsets' $link"
+
+for library in libearly early_plugin; do
+	$CC -std=gnu11 -O2 -fPIC -shared $flags "$here/early_library.c" -o "$out/$library.so" -L"$out" -loracle \
+		'-Wl,-rpath,$ORIGIN'
+done
+for kind in lazy now; do
+	job "$CXX -std=c++17 -O2 $flags '$here/early.cpp' -o '$out/early.$kind' -L'$out' -learly $link -Wl,-z,$kind"
+done
+
+# ---- without unwind information ----------------------------------------------------------------------------------
+
+silent="-fno-asynchronous-unwind-tables -fno-unwind-tables -fno-exceptions"
+for level in O0 O2; do
+	for kind in fp bare; do
+		pointer=$([ $kind = fp ] && echo -fno-omit-frame-pointer || echo -fomit-frame-pointer)
+		$CC -std=gnu11 -$level $flags -g0 $silent $pointer -DUNTOLD_KIND=$kind -c "$here/untold_links.c" \
+			-o "$out/untold_$kind.$level.o"
+	done
+	job "$CC -std=gnu11 -$level $flags '$here/untold.c' '$here/untold_asm.S' '$out/untold_fp.$level.o'" \
+		"'$out/untold_bare.$level.o' -o '$out/untold.gcc-$level' $link"
+done
+
 # ---- all at once -------------------------------------------------------------------------------------------------
 
 xargs -d '\n' -P "$(nproc)" -I COMMAND sh -c COMMAND <"$jobs"

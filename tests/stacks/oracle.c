@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -105,13 +106,11 @@ static void take_libunwind(unw_context_t *context)
 	unw_cursor_t cursor;
 	unw_word_t pc;
 	int result = unw_init_local(&cursor, context);
-	bool exact = false;
 
 	while (result >= 0 && (result = unw_step(&cursor)) > 0) {
 		if (unw_get_reg(&cursor, UNW_REG_IP, &pc) != 0 || pc == 0)
 			break;
-		add(pc, exact);
-		exact = unw_is_signal_frame(&cursor) > 0;
+		add(pc, unw_is_signal_frame(&cursor) > 0); /* so it calls the interrupted frame */
 	}
 	if (result < 0)
 		taken.failed = true;
@@ -174,7 +173,7 @@ static void enter(sigset_t *before)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, before);
 	while (atomic_flag_test_and_set_explicit(&lock, memory_order_acquire))
-		;
+		sched_yield();
 	if (!page)
 		open_page();
 }

@@ -19,6 +19,8 @@ struct trip {
 	jmp_buf *back;	 /* where a longjmp may lead; NULL: nowhere */
 	shape_fn *const *all;
 	unsigned count;
+	int alone;	 /* no other thread makes one */
+	unsigned stacks; /* coroutine stacks in use */
 };
 
 struct shapes_set {

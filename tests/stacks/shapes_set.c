@@ -248,12 +248,14 @@ SHAPE catches(struct trip *t)
 	jmp_buf buffer;
 	jmp_buf *volatile before = t->back;
 	volatile unsigned left = t->left;
+	volatile unsigned stacks = t->stacks;
 
 	if (setjmp(buffer) == 0) {
 		t->back = &buffer;
 		trip_onward(t);
 	}
 	t->left = left;
+	t->stacks = stacks;
 	t->back = before;
 	oracle_mark();
 }
@@ -358,10 +360,15 @@ static int at_object(struct dl_phdr_info *info, size_t size, void *data)
 	return 1;
 }
 
+/* The loader's lock is held meanwhile: other threads' unwinders would wait for it. */
 SHAPE lists_objects(struct trip *t)
 {
 	passing = t;
-	dl_iterate_phdr(at_object, NULL);
+	if (t->alone)
+		dl_iterate_phdr(at_object, NULL);
+	else
+		called_back();
+	KEEP(t);
 }
 
 SHAPE runs_once(struct trip *t)

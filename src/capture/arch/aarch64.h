@@ -65,15 +65,15 @@ static inline uint64_t arch_strip(uint64_t return_address)
 	return lr;
 }
 
-/* Whether the code at `pc`, which must be mapped, is the kernel's way back from a signal handler.
- */
-static inline bool arch_is_sigreturn(uint64_t pc)
+#define ARCH_SIGRETURN_BYTES 8
+
+/* Whether these are the instructions of the kernel's way back from a signal handler. */
+static inline bool arch_is_sigreturn(const uint8_t bytes[ARCH_SIGRETURN_BYTES])
 {
 	/* mov x8, #139; svc #0 */
 	static const uint32_t code[] = {0xd2801168u, 0xd4000001u};
 
-	return memcmp((const void *)pc, code, sizeof(code)) ==
-	       0; /* NOLINT: an address in mapped code */
+	return memcmp(bytes, code, sizeof(code)) == 0;
 }
 
 /* Where the kernel saved register `reg` of the interrupted code. `sp` at the trampoline: siginfo

@@ -58,15 +58,15 @@ static inline uint64_t arch_strip(uint64_t return_address)
 	return return_address;
 }
 
-/* Whether the code at `pc`, which must be mapped, is the kernel's way back from a signal handler.
- */
-static inline bool arch_is_sigreturn(uint64_t pc)
+#define ARCH_SIGRETURN_BYTES 9
+
+/* Whether these are the instructions of the kernel's way back from a signal handler. */
+static inline bool arch_is_sigreturn(const uint8_t bytes[ARCH_SIGRETURN_BYTES])
 {
 	/* mov $15, %rax; syscall */
 	static const uint8_t code[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
 
-	return memcmp((const void *)pc, code, sizeof(code)) ==
-	       0; /* NOLINT: an address in mapped code */
+	return memcmp(bytes, code, sizeof(code)) == 0;
 }
 
 /* Where the kernel saved register `reg` of the interrupted code; 0 if nowhere. `sp` at the

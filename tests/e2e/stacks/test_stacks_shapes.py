@@ -6,23 +6,31 @@ SPDX-License-Identifier: Apache-2.0
 import pytest
 
 UNWINDERS = pytest.mark.parametrize("unwinder", ("libunwind", "libgcc"))
+GROUPS = 6
 
 
 @UNWINDERS
 @pytest.mark.parametrize("kind", ("pie", "no-pie"))
 def test_shapes_of_the_program_itself(torture, kind, unwinder):
-    torture.run(f"shapes_{kind}", 90, 1, unwinder=unwinder).check(least=1000)
+    torture.run(f"shapes_{kind}", 90, 1, "-", unwinder=unwinder).check(least=1000)
 
 
 @UNWINDERS
 def test_shapes_of_all_builds_mixed(torture, unwinder):
-    torture.run("shapes_pie", 120, 1, *torture.flavours(), unwinder=unwinder).check(least=1000)
+    torture.run("shapes_pie", 120, 1, "-", *torture.flavours(), unwinder=unwinder).check(least=1000)
 
 
-def test_shapes_of_each_build(torture):
-    for flavour in torture.flavours():
-        torture.run("shapes_pie", 12, 1, flavour).check(least=100)
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_shapes_of_a_few_builds_mixed(torture, group):
+    torture.run("shapes_pie", 60, 1, "-", *torture.flavours()[group::GROUPS]).check(least=500)
 
 
-def test_shapes_of_all_builds_in_four_threads(torture):
-    torture.run("shapes_pie", 40, 4, *torture.flavours()).check(least=1000)
+@UNWINDERS
+@pytest.mark.parametrize("features", ("s", "a", "c", "sac"))
+def test_shapes_below_signal_handlers_and_coroutines(torture, features, unwinder):
+    torture.run("shapes_pie", 60, 1, features, *torture.flavours()[::4], unwinder=unwinder).check(least=500)
+
+
+@pytest.mark.parametrize("features", ("-", "sac"))
+def test_shapes_of_all_builds_in_four_threads(torture, features):
+    torture.run("shapes_pie", 30, 4, features, *torture.flavours()).check(least=1000)

@@ -145,6 +145,15 @@ static void call_inner_and_take(void)
 	walked_sink++;
 }
 
+static NOINLINE void take_in_a_frame_found_by_fp(void)
+{
+	volatile char *room = __builtin_alloca(64 + walked_sink % 16);
+
+	room[0] = 1;
+	walked_take(&walked);
+	walked_sink += (unsigned)room[0];
+}
+
 static NOINLINE void call_outer(size_t bytes, size_t rest, void (*function)(void))
 {
 	volatile char *room = __builtin_alloca(bytes);
@@ -162,18 +171,69 @@ static NOINLINE void call_outer(size_t bytes, size_t rest, void (*function)(void
 	walked_sink += (unsigned)room[0];
 }
 
+static void call_by_chance(uint64_t *random)
+{
+	static void (*const functions[])(void) = {walked_take_here, call_inner_and_take,
+						  take_in_a_frame_found_by_fp};
+	uint64_t chance = fixture_random(random);
+	size_t bytes = chance % 4 * 16;
+
+	call_outer(64 + bytes, 128 - bytes, functions[(chance >> 4) % 3]);
+	walked_sink++;
+}
+
+/* Nothing is called in between that would overwrite what the frames have left behind. */
 static void a_frame_that_moves_while_inner_ones_stay_is_noticed(void **state)
 {
-	static void (*const functions[])(void) = {walked_take_here, call_inner_and_take};
 	uint64_t random = 3;
 
 	(void)state;
 	walked_begin();
 	for (unsigned i = 0; i < 1000; i++) {
-		uint64_t chance = fixture_random(&random);
-		size_t bytes = chance % 4 * 16;
+		for (unsigned calls = 0; calls < 3; calls++)
+			call_by_chance(&random);
+		walked_check(&walked);
+	}
+	assert_int_equal(walked_truncated(), 0);
+}
 
-		call_outer(64 + bytes, 128 - bytes, functions[chance >> 4 & 1]);
+/* Makes its frame end at the same address, wherever it began. */
+static NOINLINE void level_and_take(const char *base)
+{
+	size_t above = (size_t)(base - (const char *)__builtin_frame_address(0));
+	volatile char *room = __builtin_alloca(1024 - above);
+
+	room[0] = 1;
+	walked_take_here();
+	walked_sink += (unsigned)room[0];
+}
+
+static NOINLINE void call_with_a_small_frame(const char *base)
+{
+	level_and_take(base);
+	walked_sink++;
+}
+
+static NOINLINE void call_with_a_bigger_frame(const char *base)
+{
+	volatile char room[48];
+
+	room[0] = 1;
+	level_and_take(base);
+	walked_sink += (unsigned)room[0];
+}
+
+static void the_frame_pointer_tells_stacks_apart_that_begin_at_the_same_place(void **state)
+{
+	uint64_t random = 7;
+	char base[16];
+
+	(void)state;
+	walked_begin();
+	for (unsigned i = 0; i < 500; i++) {
+		for (unsigned calls = 0; calls < 3; calls++)
+			(fixture_random(&random) % 2 ? call_with_a_small_frame
+						     : call_with_a_bigger_frame)(base);
 		walked_check(&walked);
 	}
 	assert_int_equal(walked_truncated(), 0);
@@ -455,6 +515,7 @@ int main(void)
 		cmocka_unit_test(two_calls_from_different_lines_are_different_stacks),
 		cmocka_unit_test(outer_frames_that_have_moved_are_noticed),
 		cmocka_unit_test(a_frame_that_moves_while_inner_ones_stay_is_noticed),
+		cmocka_unit_test(the_frame_pointer_tells_stacks_apart_that_begin_at_the_same_place),
 		cmocka_unit_test(a_call_from_another_line_at_any_distance_is_noticed),
 		cmocka_unit_test(when_objects_may_have_been_unloaded_the_tables_are_read_anew),
 		cmocka_unit_test(after_a_longjmp_the_stack_is_the_true_one),

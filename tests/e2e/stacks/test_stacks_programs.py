@@ -1,0 +1,141 @@
+"""Stacks in unusual places equal those of an independent unwinder.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import itertools
+import re
+
+import pytest
+
+C_BUILDS = ("gcc-O0", "gcc-O2", "gcc-Os", "clang-O2")
+CXX_BUILDS = [f"{compiler}-{level}" for compiler in ("gcc", "clang") for level in ("O0", "O1", "O2", "O3", "Os")]
+
+UNWINDERS = pytest.mark.parametrize("unwinder", ("libunwind", "libgcc"))
+
+
+@pytest.mark.parametrize("build", CXX_BUILDS)
+def test_exceptions_thrown_caught_and_cleaned_up_after(torture, build):
+    torture.need(f"throws.{build}").run(f"throws.{build}").check(least=300)
+
+
+@pytest.mark.parametrize("build", C_BUILDS)
+def test_coroutines_that_take_turns(torture, build):
+    torture.need(f"contexts.{build}").run(f"contexts.{build}").check(least=300)
+
+
+@pytest.mark.parametrize("build", C_BUILDS)
+@pytest.mark.parametrize("mode", ("faults", "nested"))
+def test_signal_handlers(torture, mode, build):
+    torture.need(f"signals.{build}").run(f"signals.{build}", mode).check(least=20)
+
+
+@UNWINDERS
+@pytest.mark.parametrize("build", C_BUILDS)
+def test_signals_at_any_instruction(torture, build, unwinder):
+    outcome = torture.need(f"signals.{build}").run(f"signals.{build}", "timer", 1500, unwinder=unwinder)
+    # A handler that interrupts midden itself is not recorded, but counted.
+    missing = outcome.missing()
+    assert missing <= outcome.profile.totals["reentrant_calls"]
+    outcome.check(least=100, missing=missing)
+    interrupted = {frame.module for stack in outcome.oracle.stacks.values() for frame in stack if frame.exact}
+    assert {"libc.so.6", f"signals.{build}"} <= interrupted
+    assert any("vdso" in name for name in interrupted), "no signal came while the time was read"
+
+
+@pytest.mark.parametrize("build", C_BUILDS)
+def test_threads_that_are_cancelled_exit_and_clean_up(torture, build):
+    torture.need(f"thread_ends.{build}").run(f"thread_ends.{build}").check(least=100)
+
+
+@UNWINDERS
+@pytest.mark.parametrize("kind", ("lazy", "now"))
+def test_before_main_after_it_and_inside_the_loader(torture, kind, unwinder):
+    plugin = torture.path("early_plugin.so")
+    outcome = torture.run(f"early.{kind}", plugin, unwinder=unwinder)
+    outcome.check(least=15)
+
+
+# ---- deep stacks -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("build", C_BUILDS)
+def test_stacks_within_the_limit_are_whole(torture, build):
+    outcome = torture.need(f"deep.{build}").run(f"deep.{build}", 400, 1, 200, 399, 490)
+    outcome.check(least=8)
+    assert max(map(len, outcome.oracle.stacks.values())) > 490
+    assert outcome.profile.totals["truncated_stacks"] == 0
+
+
+def is_cut(limit):
+    """A comparison for stacks of which at most `limit` frames are kept."""
+
+    def compare(expected, seen):
+        if len(expected) + 1 <= limit:
+            return expected == seen
+        cut = [i for i, frame in enumerate(seen) if frame.module == "cut"]
+        if len(cut) != 1 or len(seen) + 1 > limit:
+            return False
+        leaf, root = seen[: cut[0]], seen[cut[0] + 1 :]
+        return (
+            len(root) >= limit // 8
+            and len(leaf) >= limit // 2
+            and leaf == expected[: len(leaf)]
+            and root == expected[-len(root) :]
+        )
+
+    return compare
+
+
+@pytest.mark.parametrize("limit", (16, 64, 512, 2000))
+def test_deeper_stacks_keep_both_ends_and_are_counted(torture, limit):
+    depths = (limit - 9, limit - 5, limit - 4, limit - 3, limit - 2, limit, limit + 1, 3 * limit, 10, 5000)
+    outcome = torture.run("deep.gcc-O2", *depths, options=["--max-depth", limit])
+    outcome.check(is_cut(limit), least=10)
+    deep = sum(
+        count for size, count in outcome.oracle.counts.items() if len(outcome.oracle.stacks[size]) + 1 > limit
+    )
+    assert outcome.profile.totals["truncated_stacks"] == deep > 0
+
+
+def test_a_runaway_recursion_keeps_both_ends_too(torture):
+    outcome = torture.run("deep.gcc-Os", 70000)
+    outcome.check(is_cut(512))
+
+
+# ---- libraries that come and go ----------------------------------------------------------------------------------
+
+SWAPPED = ("one", "two", "three", "four", "five")
+
+
+def reuses(outcome):
+    return int(re.search(rb"reused (\d+)", outcome.recording.stdout)[1])
+
+
+def test_a_library_loaded_again(torture):
+    outcome = torture.run("swaps", torture.path("swap_one.so"))
+    outcome.check(least=20)
+    assert reuses(outcome) > 10
+
+
+def test_libraries_that_take_each_others_place(torture):
+    outcome = torture.run("swaps", *(torture.path(f"swap_{name}.so") for name in SWAPPED))
+    outcome.check(least=50)
+    assert reuses(outcome) > 10
+
+
+def test_names_of_a_library_that_was_replaced_are_its_own(torture):
+    outcome = torture.run("swaps", *(torture.path(f"swap_{name}.so") for name in SWAPPED))
+    for site in outcome.recording.stats["sites"]:
+        words = [re.search(r"\b(?:inner|outer)_(\w+)", frame) for frame in site["stack"]]
+        assert len({word[1] for word in words if word}) <= 1, site["stack"]
+    names = {name for site in outcome.recording.stats["sites"] for name in site["stack"]}
+    for kind, library in itertools.product(("inner", "outer"), SWAPPED):
+        assert any(f"{kind}_{library}" in name for name in names), f"{kind}_{library} was not seen"
+
+
+def test_modules_that_libc_loads_and_unloads_by_itself(torture):
+    names = [f"MIDDEN-{name.upper()}" for name in SWAPPED]
+    outcome = torture.run("charsets", *names, env={"GCONV_PATH": str(torture.path("gconv"))})
+    assert reuses(outcome) > 5
+    outcome.check(least=5)

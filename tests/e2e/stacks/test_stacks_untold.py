@@ -1,0 +1,61 @@
+"""Code without unwind information: bridged by its frame pointer, or the stack is cut there and counted.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import itertools
+
+import pytest
+
+BUILDS = pytest.mark.parametrize("build", ("gcc-O0", "gcc-O2"))
+
+# What keeps a frame record, or has unwind information.
+BRIDGED = [
+    ("told", "fp", "told"),
+    ("fp", "fp_large", "told_large", "fp"),
+    ("told_fp", "fp_large", "told", "fp_large", "told_large"),
+    ("asm_told", "asm_fp", "told", "asm_fp_large", "told_large"),
+    ("asm_fp", "asm_fp", "asm_fp_large", "told_fp", "told"),
+    ("jit", "told", "jit_large", "told_large"),
+    ("jit_large", "jit", "jit", "fp", "jit_large", "asm_fp_large", "told"),
+]
+
+# What hides its caller.
+HIDING = ("bare", "bare_large", "asm_bare", "asm_wild", "asm_astray")
+
+
+@BUILDS
+@pytest.mark.parametrize("links", BRIDGED, ids="-".join)
+def test_code_with_frame_records_is_bridged(torture, build, links):
+    outcome = torture.run(f"untold.{build}", *links)
+    outcome.check(least=len(links) + 1)
+    assert outcome.profile.totals["unwind_failures"] == 0
+
+
+def is_honest(expected, seen):
+    """Frames may be missing, but none is made up, and they are in order."""
+    rest = iter(expected)
+    return all(frame in rest for frame in seen)
+
+
+@BUILDS
+@pytest.mark.parametrize(
+    "links",
+    [
+        chain
+        for hiding in HIDING
+        for chain in (
+            (hiding, "told"),
+            ("told_fp", hiding, "told"),
+            ("fp", "told_large", hiding, "told_fp"),
+            ("told", hiding, "fp", "told", hiding, "told_large"),
+        )
+    ],
+    ids="-".join,
+)
+def test_code_without_frame_records_makes_no_frame_up(torture, build, links):
+    outcome = torture.run(f"untold.{build}", *links)
+    outcome.check(is_honest, least=len(links) + 1)
+    roots = {stack[-1] for stack in outcome.oracle.stacks.values()}
+    lost = [site for site in outcome.profile.marked(outcome.oracle) if site.stack[-1] not in roots]
+    assert outcome.profile.totals["unwind_failures"] >= sum(site.allocations for site in lost)
