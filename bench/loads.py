@@ -15,7 +15,7 @@ from contenders import FULL, SLOW, SLOWEST
 
 HERE = Path(__file__).resolve().parent
 LIVE_BLOCKS = 5_000_000
-SERVER_START_S = 20.0
+SERVER_START_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -168,16 +168,16 @@ def tell_compiler(command):
 
 
 def micro_loads(micro):
-    fractions = {SLOW: 0.25, SLOWEST: 0.03}
+    fractions = {SLOW: 0.125, SLOWEST: 0.015}
     frames = "1 thread, 64 leaf paths, one block made and freed"
     ring = "each frees what the one before it made"
     live = f"{LIVE_BLOCKS:,} live blocks; one freed, one made, at random places"
     return [
-        Micro("depth10", f"10 frames deep; {frames}", 10_000_000, micro, "micro", fractions),
-        Micro("depth60", f"60 frames deep; {frames}", 10_000_000, micro, "micro", fractions),
-        Micro("depth200", f"200 frames deep; {frames}", 6_000_000, micro, "micro", fractions),
-        Micro("threads4", f"4 threads in a ring, {ring}", 10_000_000, micro, "micro", fractions),
-        Micro("threads1", "the same with one thread", 10_000_000, micro, "micro", {SLOW: None}),
+        Micro("depth10", f"10 frames deep; {frames}", 20_000_000, micro, "micro", fractions),
+        Micro("depth60", f"60 frames deep; {frames}", 20_000_000, micro, "micro", fractions),
+        Micro("depth200", f"200 frames deep; {frames}", 10_000_000, micro, "micro", fractions),
+        Micro("threads4", f"4 threads in a ring, {ring}", 20_000_000, micro, "micro", fractions),
+        Micro("threads1", "the same with one thread", 20_000_000, micro, "micro", {SLOW: None}),
         Micro("live", live, 5_000_000, micro, "micro", live_blocks=LIVE_BLOCKS),
     ]
 

@@ -196,19 +196,22 @@ def describe(order, how):
     """How it ended, and the last thing that it said."""
     said = (read_text(order.directory / "stderr") or read_text(order.directory / "stdout")).strip()
     last = said.splitlines()[-1] if said else ""
+    last = "".join(letter for letter in last if letter.isprintable() and letter not in "`|")
     return f"{how}: {last}"[:MESSAGE_MOST] if last else how
 
 
-def check_end(order, status, timed_out):
-    if timed_out:
-        raise Died(describe(order, f"not finished after {order.timeout_s:.0f} s"))
-    if os.WIFSIGNALED(status):
-        raise Died(describe(order, signal.Signals(os.WTERMSIG(status)).name))
-    code = os.WEXITSTATUS(status)
-    if code > 128 and code - 128 in list(signal.Signals):  # a shell's word for a signal
-        raise Died(describe(order, signal.Signals(code - 128).name))
-    if code != 0:
-        raise Died(describe(order, f"exit status {code}"))
+def fault_of(code, status):
+    """What is wrong with the end of a process, in the terms of waitid, or None."""
+    if code == os.CLD_EXITED:
+        signals = [one for one in signal.Signals if status == 128 + one]  # a shell's word for a signal
+        return signals[0].name if signals else f"exit status {status}" if status else None
+    return signal.Signals(status).name
+
+
+def end_so_far(pid):
+    """The fault of a process that has ended (it is not reaped), or None."""
+    ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+    return fault_of(ended.si_code, ended.si_status) if ended else None
 
 
 def attend(order, pid, started):
@@ -251,10 +254,12 @@ def run(order, watch_memory=False):
             try:
                 wall_s, over = attend(order, pid, started)
             except (OSError, subprocess.SubprocessError) as error:
-                raise Died(describe(order, f"could not be driven ({error})")) from error
-    _, status, usage = os.wait4(pid, 0)
-    cpu_s = cpu_of(usage) + reap_orphans()
-    check_end(order, status, over.is_set())
+                fault = end_so_far(pid) or f"could not be driven ({error})"
+                raise Died(describe(order, fault)) from error
+    fault = f"not finished after {order.timeout_s:.0f} s" if over.is_set() else end_so_far(pid)
+    cpu_s = cpu_of(os.wait4(pid, 0)[2]) + reap_orphans()
+    if fault:
+        raise Died(describe(order, fault))
     result = Run(wall_s, cpu_s, read_text(order.directory / "stdout"))
     if watch:
         result.target_bytes, result.all_bytes = watch.target_bytes or None, watch.all_bytes or None

@@ -19,7 +19,7 @@ struct tree {
 };
 
 static pthread_mutex_t cache_lock = PTHREAD_MUTEX_INITIALIZER;
-static char *cache[64];
+static char *cache[GARDENERS][16];
 
 static char *make_label(const char *kind, int number)
 {
@@ -52,12 +52,12 @@ static void cut(struct tree *t)
 	free(t);
 }
 
-static void remember(const char *label, size_t weight)
+static void remember(int who, const char *label, size_t weight)
 {
 	pthread_mutex_lock(&cache_lock);
-	size_t slot = weight % 64;
-	cache[slot] = realloc(cache[slot], weight + 1);
-	memset(cache[slot], label[0], weight + 1);
+	char **slot = &cache[who][weight % 16];
+	*slot = realloc(*slot, weight);
+	memset(*slot, label[0], weight);
 	pthread_mutex_unlock(&cache_lock);
 }
 
@@ -82,7 +82,7 @@ static void *tend(void *argument)
 
 		for (int i = 0; i < 20; i++)
 			(void)write_log(t->label, season);
-		remember(t->label, (size_t)(1000 + 500 * who + season));
+		remember(who, t->label, (size_t)(1000 + 500 * who + season));
 		cut(t);
 	}
 	return NULL;

@@ -10,10 +10,10 @@ echo
 echo "\$ midden record -o $work/orchard.mdn $work/orchard"
 build/midden record -o $work/orchard.mdn $work/orchard
 echo
-echo "\$ midden report $work/orchard.mdn"
-build/midden report --color=never $work/orchard.mdn
+echo "\$ midden report --depth 4 $work/orchard.mdn"
+build/midden report --color=never --depth 4 $work/orchard.mdn
 echo
-echo "\$ midden report --leaks $work/orchard.mdn"
-build/midden report --color=never --leaks $work/orchard.mdn
+echo "\$ midden report --leaks --depth 4 $work/orchard.mdn"
+build/midden report --color=never --leaks --depth 4 $work/orchard.mdn
 echo
 echo "The demo worked. Next: build/midden record YOUR-PROGRAM"

@@ -138,9 +138,7 @@ for library in libearly early_plugin; do
 	$CC -std=gnu11 -O2 -fPIC -shared $flags "$here/early_library.c" -o "$out/$library.so" -L"$out" -loracle \
 		'-Wl,-rpath,$ORIGIN'
 done
-for kind in lazy now; do
-	job "$CXX -std=c++17 -O2 $flags '$here/early.cpp' -o '$out/early.$kind' -L'$out' -learly $link -Wl,-z,$kind"
-done
+job "$CXX -std=c++17 -O2 $flags '$here/early.cpp' -o '$out/early' -L'$out' -learly $link -Wl,-z,lazy"
 
 # ---- without unwind information ----------------------------------------------------------------------------------
 

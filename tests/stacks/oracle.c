@@ -206,13 +206,25 @@ static struct oracle_entry *add_entry(uint64_t hash)
 	return e;
 }
 
+/* Adds the modules. Frames of the profiler itself are left out: it does not show them. */
+static void find_modules(void)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < taken.depth; i++) {
+		uint64_t word = taken.words[i];
+		uint64_t module = find_module(word & ((UINT64_C(1) << ORACLE_PC_BITS) - 1));
+
+		if (module == 0 || !strstr(page->modules[module - 1].path, "/libmidden.so"))
+			taken.words[kept++] = word | module << ORACLE_MODULE_AT;
+	}
+	taken.depth = kept;
+}
+
 /* Counts the taken stack; returns the size that goes with it, 0 if it cannot be noted. */
 static size_t count_taken(void)
 {
-	for (size_t i = 0; i < taken.depth; i++)
-		taken.words[i] |=
-			find_module(taken.words[i] & ((UINT64_C(1) << ORACLE_PC_BITS) - 1))
-			<< ORACLE_MODULE_AT;
+	find_modules();
 	uint64_t hash = hash_taken();
 	uint64_t slot = hash % HASH_SLOTS;
 

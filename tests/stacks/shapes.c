@@ -62,10 +62,17 @@ static void raises(struct trip *t)
 	oracle_mark();
 }
 
+/* The kernel starts at the top of the alternate stack again if a coroutine was between. */
 static void raises_elsewhere(struct trip *t)
 {
+	if (t->signal_stacks > 0) {
+		trip_onward(t);
+		return;
+	}
+	t->signal_stacks++;
 	passing = t;
 	raise(SIGUSR2);
+	t->signal_stacks--;
 	oracle_mark();
 }
 

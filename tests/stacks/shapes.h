@@ -21,6 +21,7 @@ struct trip {
 	unsigned count;
 	int alone;	 /* no other thread makes one */
 	unsigned stacks; /* coroutine stacks in use */
+	unsigned signal_stacks;
 };
 
 struct shapes_set {

@@ -248,7 +248,7 @@ SHAPE catches(struct trip *t)
 	jmp_buf buffer;
 	jmp_buf *volatile before = t->back;
 	volatile unsigned left = t->left;
-	volatile unsigned stacks = t->stacks;
+	volatile unsigned stacks = t->stacks, signal_stacks = t->signal_stacks;
 
 	if (setjmp(buffer) == 0) {
 		t->back = &buffer;
@@ -256,6 +256,7 @@ SHAPE catches(struct trip *t)
 	}
 	t->left = left;
 	t->stacks = stacks;
+	t->signal_stacks = signal_stacks;
 	t->back = before;
 	oracle_mark();
 }

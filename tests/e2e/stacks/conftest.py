@@ -66,8 +66,7 @@ class Oracle:
             self.stacks, self.counts = {}, {}
             for i in range(entry_count):
                 _, count, first, depth = struct.unpack_from("<QQII", page, ENTRIES_AT + i * ENTRY_BYTES)
-                stack = [frames[word] for word in words[first : first + depth]]
-                self.stacks[SIZE_BASE + i] = [frame for frame in stack if frame.module != "libmidden.so"]
+                self.stacks[SIZE_BASE + i] = [frames[word] for word in words[first : first + depth]]
                 self.counts[SIZE_BASE + i] = count
 
     @staticmethod
