@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -22,6 +23,7 @@ PR_SET_CHILD_SUBREAPER = 36
 SAMPLE_PAUSE_S = 0.004
 ORPHANS_WAIT_S = 10.0
 MESSAGE_MOST = 160  # letters of what a program said before it died
+TERMINAL_CODE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
 class Died(Exception):
@@ -196,7 +198,7 @@ def describe(order, how):
     """How it ended, and the last thing that it said."""
     said = (read_text(order.directory / "stderr") or read_text(order.directory / "stdout")).strip()
     last = said.splitlines()[-1] if said else ""
-    last = "".join(letter for letter in last if letter.isprintable() and letter not in "`|")
+    last = TERMINAL_CODE.sub("", last).replace("`", "'").replace("|", "/").strip()
     return f"{how}: {last}"[:MESSAGE_MOST] if last else how
 
 

@@ -13,7 +13,8 @@ test="g++ clang clang-format clang-tidy llvm libclang-rt-14-dev libcmocka-dev bi
       python3 python3-pytest python3-pytest-xdist valgrind gdb git xz-utils perl sqlite3
       redis-server nginx-light rustc libjemalloc-dev libgoogle-perftools-dev
       libmimalloc-dev qemu-user-static $cross"
-bench="g++ clang python3 sqlite3 redis-server heaptrack valgrind libjemalloc2 google-perftools libgoogle-perftools-dev"
+bench="g++ clang python3 sqlite3 redis-server redis-tools heaptrack valgrind zstd libc-devtools libjemalloc-dev
+       libjemalloc2 google-perftools libgoogle-perftools-dev"
 
 wanted=""
 for group in "$@"; do

@@ -15,12 +15,14 @@ struct loss {
 static const struct loss lost_events = {
 	"lost events", "allocations or frees found no room in the buffers: the figures miss them"};
 static const struct loss truncated_stacks = {
-	"truncated stacks", "allocations whose stack was too deep or could not be followed: frames are missing"};
+	"truncated stacks",
+	"allocations whose stack was too deep or could not be followed: frames are missing"};
 static const struct loss unwind_failures = {
 	"unwind failures", "truncated stacks that ended at code without unwind data"};
 static const struct loss foreign_frees = {
 	"foreign frees",
-	"of blocks made before the recording (before a fork, say), by another allocator, or freed twice"};
+	"of blocks made before the recording (before a fork, say), by another allocator, or "
+	"freed twice"};
 static const struct loss reentrant_calls = {
 	"re-entrant calls",
 	"from a signal handler inside an allocation: passed through, not recorded"};

@@ -5,7 +5,7 @@
  * usage: deep DEPTH...
  *
  * For each depth: down to it by two functions in turn, marks at the bottom and, on the way back,
- * wherever the depth is a multiple of 97. */
+ * wherever what is left is a multiple of 97 and less than 2000. */
 #include "oracle.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static __attribute__((noinline)) void other(unsigned n)
 		one(n - 1);
 	else
 		oracle_mark();
-	if (n % 97 == 0)
+	if (n % 97 == 0 && n < 2000)
 		oracle_mark();
 	(void)pad[n % 24];
 }
@@ -31,7 +31,7 @@ static __attribute__((noinline)) void one(unsigned n)
 		other(n - 1);
 	else
 		oracle_mark();
-	if (n % 97 == 0)
+	if (n % 97 == 0 && n < 2000)
 		oracle_mark();
 	__asm__ volatile("");
 }

@@ -33,7 +33,6 @@ static struct {
 
 static struct oracle_page *page;
 static uint32_t slots[HASH_SLOTS]; /* entry index + 1 */
-static const struct link_map *maps[ORACLE_MODULES];
 static bool use_libunwind;
 static atomic_flag lock = ATOMIC_FLAG_INIT;
 
@@ -74,13 +73,12 @@ static uint64_t find_module(uint64_t pc)
 		return 0;
 	const struct link_map *map = found.dlfo_link_map;
 	for (uint64_t i = 0; i < page->module_count; i++)
-		if (maps[i] == map && page->modules[i].bias == map->l_addr &&
+		if (page->modules[i].bias == map->l_addr &&
 		    strcmp(page->modules[i].path, map->l_name) == 0)
 			return i + 1;
 	if (page->module_count == ORACLE_MODULES || strlen(map->l_name) >= ORACLE_PATH_BYTES)
 		_exit(122);
 	struct oracle_module *m = &page->modules[page->module_count];
-	maps[page->module_count] = map;
 	m->bias = map->l_addr;
 	strcpy(m->path, map->l_name);
 	return ++page->module_count;

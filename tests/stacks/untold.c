@@ -123,7 +123,8 @@ static NOINLINE void through_jit_large(struct chain *c)
 
 static NOINLINE void end(struct chain *c)
 {
-	uint64_t pcs[UNTOLD_DEPTH + 1];
+	/* not on the stack: there it could be taken for frames */
+	static uint64_t pcs[UNTOLD_DEPTH + 1];
 
 	chain_note(c, __builtin_return_address(0));
 	for (size_t i = 0; i < c->depth; i++)
@@ -165,7 +166,7 @@ static link_fn *find_link(const char *name)
 static NOINLINE void run(link_fn *const *chain_links)
 {
 	static struct chain c;
-	uint64_t outer[UNTOLD_DEPTH];
+	static uint64_t outer[UNTOLD_DEPTH];
 	size_t count = oracle_take(outer, UNTOLD_DEPTH);
 
 	c.next = chain_links;

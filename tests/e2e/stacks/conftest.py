@@ -253,5 +253,11 @@ def torture_machine(midden):
 
 
 @pytest.fixture
+def cut_frame():
+    """The frame that stands for those left out of a deep stack."""
+    return CUT
+
+
+@pytest.fixture
 def torture(torture_machine, dump_tool, tmp_path):
     return Torture(Recorder(tmp_path, torture_machine), tmp_path, dump_tool)
