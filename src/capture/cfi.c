@@ -40,7 +40,7 @@ uint64_t cfi_take_uleb(struct cfi_cursor *c)
 	uint64_t value = 0;
 
 	for (unsigned shift = 0;; shift += 7) {
-		uint64_t byte = cfi_take_fixed(c, 1);
+		uint64_t byte = cfi_take_byte(c);
 
 		if (shift < 64)
 			value |= (byte & 0x7f) << shift;
@@ -56,7 +56,7 @@ int64_t cfi_take_sleb(struct cfi_cursor *c)
 	uint64_t byte;
 
 	do {
-		byte = cfi_take_fixed(c, 1);
+		byte = cfi_take_byte(c);
 		if (shift < 64)
 			value |= (byte & 0x7f) << shift;
 		shift += 7;
@@ -168,7 +168,7 @@ static bool read_cie(const uint8_t *cie, struct cfi_entry *entry)
 		return false;
 	uint64_t version = cfi_take_fixed(&c, 1);
 	const char *letters = (const char *)c.at;
-	while (cfi_take_fixed(&c, 1) != 0)
+	while (cfi_take_byte(&c) != 0)
 		;
 	if (c.bad || (version != 1 && version != 3) || (*letters && *letters != 'z'))
 		return false;

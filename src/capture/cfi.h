@@ -88,6 +88,16 @@ struct cfi_cursor {
 	bool bad; /* read past the end; values are zero from then on */
 };
 
+/* One byte; programs are mostly made of these. */
+static inline uint8_t cfi_take_byte(struct cfi_cursor *c)
+{
+	if (c->bad || c->at >= c->end) {
+		c->bad = true;
+		return 0;
+	}
+	return *c->at++;
+}
+
 uint64_t cfi_take_fixed(struct cfi_cursor *c, unsigned bytes);
 uint64_t cfi_take_uleb(struct cfi_cursor *c);
 int64_t cfi_take_sleb(struct cfi_cursor *c);

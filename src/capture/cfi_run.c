@@ -117,7 +117,7 @@ static void run_location(struct run *r, uint8_t op)
 		r->location = cfi_take_pointer(&r->c, r->entry->pointer_encoding, 0);
 		break;
 	case CFA_ADVANCE_LOC1:
-		r->location += cfi_take_fixed(&r->c, 1) * factor;
+		r->location += cfi_take_byte(&r->c) * factor;
 		break;
 	case CFA_ADVANCE_LOC2:
 		r->location += cfi_take_fixed(&r->c, 2) * factor;
@@ -243,7 +243,7 @@ static void run_extended(struct run *r, uint8_t op)
 static bool execute(struct run *r)
 {
 	while (r->c.at < r->c.end && !r->c.bad && !r->unknown && r->location <= r->target) {
-		uint8_t op = (uint8_t)cfi_take_fixed(&r->c, 1);
+		uint8_t op = cfi_take_byte(&r->c);
 		uint64_t low = op & 0x3f;
 
 		switch (op & 0xc0) {

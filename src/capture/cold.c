@@ -144,9 +144,12 @@ static bool enter_new(void)
 {
 	if (!process || atomic_load(&process->state) == PROCESS_NEW)
 		cold_start();
-	if (!process || atomic_load(&process->state) != PROCESS_RECORDING)
+	if (!process)
 		return false;
-	return attach();
+	if (atomic_load(&process->state) == PROCESS_RECORDING)
+		return attach();
+	count_lost(&thread_none); /* where a recording has ended early; nowhere if there was none */
+	return false;
 }
 
 NOINLINE bool cold_enter(void)

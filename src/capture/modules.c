@@ -285,6 +285,11 @@ uint32_t modules_find_own(void)
 
 void modules_reset(void)
 {
+	/* The numbers are those of the parent's segment. Only the forking thread is left to see
+	 * this. */
+	for (uint32_t i = 0; i < KNOWN_COUNT; i++)
+		if (atomic_load_explicit(&known[i].id, memory_order_relaxed))
+			atomic_store_explicit(&known[i].id, 0, memory_order_relaxed);
 	atomic_store(&known_count, 0);
 	atomic_fetch_add(&modules_generation, 1);
 }

@@ -15,9 +15,9 @@
 #define FOREIGN_SHIFT 16
 
 /* Reads one byte of each page in [low, high) through the kernel, which says no instead of
- * faulting: guard pages and gaps are found out. Where the call itself is forbidden, what the
- * loader and libc laid out is trusted. */
-static bool is_readable(uint64_t low, uint64_t high)
+ * faulting: guard pages and gaps are found out. `trust` is the answer where the call itself is
+ * forbidden. */
+static bool is_readable(uint64_t low, uint64_t high, bool trust)
 {
 	uint64_t page = getauxval(AT_PAGESZ);
 	struct iovec remote[PAGES_AT_ONCE];
@@ -37,7 +37,7 @@ static bool is_readable(uint64_t low, uint64_t high)
 		local.iov_len = count;
 		long got = HOST_CALL6(SYS_process_vm_readv, pid, &local, 1, remote, count, 0);
 		if (got == -EPERM || got == -ENOSYS)
-			return true;
+			return trust;
 		if (got != (long)count)
 			return false;
 	}
@@ -55,7 +55,8 @@ void stackrange_init(struct stackrange *r, bool is_main)
 
 	*r = (struct stackrange){0};
 	high &= ~UINT64_C(7);
-	if (high <= here || high - here > FIRST_MOST || !is_readable(here, high))
+	/* What the kernel or libc laid out as this thread's stack may be trusted. */
+	if (high <= here || high - here > FIRST_MOST || !is_readable(here, high, true))
 		return;
 	r->low = here;
 	r->high = high;
@@ -68,7 +69,7 @@ bool stackrange_extend(struct stackrange *r, uint64_t sp)
 
 	if (sp >= r->high || r->low - sp > STEP_MOST || *known == place)
 		return false;
-	if (is_readable(sp, r->low)) {
+	if (is_readable(sp, r->low, false)) {
 		r->low = sp;
 		return true;
 	}

@@ -14,7 +14,7 @@ static inline uint64_t hash_key(uint32_t parent, uint64_t pc)
 	return (h ^ h >> 32) * UINT64_C(0xd6e8feb86659fd93);
 }
 
-#define ROOT_BITS 14
+#define ROOT_BITS 16
 _Static_assert(SEGMENT_ROOT_COUNT == 1u << ROOT_BITS, "the top bits of the hash choose the root");
 
 static inline bool is_node(const struct segment_node *node, uint32_t parent,

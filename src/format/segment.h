@@ -30,7 +30,7 @@
 
 #define SEGMENT_CHUNK_BYTES   16384u /* 680 allocations: a refill per ~50 us of pure malloc */
 #define SEGMENT_CHUNK_PAYLOAD (SEGMENT_CHUNK_BYTES - 64u)
-#define SEGMENT_ROOT_COUNT    16384u /* first level of the stack trie: 64 KiB, never grows */
+#define SEGMENT_ROOT_COUNT    65536u /* first level of the stack trie: 256 KiB, never grows */
 #define SEGMENT_NAME_BYTES    16u    /* TASK_COMM_LEN */
 #define SEGMENT_BUILD_ID_MAX  32u
 

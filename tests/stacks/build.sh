@@ -4,8 +4,9 @@
 #
 # usage: build.sh OUT
 #
-# CC, CXX, CLANG and CLANGXX choose the compilers; an empty CLANG leaves its builds out. liboracle.so uses
-# libunwind where it can be had, and libgcc's unwinder always.
+# CC, CXX, CLANG and CLANGXX choose the compilers; without clang its builds are left out. liboracle.so uses
+# libunwind where it can be had, and libgcc's unwinder always. LEVELS are the optimisations. For another machine:
+#   CC=aarch64-linux-gnu-gcc CXX=aarch64-linux-gnu-g++ CLANG= LEVELS="O0 O2" tests/stacks/build.sh OUT
 set -eu
 
 out=${1:?usage: build.sh OUT}
@@ -14,106 +15,100 @@ CC=${CC:-gcc}
 CXX=${CXX:-g++}
 CLANG=${CLANG-clang}
 CLANGXX=${CLANGXX-clang++}
-warnings="-D_GNU_SOURCE -Wall -Wextra -Werror -Wno-unused-command-line-argument -Wno-unknown-warning-option"
-flags="-g1 $warnings"
-link="-L'$out' -loracle -pthread -ldl '-Wl,-rpath,\$ORIGIN'"
+LEVELS=${LEVELS:-O0 O1 O2 O3 Os}
+command -v ${CLANG:-none} >/dev/null && command -v ${CLANGXX:-none} >/dev/null || CLANG=
 mkdir -p "$out"
+
+flags="-g1 -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-unused-command-line-argument -Wno-unknown-warning-option"
+link="-L'$out' -loracle -pthread -ldl '-Wl,-rpath,\$ORIGIN'"
+gcc="$CC -std=gnu11 $flags"
+clang=${CLANG:+$CLANG -std=gnu11 $flags}
 machine=$($CC -dumpmachine)
 
-# Whether the compiler $1 accepts all the following flags.
+# accepts COMMAND: whether it compiles and links a program.
 accepts() {
-	compiler=$1
-	shift
-	printf 'int main(void) { return 0; }\n' | $compiler -Werror "$@" -x c - -o "$out/.probe" 2>/dev/null
+	printf 'int main(void) { return 0; }\n' | eval "$1 -x c - -o '$out/.probe'" 2>/dev/null
 }
 
-
-# Notes a command for later; all of them run at once, one per processor.
-jobs=$out/.jobs
-: >"$jobs"
+# Notes a command for later; all of them then run at once, one per processor.
+: >"$out/.jobs"
 job() {
-	printf '%s\n' "$*" >>"$jobs"
-}
-
-# flavour NAME COMPILER FLAGS: the shapes as a shared library, built that way.
-flavour() {
-	name=$1
-	compiler=$2
-	shift 2
-	accepts "$compiler" "$@" || return 0
-	job "$compiler -std=gnu11 $flags $* -fPIC -shared '$here/shapes_set.c' -o '$out/shapes_$name.so' $link"
+	printf '%s\n' "$*" >>"$out/.jobs"
 }
 
 # ---- the oracle, which all others are linked to ------------------------------------------------------------------
 
 unwinder=
-if accepts "$CC" -Wl,--no-as-needed -l:libunwind.so.8 -include libunwind.h; then
+if accepts "$gcc -Wl,--no-as-needed -l:libunwind.so.8 -include libunwind.h"; then
 	unwinder="-DORACLE_LIBUNWIND -l:libunwind.so.8"
 fi
-$CC -std=gnu11 -O2 $flags -fPIC -shared "$here/oracle.c" -o "$out/liboracle.so" -Wl,-soname,liboracle.so $unwinder
+$gcc -O2 -fPIC -shared "$here/oracle.c" -o "$out/liboracle.so" -Wl,-soname,liboracle.so $unwinder
 
 # ---- the shapes, in many flavours --------------------------------------------------------------------------------
 
-for level in O0 O1 O2 O3 Os; do
+# flavour NAME COMPILER FLAGS: the shapes as a shared library, built that way.
+flavour() {
+	job "$2 $3 -fPIC -shared '$here/shapes_set.c' -o '$out/shapes_$1.so' $link"
+}
+
+# special NAME FLAGS: the same with both compilers, if they know the flags.
+special() {
+	if accepts "$gcc $2"; then
+		flavour "gcc-$1" "$gcc" "$2"
+	fi
+	if [ -n "$clang" ] && accepts "$clang $2"; then
+		flavour "clang-$1" "$clang" "$2"
+	fi
+}
+
+for level in $LEVELS; do
 	for pointer in omit no-omit; do
-		flavour gcc-$level-$pointer "$CC" -$level -f$pointer-frame-pointer
-		[ -z "$CLANG" ] || flavour clang-$level-$pointer "$CLANG" -$level -f$pointer-frame-pointer
+		flavour gcc-$level-$pointer "$gcc" "-$level -f$pointer-frame-pointer"
+		[ -z "$clang" ] || flavour clang-$level-$pointer "$clang" "-$level -f$pointer-frame-pointer"
 	done
 done
-for compiler in gcc ${CLANG:+clang}; do
-	command=$CC
-	[ $compiler = gcc ] || command=$CLANG
-	flavour $compiler-noplt "$command" -O2 -fno-plt
-	flavour $compiler-now "$command" -O2 -Wl,-z,now
-	flavour $compiler-lazy "$command" -O2 -Wl,-z,lazy
-	flavour $compiler-protected "$command" -O2 -fstack-protector-all -fstack-clash-protection
-	flavour $compiler-leaf "$command" -O2 -fno-omit-frame-pointer -momit-leaf-frame-pointer
-	flavour $compiler-exceptions "$command" -O2 -fexceptions -fnon-call-exceptions
-	case $machine in
-	x86_64*)
-		flavour $compiler-avx2 "$command" -O3 -mavx2
-		flavour $compiler-realign "$command" -O2 -mstackrealign
-		flavour $compiler-cet "$command" -O2 -fcf-protection=full
-		flavour $compiler-noredzone "$command" -O2 -mno-red-zone
-		flavour $compiler-pg "$command" -O2 -pg
-		;;
-	aarch64*)
-		flavour $compiler-pac "$command" -O2 -mbranch-protection=standard
-		flavour $compiler-pac-leaf "$command" -O2 -mbranch-protection=pac-ret+leaf+b-key
-		flavour $compiler-pac-fp "$command" -O1 -mbranch-protection=pac-ret -fno-omit-frame-pointer
-		;;
-	esac
-done
+special noplt "-O2 -fno-plt"
+special now "-O2 -Wl,-z,now"
+special lazy "-O2 -Wl,-z,lazy"
+special protected "-O2 -fstack-protector-all -fstack-clash-protection"
+special leaf "-O2 -fno-omit-frame-pointer -momit-leaf-frame-pointer"
+special exceptions "-O2 -fexceptions -fnon-call-exceptions"
 case $machine in
 x86_64*)
-	flavour gcc-accumulate "$CC" -O2 -maccumulate-outgoing-args
-	flavour gcc-pusharg "$CC" -O2 -mno-accumulate-outgoing-args -mpush-args
-	flavour gcc-wideboundary "$CC" -O2 -mpreferred-stack-boundary=5
+	special avx2 "-O3 -mavx2"
+	special realign "-O2 -mstackrealign"
+	special cet "-O2 -fcf-protection=full"
+	special noredzone "-O2 -mno-red-zone"
+	special pg "-O2 -pg"
+	special accumulate "-O2 -maccumulate-outgoing-args"
+	special push "-O2 -mno-accumulate-outgoing-args -mpush-args"
+	special boundary "-O2 -mpreferred-stack-boundary=5"
+	;;
+aarch64*)
+	special pac "-O2 -mbranch-protection=standard"
+	special pac-leaf "-O2 -mbranch-protection=pac-ret+leaf+b-key"
+	special pac-pointer "-O1 -mbranch-protection=pac-ret -fno-omit-frame-pointer"
+	special pac-none "-O0 -mbranch-protection=pac-ret"
 	;;
 esac
 
 for kind in pie no-pie; do
-	job "$CC -std=gnu11 -O2 $flags -$kind -DSHAPES_NESTED '$here/shapes.c' '$here/shapes_set.c' -rdynamic" \
-		"-Wl,-z,execstack -o '$out/shapes_$kind' $link"
+	job "$gcc -O2 -$kind -DSHAPES_NESTED '$here/shapes.c' '$here/shapes_set.c' -rdynamic -Wl,-z,execstack" \
+		"-o '$out/shapes_$kind' $link"
 done
 
 # ---- programs ----------------------------------------------------------------------------------------------------
 
-# c_program NAME: programs NAME.BUILD, one for each of a few builds.
-c_program() {
+for name in deep contexts signals thread_ends; do
 	for level in O0 O2 Os; do
-		job "$CC -std=gnu11 -$level $flags '$here/$1.c' -o '$out/$1.gcc-$level' $link"
+		job "$gcc -$level '$here/$name.c' -o '$out/$name.gcc-$level' $link"
 	done
-	[ -z "$CLANG" ] || job "$CLANG -std=gnu11 -O2 $flags '$here/$1.c' -o '$out/$1.clang-O2' $link"
-}
-
-for source in deep contexts signals thread_ends; do
-	c_program $source
+	[ -z "$clang" ] || job "$clang -O2 '$here/$name.c' -o '$out/$name.clang-O2' $link"
 done
 
-for level in O0 O1 O2 O3 Os; do
-	job "$CXX -std=c++17 -$level $flags '$here/throws.cpp' -o '$out/throws.gcc-$level' $link"
-	[ -z "$CLANG" ] || job "$CLANGXX -std=c++17 -$level $flags -fomit-frame-pointer '$here/throws.cpp'" \
+for level in $LEVELS; do
+	job "$CXX -std=c++17 $flags -$level '$here/throws.cpp' -o '$out/throws.gcc-$level' $link"
+	[ -z "$clang" ] || job "$CLANGXX -std=c++17 $flags -$level -fomit-frame-pointer '$here/throws.cpp'" \
 		"-o '$out/throws.clang-$level' $link"
 done
 
@@ -123,37 +118,38 @@ mkdir -p "$out/gconv"
 : >"$out/gconv/gconv-modules"
 pad=40
 for name in one two three four five; do
-	job "$CC -std=gnu11 -O2 -fPIC -shared $flags -DSWAP_NAME=$name -DSWAP_PAD=$pad '$here/swap_library.c'" \
+	job "$gcc -O2 -fPIC -shared -DSWAP_NAME=$name -DSWAP_PAD=$pad '$here/swap_library.c'" \
 		"-o '$out/swap_$name.so' $link"
 	charset=MIDDEN-$(echo $name | tr a-z A-Z)
-	job "$CC -std=gnu11 -O2 -fPIC -shared $flags -DSWAP_PAD=$pad '$here/charset_library.c'" \
-		"-o '$out/gconv/$charset.so' $link"
+	job "$gcc -O2 -fPIC -shared -DSWAP_PAD=$pad '$here/charset_library.c' -o '$out/gconv/$charset.so' $link"
 	printf 'module %s// INTERNAL %s 1\n' "$charset" "$charset" >>"$out/gconv/gconv-modules"
 	pad=$((pad + 16))
 done
-job "$CC -std=gnu11 -O2 $flags '$here/swaps.c' -o '$out/swaps' $link"
-job "$CC -std=gnu11 -O2 $flags '$here/charsets.c' -o '$out/charsets' $link"
+job "$gcc -O2 '$here/swaps.c' -o '$out/swaps' $link"
+job "$gcc -O2 '$here/charsets.c' -o '$out/charsets' $link"
 
 for library in libearly early_plugin; do
-	$CC -std=gnu11 -O2 -fPIC -shared $flags "$here/early_library.c" -o "$out/$library.so" -L"$out" -loracle \
-		'-Wl,-rpath,$ORIGIN'
+	$gcc -O2 -fPIC -shared "$here/early_library.c" -o "$out/$library.so" -L"$out" -loracle '-Wl,-rpath,$ORIGIN'
 done
-job "$CXX -std=c++17 -O2 $flags '$here/early.cpp' -o '$out/early' -L'$out' -learly $link -Wl,-z,lazy"
+job "$CXX -std=c++17 $flags -O2 '$here/early.cpp' -o '$out/early' -learly $link -Wl,-z,lazy"
 
 # ---- without unwind information ----------------------------------------------------------------------------------
 
-silent="-fno-asynchronous-unwind-tables -fno-unwind-tables -fno-exceptions"
+silent="-g0 -fno-asynchronous-unwind-tables -fno-unwind-tables -fno-exceptions"
 for level in O0 O2; do
-	for kind in fp bare; do
-		pointer=$([ $kind = fp ] && echo -fno-omit-frame-pointer || echo -fomit-frame-pointer)
-		$CC -std=gnu11 -$level $flags -g0 $silent $pointer -DUNTOLD_KIND=$kind -c "$here/untold_links.c" \
-			-o "$out/untold_$kind.$level.o"
-	done
-	job "$CC -std=gnu11 -$level $flags '$here/untold.c' '$here/untold_asm.S' '$out/untold_fp.$level.o'" \
+	$gcc -$level $silent -fno-omit-frame-pointer -DUNTOLD_KIND=fp -c "$here/untold_links.c" -o "$out/untold_fp.$level.o"
+	$gcc -$level $silent -fomit-frame-pointer -DUNTOLD_KIND=bare -c "$here/untold_links.c" -o "$out/untold_bare.$level.o"
+	job "$gcc -$level '$here/untold.c' '$here/untold_asm.S' '$out/untold_fp.$level.o'" \
 		"'$out/untold_bare.$level.o' -o '$out/untold.gcc-$level' $link"
+done
+
+# ---- without the table that finds unwind information ---------------------------------------------------------------
+
+for level in O0 O2; do
+	job "$gcc -$level -fPIC -shared '$here/shapes_set.c' -o '$out/headless_$level.so' $link -Wl,--no-eh-frame-hdr"
 done
 
 # ---- all at once -------------------------------------------------------------------------------------------------
 
-xargs -d '\n' -P "$(nproc)" -I COMMAND sh -c COMMAND <"$jobs"
-rm -f "$out/.probe" "$jobs"
+xargs -d '\n' -P "$(nproc)" -I COMMAND sh -c COMMAND <"$out/.jobs"
+rm -f "$out/.probe" "$out/.jobs"

@@ -181,6 +181,10 @@ class Outcome:
         assert self.profile.totals["lost_events"] == 0
 
 
+def has_avx2():
+    return " avx2 " in Path("/proc/cpuinfo").read_text()
+
+
 class Torture:
     """Runs programs of the set under midden."""
 
@@ -200,8 +204,9 @@ class Torture:
         return self
 
     def flavours(self):
-        """The libraries of shapes."""
-        return sorted(self.record.machine.victims.glob("shapes_*.so"))
+        """The libraries of shapes that this processor can run."""
+        found = sorted(self.record.machine.victims.glob("shapes_*.so"))
+        return [path for path in found if "avx2" not in path.name or has_avx2()]
 
     def run(self, name, *arguments, options=(), env=None, unwinder="libunwind"):
         self._count += 1
@@ -252,6 +257,21 @@ def torture_machine(midden):
     return machines.Machine("native", build_set(machines.BUILD / "tests" / "stacks", {}))
 
 
+@pytest.fixture(scope="session")
+def other_machine(midden):
+    """The other architecture under qemu-user, with all that its processors have."""
+    missing = machines.find_missing_cross_tool()
+    if missing:
+        pytest.skip(f"cannot run the other architecture's programs: {missing} is missing")
+    other = machines.OTHER_ARCH
+    compilers = {"CC": f"{other}-linux-gnu-gcc", "CXX": f"{other}-linux-gnu-g++", "CLANG": "", "LEVELS": "O0 O2"}
+    programs = build_set(machines.BUILD / "tests" / f"stacks-{other}", compilers)
+    library = machines.build_cross_library(machines.BUILD / other)
+    root = f"/usr/{other}-linux-gnu"
+    qemu = (shutil.which(f"qemu-{other}-static"), "-cpu", "max", "-L", root, "-E", f"LD_LIBRARY_PATH={root}/lib")
+    return machines.Machine(other, programs, library, qemu)
+
+
 @pytest.fixture
 def cut_frame():
     """The frame that stands for those left out of a deep stack."""
@@ -261,3 +281,8 @@ def cut_frame():
 @pytest.fixture
 def torture(torture_machine, dump_tool, tmp_path):
     return Torture(Recorder(tmp_path, torture_machine), tmp_path, dump_tool)
+
+
+@pytest.fixture
+def torture_other(other_machine, dump_tool, tmp_path):
+    return Torture(Recorder(tmp_path, other_machine), tmp_path, dump_tool)

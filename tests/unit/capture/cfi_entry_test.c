@@ -323,7 +323,7 @@ static void an_fde_that_is_cut_off_anywhere_is_refused(void **state)
 
 	(void)state;
 	assert_true(find_with(&plain_cie, &entry));
-	uint8_t *length = image.hdr + image.row_fde;
+	uint8_t *length = (uint8_t *)&image + image.row_fde; /* hdr comes first */
 	for (uint32_t bytes = 1; bytes < 4 + 4 + 4 + 1; bytes++) {
 		*length = (uint8_t)bytes;
 		assert_false(find_at(0, &entry));

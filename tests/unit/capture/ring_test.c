@@ -427,6 +427,24 @@ static void when_it_is_over_waiting_threads_go_on_too(void **state)
 	assert_true(count_lost() >= PRODUCERS);
 }
 
+static void when_it_is_over_events_of_new_threads_are_counted_as_lost(void **state)
+{
+	struct producer p = {.number = 0, .count = 5};
+	uint64_t recorded;
+	char said[512];
+	int ends[2];
+
+	(void)state;
+	FIXTURE_BEGIN(.chunks = 4, .patience_ms = 50);
+	int saved = catch_stderr(ends);
+	(void)fill_up(&recorded);
+	release_stderr(ends, saved, said, sizeof(said));
+	uint64_t before = count_lost();
+	assert_int_equal(pthread_create(&p.thread, NULL, produce, &p), 0);
+	(void)pthread_join(p.thread, NULL);
+	assert_int_equal(count_lost() - before, 5);
+}
+
 /* ---- threads in no state to record ----------------------------------------------------------- */
 
 static void threads_beyond_the_slots_are_counted_as_lost_events(void **state)
@@ -519,6 +537,8 @@ int main(void)
 		cmocka_unit_test_teardown(when_the_collector_is_gone_nobody_waits_for_it,
 					  stop_collecting),
 		cmocka_unit_test_teardown(when_it_is_over_waiting_threads_go_on_too,
+					  stop_collecting),
+		cmocka_unit_test_teardown(when_it_is_over_events_of_new_threads_are_counted_as_lost,
 					  stop_collecting),
 		cmocka_unit_test_teardown(threads_beyond_the_slots_are_counted_as_lost_events,
 					  stop_collecting),

@@ -1,0 +1,65 @@
+"""The torture set on the other architecture, under qemu-user. The unwinder there is libgcc's.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import pytest
+
+BUILDS = pytest.mark.parametrize("build", ("gcc-O0", "gcc-O2"))
+
+
+def test_shapes_of_the_program_itself(torture_other):
+    torture_other.run("shapes_pie", 30, 1, "-", unwinder="libgcc").check(least=500)
+
+
+def test_shapes_of_all_builds_mixed(torture_other):
+    torture_other.run("shapes_pie", 60, 1, "-", *torture_other.flavours(), unwinder="libgcc").check(least=500)
+
+
+def test_shapes_in_coroutines(torture_other):
+    torture_other.run("shapes_pie", 30, 1, "c", *torture_other.flavours(), unwinder="libgcc").check(least=500)
+
+
+def test_shapes_below_signal_handlers(torture_other):
+    torture_other.run("shapes_pie", 30, 1, "sa", *torture_other.flavours(), unwinder="libgcc").check(least=500)
+
+
+def test_shapes_in_four_threads(torture_other):
+    torture_other.run("shapes_pie", 15, 4, "-", *torture_other.flavours(), unwinder="libgcc").check(least=500)
+
+
+@BUILDS
+@pytest.mark.parametrize("program", ("throws", "contexts", "thread_ends"))
+def test_a_program_of_the_set(torture_other, program, build):
+    torture_other.run(f"{program}.{build}", unwinder="libgcc").check(least=50)
+
+
+@pytest.mark.parametrize("mode", ("faults", "nested"))
+def test_signal_handlers(torture_other, mode):
+    torture_other.run("signals.gcc-O2", mode, unwinder="libgcc").check(least=10)
+
+
+def test_before_main_after_it_and_inside_the_loader(torture_other):
+    torture_other.run("early", torture_other.path("early_plugin.so"), unwinder="libgcc").check(least=15)
+
+
+def test_deep_stacks(torture_other):
+    torture_other.run("deep.gcc-O2", 400, 1, 490, 200, unwinder="libgcc").check(least=5)
+
+
+@BUILDS
+@pytest.mark.parametrize(
+    "links",
+    [
+        ("told", "fp", "told"),
+        ("asm_told", "asm_fp", "told", "fp", "told_large"),
+        ("told_fp", "fp_large", "told", "fp_large", "told_large"),
+        ("asm_fp_large", "told", "asm_fp_large", "told_large"),
+        ("jit", "told", "jit_large", "told_large"),
+    ],
+    ids="-".join,
+)
+def test_code_with_frame_records_is_bridged(torture_other, build, links):
+    outcome = torture_other.run(f"untold.{build}", *links, unwinder="libgcc")
+    outcome.check(least=len(links) + 1)
+    assert outcome.profile.totals["unwind_failures"] == 0
