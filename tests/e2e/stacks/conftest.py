@@ -87,7 +87,7 @@ class Site:
 class Profile:
     """The raw stacks of a profile, by tests/stacks/dump_stacks."""
 
-    def __init__(self, path, tool):
+    def __init__(self, path, tool, program):
         done = subprocess.run([tool, path], capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stderr
         self.totals, self.modules, self.sites, self._frames = {}, {0: ("", 0)}, [], {"cut": CUT}
@@ -98,7 +98,9 @@ class Profile:
                 self.totals[name] = int(value)
             elif kind == "module":
                 index, bias, _, _, name = rest.split(" ", 4)
-                self.modules[int(index)] = (os.path.basename(name), int(bias, 16))
+                # Under an emulator the kernel takes that for the program.
+                name = program if os.path.basename(name).startswith("qemu-") else os.path.basename(name)
+                self.modules[int(index)] = (name, int(bias, 16))
             else:
                 allocations, size_min, size_max, *frames = rest.split()
                 stack = [self._frame(text) for text in frames]
@@ -113,7 +115,7 @@ class Profile:
 
     def marked(self, oracle):
         """The sites of marked allocations."""
-        return [site for site in self.sites if oracle.start < site.stack[0].pc <= oracle.end]
+        return [site for site in self.sites if site.stack and oracle.start < site.stack[0].pc <= oracle.end]
 
 
 def show(stack, mark=-1):
@@ -216,7 +218,7 @@ class Torture:
         recording = self.record.run(command, options=["--no-symbols", *options], env=env)
         assert recording.path.exists(), recording.stderr
         assert notes.exists(), f"status {recording.status}: {recording.stderr}"
-        return Outcome(recording, Oracle(notes, name), Profile(recording.path, self.tool))
+        return Outcome(recording, Oracle(notes, name), Profile(recording.path, self.tool, name))
 
 
 def build_set(out, compilers):
