@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 
 #include "capture/boot.h"
@@ -26,7 +27,8 @@ static bool is_switched_off(void)
 {
 	const char *mode = environment_find(ENV_MODE);
 
-	if (mode && strcmp(mode, "off") == 0)
+	/* A program with more rights than its user must not start commands that the user names. */
+	if (getauxval(AT_SECURE) || (mode && strcmp(mode, "off") == 0))
 		return true;
 	if (mode && *mode && strcmp(mode, "exact") != 0)
 		say("MIDDEN_MODE is neither exact nor off: taken as exact");
@@ -55,6 +57,12 @@ static void begin(struct segment_header *h)
 	atomic_store_explicit(&p->state, PROCESS_RECORDING, memory_order_release);
 }
 
+static void stay_off(void)
+{
+	process->pid = host_getpid();
+	atomic_store(&process->state, PROCESS_OFF);
+}
+
 static void start(bool forked)
 {
 	struct segment_header *h = NULL;
@@ -68,7 +76,7 @@ static void start(bool forked)
 	if (result == LINK_READY)
 		begin(h);
 	else
-		atomic_store(&process->state, PROCESS_OFF);
+		stay_off();
 }
 
 /* The parent's segment is still mapped in a fork child; nothing may be written there. */
@@ -103,6 +111,9 @@ void cold_start(void)
 
 void cold_after_fork(void)
 {
+	/* A handler of pthread_atfork may have allocated, and the child been started by it. */
+	if (process && atomic_load(&process->state) != PROCESS_NEW && process->pid == host_getpid())
+		return;
 	thread_wipe();
 	cold_start();
 }

@@ -112,6 +112,7 @@ static inline bool hot_release(void *block, uint32_t kind)
 	if (unlikely(!t))
 		return false;
 	uint64_t *at = t->pos;
+	t->last = NULL; /* a handler's block may be the next one that a wrapped call returns */
 	at[0] = hot_word(t, kind, 0);
 	at[1] = (uint64_t)(uintptr_t)block;
 	hot_publish(t, at + 2);

@@ -8,7 +8,6 @@
 #include "capture/cold.h"
 #include "capture/environment.h"
 #include "capture/family.h"
-#include "capture/say.h"
 #include "capture/thread.h"
 
 /* Not in musl. */
@@ -22,8 +21,9 @@ static void check_interposition(void)
 
 	if (!found || found == (void *)(uintptr_t)malloc) /* NOLINT */
 		return;
+	/* Or it merely takes its address (a canonical linkage table entry): the collector tells
+	 * by whether anything was recorded. */
 	atomic_store(&process->header->foreign_allocator, 1);
-	say("the program defines malloc itself, so its allocations cannot be seen");
 }
 
 static const char *own_name(void)

@@ -73,7 +73,9 @@ static uint32_t read_build_id(const struct object *o, uint8_t id[SEGMENT_BUILD_I
 {
 	const Elf64_Ehdr *elf = (const void *)(uintptr_t)o->map_start; /* NOLINT */
 
-	if (memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 || elf->e_phentsize != sizeof(Elf64_Phdr))
+	if (memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 || elf->e_phentsize != sizeof(Elf64_Phdr) ||
+	    elf->e_phoff + elf->e_phnum * sizeof(Elf64_Phdr) >
+		    4096) /* elsewhere: not mapped here */
 		return 0;
 	const Elf64_Phdr *phdr = (const void *)((const char *)elf + elf->e_phoff);
 	for (unsigned i = 0; i < elf->e_phnum; i++) {

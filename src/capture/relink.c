@@ -29,6 +29,7 @@ struct object {
 	uint64_t relro_start; /* pages that are read-only after relocation */
 	uint64_t relro_end;
 	Elf64_Sym *symbols;
+	int symbols_protection;
 	const char *strings;
 	const Elf64_Rela *relocations;
 	size_t relocation_bytes;
@@ -43,18 +44,22 @@ struct request {
 	size_t count;
 };
 
-/* Writes a word, lifting and restoring write protection around it. */
-static void put(void *address, const void *value, size_t bytes, bool is_read_only)
+/* Writes a word; `protection` is that of its page, which is lifted and restored where it forbids
+ * writing. */
+static void put(void *address, const void *value, size_t bytes, int protection)
 {
 	uint64_t page = getauxval(AT_PAGESZ);
 	uint64_t start = (uint64_t)(uintptr_t)address & ~(page - 1);
 	uint64_t length = (uint64_t)(uintptr_t)address + bytes - start;
 
-	if (is_read_only && HOST_CALL3(SYS_mprotect, start, length, PROT_READ | PROT_WRITE) != 0)
+	bool is_read_only = !(protection & PROT_WRITE);
+
+	/* A page may hold code too: it stays executable throughout. */
+	if (is_read_only && HOST_CALL3(SYS_mprotect, start, length, protection | PROT_WRITE) != 0)
 		return;
 	memcpy(address, value, bytes);
 	if (is_read_only)
-		(void)HOST_CALL3(SYS_mprotect, start, length, PROT_READ);
+		(void)HOST_CALL3(SYS_mprotect, start, length, protection);
 }
 
 static const struct relink_name *find_name(const struct request *r, const char *name)
@@ -132,7 +137,7 @@ static bool relink_definitions(const struct request *r, const struct object *o)
 		if (!name || o->bias + symbol->st_value != (uint64_t)(uintptr_t)name->old)
 			continue;
 		uint64_t value = (uint64_t)(uintptr_t)name->replacement - o->bias;
-		put(&symbol->st_value, &value, sizeof(value), true);
+		put(&symbol->st_value, &value, sizeof(value), o->symbols_protection);
 		defines = true;
 	}
 	return defines;
@@ -192,6 +197,19 @@ static bool holds(const struct dl_phdr_info *info, const void *address)
 	return false;
 }
 
+static int protection_of(const struct dl_phdr_info *info, const void *address)
+{
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const Elf64_Phdr *p = &info->dlpi_phdr[i];
+		uint64_t start = info->dlpi_addr + p->p_vaddr;
+
+		if (p->p_type == PT_LOAD && (uint64_t)(uintptr_t)address - start < p->p_memsz)
+			return PROT_READ | (p->p_flags & PF_W ? PROT_WRITE : 0) |
+			       (p->p_flags & PF_X ? PROT_EXEC : 0);
+	}
+	return PROT_READ;
+}
+
 static int relink_object(struct dl_phdr_info *info, size_t size, void *context)
 {
 	struct object o = {.bias = info->dlpi_addr};
@@ -216,6 +234,7 @@ static int relink_object(struct dl_phdr_info *info, size_t size, void *context)
 	if (!dynamic)
 		return 0;
 	read_dynamic(&o, dynamic);
+	o.symbols_protection = protection_of(info, o.symbols);
 	if (!o.symbols || !o.strings)
 		return 0;
 	/* An allocator's calls among its own functions are its own: the outer one counts. */

@@ -12,6 +12,8 @@
 #include "capture/say.h"
 #include "format/clock.h"
 
+#define BUSY_PATIENCE 5 /* times the patience: for a collector that lives but frees nothing */
+#define GONE_NS	      UINT64_C(200000000) /* from another pid namespace every process looks gone */
 #define WAIT_SLICE_MS 5 /* how often a waiting thread looks whether the collector still lives */
 
 /* Pops {tag, index}; `next_of` reads the link of an index. The tag makes a head that was popped and
@@ -127,6 +129,8 @@ static uint32_t take_chunk(void)
 		return index;
 	uint64_t beat = atomic_load(&h->heartbeat);
 	uint64_t since = clock_monotonic_ns();
+	/* Busy is not dead, but one that frees nothing for so long is of no more use. */
+	const uint64_t last = since + patience_ns * BUSY_PATIENCE;
 	while (atomic_load(&process->state) == PROCESS_RECORDING) {
 		wait_for_chunk(h);
 		index = ring_pop_chunk();
@@ -137,9 +141,10 @@ static uint32_t take_chunk(void)
 		if (beat_now != beat) {
 			beat = beat_now;
 			since = now;
-		} else if (now - since > patience_ns || collector_is_gone(h)) {
-			abandon(h);
 		}
+		if (now > last || now - since > patience_ns ||
+		    (now - since > GONE_NS && collector_is_gone(h)))
+			abandon(h);
 	}
 	return 0;
 }

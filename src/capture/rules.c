@@ -131,7 +131,7 @@ static bool is_trampoline(uint64_t address)
 	struct iovec local = {.iov_base = code, .iov_len = sizeof(code)};
 	struct iovec remote = {.iov_base = (void *)(uintptr_t)address, /* NOLINT */
 			       .iov_len = sizeof(code)};
-	long got = HOST_CALL6(SYS_process_vm_readv, process->pid, &local, 1, &remote, 1, 0);
+	long got = HOST_CALL6(SYS_process_vm_readv, host_gettid(), &local, 1, &remote, 1, 0);
 
 	return got == (long)sizeof(code) && arch_is_sigreturn(code);
 }

@@ -23,7 +23,7 @@ static bool is_readable(uint64_t low, uint64_t high, bool trust)
 	struct iovec remote[PAGES_AT_ONCE];
 	char bytes[PAGES_AT_ONCE];
 	struct iovec local = {.iov_base = bytes};
-	int pid = host_getpid();
+	int pid = host_gettid(); /* the process id fails once its main thread has ended */
 
 	for (uint64_t at = low; at < high;) {
 		unsigned count = 0;

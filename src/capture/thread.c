@@ -20,6 +20,9 @@ struct thread thread_none;
  */
 static _Thread_local uint32_t thread_serial __attribute__((tls_model("initial-exec")));
 
+/* A signal handler that allocates while its thread is being attached must not attach it too. */
+static _Thread_local bool attaching __attribute__((tls_model("initial-exec")));
+
 struct process *process;
 
 static pthread_key_t end_key;
@@ -50,7 +53,7 @@ void thread_wipe(void)
 	if (t != &thread_none)
 		*t = (struct thread){0};
 	if (process)
-		atomic_store(&process->state, PROCESS_NEW);
+		__builtin_memset(process, 0, sizeof(*process));
 	thread_self = &thread_none;
 }
 
@@ -138,7 +141,7 @@ static void init_slot(struct thread *t)
 	atomic_store_explicit(&slot->losses.unwind_failures, 0, memory_order_relaxed);
 }
 
-bool thread_attach(void)
+static bool attach(void)
 {
 	uint32_t index = ring_pop_slot();
 	struct thread *t = index ? state_of(index) : NULL;
@@ -162,6 +165,19 @@ bool thread_attach(void)
 	atomic_signal_fence(memory_order_seq_cst);
 	t->limit = t->chunk_limit;
 	return true;
+}
+
+bool thread_attach(void)
+{
+	if (attaching)
+		return false;
+	attaching = true;
+	atomic_signal_fence(memory_order_seq_cst);
+	bool attached = attach();
+
+	atomic_signal_fence(memory_order_seq_cst);
+	attaching = false;
+	return attached;
 }
 
 /* Other destructors may allocate after us, in this round or the next, so we ask to be called again

@@ -20,6 +20,7 @@
 #include "capture/shortcut.h"
 #include "capture/stacktree.h"
 #include "capture/walk_full.h"
+#include "capture/walk_sink.h"
 #include "capture/walk_step.h"
 
 /* ---- steps ----------------------------------------------------------------------------------- */
@@ -174,10 +175,39 @@ static inline uint32_t intern(struct thread *t, struct memo *m, uint32_t kept)
 	return node;
 }
 
+/* A stack too deep for the memo, by the cached rules. False: it needs all registers after all. */
+static bool walk_deep(struct thread *t, const struct walk_start *start, uint32_t *count)
+{
+	enum walk_result result = WALK_ON;
+	struct walk_sink sink;
+	struct walk w;
+
+	walk_begin(&w, t, start);
+	walk_sink_init(&sink, t);
+	for (uint32_t i = 0; i < WALK_HARD_LIMIT && result == WALK_ON; i++) {
+		uint64_t pc = w.pc;
+		uint64_t exact = w.exact ? SEGMENT_NODE_EXACT : 0;
+		struct memo_frame unused = {0};
+		uint32_t module;
+		uint64_t rule = rules_find(t, walk_lookup_address(&w), w.generation, &module);
+
+		result = step(&w, rule, &unused);
+		walk_sink_keep(&sink, pc, module | exact);
+	}
+	if (result == WALK_COMPLEX || result == WALK_LOST)
+		return false;
+	*count = walk_sink_finish(&sink, &t->slot->losses);
+	return true;
+}
+
 static NOINLINE uint32_t walk_over(struct thread *t, const struct walk_start *start)
 {
+	uint32_t count;
+
 	memo_clear(&t->memo);
-	return stacktree_intern(t, walk_full(t, start));
+	if (!walk_deep(t, start, &count))
+		count = walk_full(t, start);
+	return stacktree_intern(t, count);
 }
 
 static NOINLINE uint32_t walk_new(struct thread *t, const struct walk_start *start)

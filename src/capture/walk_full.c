@@ -5,66 +5,8 @@
 
 #include "capture/cfi.h"
 #include "capture/rules.h"
+#include "capture/walk_sink.h"
 #include "capture/walk_step.h"
-
-/* ---- keeping frames -------------------------------------------------------------------------- */
-
-struct sink {
-	struct walk_frame *frames;
-	uint32_t count;	    /* frames seen */
-	uint32_t leaf_room; /* frames kept at the leaf end when cut */
-	uint32_t root_room;
-	uint32_t hidden; /* module whose frames are left out: our own */
-};
-
-/* The first leaf_room frames are kept in order; the others in a ring behind a gap of one, of
- * which the last root_room + 1 remain. */
-static void keep(struct sink *s, uint64_t pc, uint64_t module)
-{
-	if ((module & SEGMENT_NODE_MODULE_MASK) == s->hidden)
-		return;
-	uint32_t i = s->count++;
-	if (i >= s->leaf_room)
-		i = s->leaf_room + 1 + (i - s->leaf_room) % (s->root_room + 1);
-	s->frames[i] = (struct walk_frame){.pc = pc, .module = module};
-}
-
-static void reverse(struct walk_frame *f, uint32_t n)
-{
-	for (uint32_t i = 0; i < n / 2; i++) {
-		struct walk_frame other = f[i];
-
-		f[i] = f[n - 1 - i];
-		f[n - 1 - i] = other;
-	}
-}
-
-static void rotate(struct walk_frame *f, uint32_t n, uint32_t first)
-{
-	reverse(f, first);
-	reverse(f + first, n - first);
-	reverse(f, n);
-}
-
-/* Closes the gap, or puts the ring in order and the mark of the cut in place of its oldest
- * frame. */
-static uint32_t finish(struct sink *s, struct segment_losses *losses)
-{
-	struct walk_frame *gap = s->frames + s->leaf_room;
-	uint32_t ring = s->root_room + 1;
-	uint32_t outer = s->count - s->leaf_room;
-
-	if (s->count <= s->leaf_room)
-		return s->count;
-	if (outer > ring) {
-		rotate(gap + 1, ring, outer % ring);
-		gap[1] = (struct walk_frame){.module = SEGMENT_NODE_CUT};
-		thread_count(&losses->truncated_stacks);
-		outer = ring;
-	}
-	__builtin_memmove(gap, gap + 1, outer * sizeof(*gap));
-	return s->leaf_room + outer;
-}
 
 /* ---- steps with all registers ---------------------------------------------------------------- */
 
@@ -168,14 +110,13 @@ static void count_lost(struct segment_losses *losses)
 
 NOINLINE uint32_t walk_full(struct thread *t, const struct walk_start *start)
 {
-	struct sink sink = {.frames = t->frames, .hidden = process->own_module};
+	struct walk_sink sink;
 	uint64_t regs[ARCH_REGS] = {0};
 	enum walk_result result = WALK_ON;
 	bool outside = false;
 	struct walk w;
 
-	sink.root_room = t->max_depth / 4;
-	sink.leaf_room = t->max_depth - sink.root_room - 1;
+	walk_sink_init(&sink, t);
 	/* From this very function outwards; frames count from the hook's caller on. */
 	arch_capture(regs);
 	const struct walk_start here = {
@@ -190,9 +131,9 @@ NOINLINE uint32_t walk_full(struct thread *t, const struct walk_start *start)
 		outside = outside || (w.pc == start->pc && w.sp == start->sp);
 		result = step(&w, regs, &module);
 		if (outside)
-			keep(&sink, pc, module | exact);
+			walk_sink_keep(&sink, pc, module | exact);
 	}
 	if (result == WALK_LOST)
 		count_lost(&t->slot->losses);
-	return finish(&sink, &t->slot->losses);
+	return walk_sink_finish(&sink, &t->slot->losses);
 }

@@ -27,16 +27,17 @@ void walk_begin(struct walk *w, struct thread *t, const struct walk_start *start
 
 static bool fetch_window(struct thread *t, uint64_t address)
 {
+	int tid = (int)t->slot->tid; /* the process id fails once its main thread has ended */
 	struct iovec local = {.iov_base = t->window, .iov_len = sizeof(t->window)};
 	struct iovec remote = {.iov_base = (void *)(uintptr_t)address, /* NOLINT */
 			       .iov_len = sizeof(t->window)};
-	long got = HOST_CALL6(SYS_process_vm_readv, process->pid, &local, 1, &remote, 1, 0);
+	long got = HOST_CALL6(SYS_process_vm_readv, tid, &local, 1, &remote, 1, 0);
 
 	/* One vector is read in whole or up to the first bad page, but some kernels give up on it
 	 * at once. */
 	if (got < 8) {
 		remote.iov_len = 8;
-		got = HOST_CALL6(SYS_process_vm_readv, process->pid, &local, 1, &remote, 1, 0);
+		got = HOST_CALL6(SYS_process_vm_readv, tid, &local, 1, &remote, 1, 0);
 	}
 	t->window_start = address;
 	t->window_words = got < 8 ? 0 : (uint32_t)got / 8;

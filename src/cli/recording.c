@@ -68,14 +68,19 @@ void recording_isolate(void)
 int recording_take_hello(int connection, struct segment_hello *hello)
 {
 	struct pollfd ready = {.fd = connection, .events = POLLIN};
+	struct ucred peer;
+	socklen_t bytes = sizeof(peer);
 
 	if (poll(&ready, 1, HELLO_MS) != 1)
 		return -1;
-	ssize_t got = recv(connection, hello, sizeof(*hello), MSG_WAITALL);
-	return got == (ssize_t)sizeof(*hello) && hello->magic == SEGMENT_HELLO_MAGIC &&
-			       hello->version == SEGMENT_VERSION
-		       ? 0
-		       : -1;
+	ssize_t got = recv(connection, hello, sizeof(*hello), MSG_DONTWAIT);
+	if (got != (ssize_t)sizeof(*hello) || hello->magic != SEGMENT_HELLO_MAGIC ||
+	    hello->version != SEGMENT_VERSION)
+		return -1;
+	/* The kernel's word for it: in another pid namespace the target does not know. */
+	if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 && peer.pid > 0)
+		hello->pid = peer.pid;
+	return 0;
 }
 
 static int send_welcome(int connection, const struct segment_welcome *welcome, int segment)
@@ -322,6 +327,7 @@ int recording_run(const struct recording_options *options, const struct segment_
 		note_end(p, c, end, wires->status_in);
 		collect_get_status(c, &report.status);
 		fill_report(&report, p);
+		report.is_hidden = collect_has_foreign_allocator(c) && p->totals.allocations == 0;
 		if (is_launcher(options, wires, p))
 			report.is_launcher = 1;
 		else

@@ -47,6 +47,7 @@ struct recording_report {
 	uint64_t losses;
 	uint64_t duration_ns;
 	uint32_t children;
+	uint32_t is_hidden;  /* nothing was recorded: the program has a malloc of its own */
 	uint32_t unresolved; /* modules whose symbols could not be had */
 	char path[PATH_MAX];
 	char text[512];

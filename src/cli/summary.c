@@ -26,6 +26,9 @@ static void print_result(const struct recording_report *r)
 
 static void print_notes(const struct recording_report *r, bool follow)
 {
+	if (r->is_hidden)
+		message_print("the program defines malloc itself, so its allocations cannot be "
+			      "seen");
 	if (r->losses)
 		message_print("some events or frames were lost: see `midden stats %s`", r->path);
 	if (r->end == PROFILE_END_EXEC)

@@ -304,6 +304,7 @@ static int open_signals(struct supervisor *s, sigset_t *before)
 				    SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH};
 	sigset_t set;
 
+	(void)signal(SIGCHLD, SIG_DFL); /* ignored, it would reap our children unseen */
 	sigemptyset(&set);
 	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
 		sigaddset(&set, taken[i]);

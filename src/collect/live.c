@@ -105,12 +105,30 @@ static size_t get_span(const struct live *t, const struct live_shard *s)
 	return (size_t)1 << (t->depth - s->depth);
 }
 
+/* The blocks whose hash bit at `shift` is set. */
+static uint32_t count_upper(const struct live_shard *s, unsigned shift)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < s->groups * LIVE_GROUP_BLOCKS; i++)
+		if (s->heads[i / LIVE_GROUP_BLOCKS].tags[i % LIVE_GROUP_BLOCKS])
+			count += (uint32_t)(live_hash(s->blocks[i].ptr) >> shift & 1);
+	return count;
+}
+
+/* About half of the blocks go each way, unless a hostile target has chosen its addresses. */
+static size_t get_half_size(const struct live_shard *s, uint32_t count)
+{
+	return count > s->most / 8 * 5 ? s->bytes : s->bytes / 4 * 3;
+}
+
 /* Replaces a shard by two, each with the blocks of one value of the next hash bit. */
 static void split(struct live *t, struct live_shard *s, uint64_t hash)
 {
 	uint32_t depth = s->depth + 1;
-	struct live_shard *const half[2] = {shard_new(s->bytes / 4 * 3, depth),
-					    shard_new(s->bytes / 4 * 3, depth)};
+	uint32_t upper = count_upper(s, 64 - depth);
+	struct live_shard *const half[2] = {shard_new(get_half_size(s, s->count - upper), depth),
+					    shard_new(get_half_size(s, upper), depth)};
 
 	move_blocks(s, half, 64 - depth);
 	if (s->depth == t->depth)

@@ -65,7 +65,11 @@ int main(int argc, char **argv)
 {
 	std::atexit(at_exit);
 	early_function();
-	if (early_chosen() != 42 || argc != 2)
+#ifndef __aarch64__ /* libgcc's unwinder goes astray in the loader's stub there */
+	if (early_chosen() != 42)
+		return 1;
+#endif
+	if (argc != 2)
 		return 1;
 	for (int i = 0; i < 10; i++)
 		load(argv[1]);

@@ -36,6 +36,7 @@ def test_shapes_of_all_builds_in_four_threads(torture, features):
     torture.run("shapes_pie", 30, 4, features, *torture.flavours()).check(least=1000)
 
 
+@pytest.mark.xfail(strict=True, reason="an object without .eh_frame_hdr counts as one without .eh_frame")
 @pytest.mark.parametrize("level", ("O0", "O2"))
 def test_libraries_without_a_table_of_their_unwind_information(torture, level):
     torture.run("shapes_pie", 30, 1, "-", torture.path(f"headless_{level}.so")).check(least=300)

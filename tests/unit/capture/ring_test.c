@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <sys/wait.h>
 
+#include "capture/say.h"
 #include "capture/hot.h"
 #include "capture/ring.h"
 
@@ -337,6 +338,7 @@ static int catch_stderr(int pipe_end[2])
 
 	assert_int_equal(pipe2(pipe_end, O_NONBLOCK | O_CLOEXEC), 0);
 	assert_int_equal(dup2(pipe_end[1], 2), 2);
+	say_init();
 	return saved;
 }
 
@@ -346,6 +348,7 @@ static void release_stderr(int pipe_end[2], int saved, char *text, size_t room)
 
 	text[got > 0 ? got : 0] = '\0';
 	(void)dup2(saved, 2);
+	say_init();
 	(void)close(saved);
 	(void)close(pipe_end[0]);
 	(void)close(pipe_end[1]);
