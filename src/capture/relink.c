@@ -89,7 +89,9 @@ static void relink_reference(const struct request *r, const struct object *o, co
 	if (*place != name->old && type != RELOCATION_SLOT)
 		return;
 	uint64_t at = (uint64_t)(uintptr_t)place;
-	put(place, &name->replacement, sizeof(*place), at >= o->relro_start && at < o->relro_end);
+	bool is_relro = at >= o->relro_start && at < o->relro_end;
+	put(place, &name->replacement, sizeof(*place),
+	    is_relro ? PROT_READ : PROT_READ | PROT_WRITE);
 }
 
 static void relink_references(const struct request *r, const struct object *o,

@@ -9,7 +9,9 @@
 
 #include "capture/host.h"
 
-#define STEP_MOST     (UINT64_C(16) << 20) /* how far a stack may grow between two allocations */
+#define STEP_MOST (UINT64_C(16) << 20) /* how far a stack may grow between two allocations */
+/* Where it cannot be asked, so much is taken for growth: no other stack is that near below. */
+#define STEP_TRUSTED  (UINT64_C(256) << 10)
 #define FIRST_MOST    (UINT64_C(1) << 32)
 #define PAGES_AT_ONCE 64
 #define FOREIGN_SHIFT 16
@@ -69,7 +71,7 @@ bool stackrange_extend(struct stackrange *r, uint64_t sp)
 
 	if (sp >= r->high || r->low - sp > STEP_MOST || *known == place)
 		return false;
-	if (is_readable(sp, r->low, false)) {
+	if (is_readable(sp, r->low, r->low - sp <= STEP_TRUSTED)) {
 		r->low = sp;
 		return true;
 	}

@@ -12,6 +12,8 @@
 #include "base/mem.h"
 #include "base/vec.h"
 
+#define COMM_MOST 15 /* what the kernel keeps of a name */
+
 struct text {
 	VEC(char) v;
 };
@@ -108,7 +110,8 @@ char *procfs_read_program(pid_t pid)
 
 	if (comm.v.count && comm.v.at[comm.v.count - 1] == '\n')
 		comm.v.at[--comm.v.count] = '\0';
-	if (comm.v.count && strncmp(first, comm.v.at, comm.v.count) != 0)
+	bool is_cut = comm.v.count == COMM_MOST && strncmp(first, comm.v.at, COMM_MOST) == 0;
+	if (comm.v.count && !is_cut)
 		first = comm.v.at;
 	program = mem_copy_string(*first ? first : "program");
 	for (char *c = program; *c; c++)

@@ -21,8 +21,8 @@
 #include <stdint.h>
 
 #define SEGMENT_MAGIC	UINT64_C(0x31306e656464696d) /* "midden01" */
-#define SEGMENT_VERSION 2u /* raised with any change of this file */
-#define SEGMENT_ALIGN	UINT64_C(65536) /* the largest page size in use on aarch64 */
+#define SEGMENT_VERSION 2u			     /* raised with any change of this file */
+#define SEGMENT_ALIGN	UINT64_C(65536)		     /* the largest page size in use on aarch64 */
 
 /* Index 0 is "none" for slots, nodes, modules and chunks alike, so that zeroed memory is valid. */
 

@@ -361,23 +361,36 @@ static int at_object(struct dl_phdr_info *info, size_t size, void *data)
 	return 1;
 }
 
-/* The loader's lock is held meanwhile: other threads' unwinders would wait for it. */
-SHAPE lists_objects(struct trip *t)
+/* Whoever leaps out of these leaves libc's locks and handlers behind. */
+static jmp_buf *stay(struct trip *t)
 {
-	passing = t;
-	if (t->alone)
-		dl_iterate_phdr(at_object, NULL);
-	else
-		called_back();
-	KEEP(t);
+	jmp_buf *back = t->back;
+
+	t->back = NULL;
+	return back;
 }
 
 SHAPE runs_once(struct trip *t)
 {
 	pthread_once_t once = PTHREAD_ONCE_INIT;
+	jmp_buf *back = stay(t);
 
 	passing = t;
 	pthread_once(&once, called_back);
+	t->back = back;
+}
+
+/* The loader's lock is held meanwhile: other threads' unwinders would wait for it. */
+SHAPE lists_objects(struct trip *t)
+{
+	jmp_buf *back = stay(t);
+
+	passing = t;
+	if (t->alone)
+		dl_iterate_phdr(at_object, NULL);
+	else
+		called_back();
+	t->back = back;
 }
 
 /* ---- GCC's nested functions ------------------------------------------------------------------ */
