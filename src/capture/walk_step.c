@@ -65,7 +65,16 @@ NOINLINE enum walk_result walk_step_record(struct walk *w, struct memo_frame *ou
 	    !walk_read(w, out->fp_at, &out->fp_value) ||
 	    !walk_read(w, out->ra_at, &out->ra_value) || out->ra_value < 4096)
 		return WALK_LOST;
-	return walk_move(w, out->ra_value, w->fp + 16, out->fp_value);
+	uint64_t sp = arch_record_sp(w->fp, out->fp_value);
+	if (!walk_is_outward(w, sp))
+		return WALK_LOST;
+	/* The stack pointer comes out of the record on aarch64: then it has to be compared,
+	 * whoever needs fp. */
+	if (sp != w->fp + 16) {
+		out->sp_at = out->fp_at;
+		out->sp_value = out->fp_value;
+	}
+	return walk_move(w, out->ra_value, sp, out->fp_value);
 }
 
 NOINLINE enum walk_result walk_step_signal(struct walk *w, struct memo_frame *out)

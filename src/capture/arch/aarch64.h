@@ -65,6 +65,13 @@ static inline uint64_t arch_strip(uint64_t return_address)
 	return lr;
 }
 
+/* The caller's stack pointer, given a frame record and what it holds. Records are at the bottom
+ * of their frames, so the caller's own one is where its stack pointer was left. */
+static inline uint64_t arch_record_sp(uint64_t record, uint64_t caller_fp)
+{
+	return caller_fp >= record + 16 ? caller_fp : record + 16;
+}
+
 #define ARCH_SIGRETURN_BYTES 8
 
 /* Whether these are the instructions of the kernel's way back from a signal handler. */

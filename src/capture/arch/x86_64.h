@@ -58,6 +58,14 @@ static inline uint64_t arch_strip(uint64_t return_address)
 	return return_address;
 }
 
+/* The caller's stack pointer, given a frame record and what it holds: the record is the top of a
+ * frame. */
+static inline uint64_t arch_record_sp(uint64_t record, uint64_t caller_fp)
+{
+	(void)caller_fp;
+	return record + 16;
+}
+
 #define ARCH_SIGRETURN_BYTES 9
 
 /* Whether these are the instructions of the kernel's way back from a signal handler. */
