@@ -10,7 +10,7 @@ arm64 | aarch64) cross="gcc-x86-64-linux-gnu g++-x86-64-linux-gnu libc6-dev-amd6
 *) cross="gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross" ;;
 esac
 test="g++ clang clang-format clang-tidy llvm libclang-rt-14-dev libcmocka-dev binutils
-      python3 python3-pytest python3-pytest-xdist valgrind gdb git xz-utils perl sqlite3
+      libunwind-dev libc6-dbg python3 python3-pytest python3-pytest-xdist valgrind gdb git xz-utils perl sqlite3
       redis-server nginx-light rustc libjemalloc-dev libgoogle-perftools-dev
       libmimalloc-dev qemu-user-static $cross"
 bench="g++ clang python3 sqlite3 redis-server redis-tools heaptrack valgrind zstd libc-devtools libjemalloc-dev
