@@ -79,16 +79,16 @@ static enum walk_result step_without_row(struct walk *w, uint64_t regs[ARCH_REGS
 }
 
 /* One frame outwards with `regs` belonging to (w->pc, w->sp, w->fp), by the full row of its pc. */
-static enum walk_result step(struct walk *w, uint64_t regs[ARCH_REGS], uint32_t *module)
+static enum walk_result step(struct walk *w, uint64_t regs[ARCH_REGS], uint32_t *place)
 {
 	struct cfi_entry entry;
 	uint64_t next[ARCH_REGS];
 	uint64_t address = walk_lookup_address(w);
-	uint32_t kind = rule_kind(rules_find(w->t, address, w->generation, module));
+	uint32_t kind = rule_kind(rules_find(w->t, address, w->generation, place));
 	uint64_t cfa;
 
 	if (kind == RULE_SIGNAL || kind == RULE_END || kind == RULE_NONE ||
-	    !rules_find_row(w->t, address, &entry, module))
+	    !rules_find_row(w->t, address, &entry))
 		return step_without_row(w, regs, kind);
 	if (!find_cfa(w, regs, &cfa) || !walk_is_outward(w, cfa))
 		return WALK_LOST;
@@ -124,14 +124,13 @@ NOINLINE uint32_t walk_full(struct thread *t, const struct walk_start *start)
 	walk_begin(&w, t, &here);
 	w.exact = MEMO_EXACT;
 	for (uint32_t i = 0; i < WALK_HARD_LIMIT && result == WALK_ON; i++) {
-		uint64_t pc = w.pc;
-		uint64_t exact = w.exact ? SEGMENT_NODE_EXACT : 0;
-		uint32_t module;
+		uint32_t exact = w.exact ? SEGMENT_NODE_EXACT : 0;
+		uint32_t place;
 
 		outside = outside || (w.pc == start->pc && w.sp == start->sp);
-		result = step(&w, regs, &module);
+		result = step(&w, regs, &place);
 		if (outside)
-			walk_sink_keep(&sink, pc, module | exact);
+			walk_sink_keep(&sink, place | exact);
 	}
 	if (result == WALK_LOST)
 		count_lost(&t->slot->losses);
