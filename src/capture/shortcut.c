@@ -9,26 +9,37 @@
 
 /* ---- following ------------------------------------------------------------------------------- */
 
-static inline uint64_t slot_of(uint64_t word, uint64_t sp)
+static inline uint64_t read_word(const struct shortcut *s, uint32_t i, uint64_t sp)
 {
-	return sp + (word & 0xffff) * 8;
+	return memo_read(sp + s->offsets[i] * UINT64_C(8));
 }
 
-/* Compares the words; *fp becomes what it is at the end. */
-static inline bool is_unchanged(const struct shortcut *s, uint64_t sp, uint64_t *fp)
+/* With saved frame pointers among the words; *fp becomes what it is at the end. */
+static NOINLINE bool is_unchanged_with_fp(const struct shortcut *s, uint64_t sp, uint64_t *fp)
 {
 	uint64_t changed = 0;
 
 	for (uint32_t i = 0; i < s->word_count; i++) {
-		uint64_t now = memo_read(slot_of(s->words[i], sp));
+		uint64_t now = read_word(s, i, sp);
 
-		if (unlikely(s->saved >> i & 1)) {
-			changed |= (now - sp) ^ s->words[i] >> 16;
+		if (s->saved >> i & 1) {
+			changed |= (now - sp) ^ s->values[i];
 			*fp = now;
 		} else {
-			changed |= arch_strip(now) ^ s->words[i] >> 16;
+			changed |= arch_strip(now) ^ s->values[i];
 		}
 	}
+	return changed == 0;
+}
+
+static inline bool is_unchanged(const struct shortcut *s, uint64_t sp, uint64_t *fp)
+{
+	uint64_t changed = 0;
+
+	if (unlikely(s->saved))
+		return is_unchanged_with_fp(s, sp, fp);
+	for (uint32_t i = 0; i < s->word_count; i++)
+		changed |= arch_strip(read_word(s, i, sp)) ^ s->values[i];
 	return changed == 0;
 }
 
@@ -81,31 +92,52 @@ static inline bool is_leaf_end(const struct shortcut *s, const struct thread *t,
 	       s->reach <= t->stack.high - start->sp && is_unchanged(s, start->sp, fp);
 }
 
+/* By this leaf end, if the stack has it and it leads to a part of the memo that is unchanged. */
+static inline uint32_t follow(struct thread *t, struct shortcut *s, const struct walk_start *start)
+{
+	const struct memo *m = &t->memo;
+	uint64_t fp;
+
+	if (!is_leaf_end(s, t, start, &fp))
+		return 0;
+	int64_t outer = find_outer(s, m, start->sp + s->reach, fp);
+	if (unlikely(outer < 0)) {
+		t->shortcuts->missed = s;
+		return 0;
+	}
+	/* Deeper than is kept: whoever walks it knows how to cut. */
+	if (unlikely((uint64_t)outer + 1 + s->place_count > m->room))
+		return 0;
+	s->outer = (uint32_t)outer;
+	return memo_verify(m, (uint32_t)outer) < 0 ? find_node(s, t, &m->frames[outer]) : 0;
+}
+
+/* Anywhere in the set. */
+static NOINLINE uint32_t search(struct thread *t, uint64_t tag, const struct walk_start *start)
+{
+	struct shortcut_table *table = t->shortcuts;
+	uint32_t set = shortcut_set(tag);
+
+	for (uint32_t way = 0; way < SHORTCUT_WAYS; way++) {
+		if (table->tags[set][way] != tag || way == shortcut_way(tag))
+			continue;
+		uint32_t node = follow(t, &table->at[set][way], start);
+		if (node)
+			return node;
+	}
+	return 0;
+}
+
 uint32_t shortcut_find(struct thread *t, uint64_t tag, const struct walk_start *start)
 {
 	struct shortcut_table *table = t->shortcuts;
 	uint32_t set = shortcut_set(tag);
-	const struct memo *m = &t->memo;
-	uint64_t fp;
+	uint32_t way = shortcut_way(tag);
 
-	table->missed = 0;
-	for (uint32_t way = 0; way < SHORTCUT_WAYS; way++) {
-		struct shortcut *s = &table->at[set][way];
-
-		if (table->tags[set][way] != tag || !is_leaf_end(s, t, start, &fp))
-			continue;
-		int64_t outer = find_outer(s, m, start->sp + s->reach, fp);
-		if (outer < 0) {
-			table->missed = way + 1;
-			continue;
-		}
-		/* Deeper than is kept: whoever walks it knows how to cut. */
-		if (unlikely((uint64_t)outer + 1 + s->place_count > m->room))
-			return 0;
-		s->outer = (uint32_t)outer;
-		return memo_verify(m, (uint32_t)outer) < 0 ? find_node(s, t, &m->frames[outer]) : 0;
-	}
-	return 0;
+	table->missed = NULL;
+	uint32_t node =
+		likely(table->tags[set][way] == tag) ? follow(t, &table->at[set][way], start) : 0;
+	return likely(node) ? node : search(t, tag, start);
 }
 
 /* ---- noting ---------------------------------------------------------------------------------- */
@@ -122,13 +154,25 @@ static uint64_t tag_of(const struct memo *m)
 			    plain ? arch_strip(caller->ra_value) : 0);
 }
 
-/* The place for a leaf end: that of one that is too short, or the next in turn of its set. */
+/* The place for a leaf end: that of one that is too short, or the one where it is looked for
+ * first; what is there moves to the next in turn of the set. */
 static struct shortcut *take_place(struct shortcut_table *table, uint64_t tag)
 {
 	uint32_t set = shortcut_set(tag);
-	uint32_t way = table->missed ? table->missed - 1 : table->turn++ % SHORTCUT_WAYS;
+	uint32_t way = shortcut_way(tag);
+	uint32_t other = table->turn++ % SHORTCUT_WAYS;
 
-	table->missed = 0;
+	if (table->missed) {
+		struct shortcut *missed = table->missed;
+
+		table->missed = NULL;
+		missed->word_count = 0;
+		return missed;
+	}
+	if (other != way) {
+		table->tags[set][other] = table->tags[set][way];
+		table->at[set][other] = table->at[set][way];
+	}
 	table->tags[set][way] = tag;
 	table->at[set][way].word_count = 0;
 	return &table->at[set][way];
@@ -147,9 +191,10 @@ static bool put_word(struct draft *d, uint64_t at, uint64_t value)
 {
 	uint64_t offset = at - d->sp;
 
-	if (d->words == SHORTCUT_WORDS || offset % 8 || offset / 8 > 0xffff || value >> 48)
+	if (d->words == SHORTCUT_WORDS || offset % 8 || offset / 8 > UINT16_MAX)
 		return false;
-	d->s->words[d->words++] = value << 16 | offset / 8;
+	d->s->values[d->words] = value;
+	d->s->offsets[d->words++] = (uint16_t)(offset / 8);
 	return true;
 }
 
@@ -221,7 +266,7 @@ void shortcut_init(struct shortcut_table *table)
 {
 	/* The entries need no clearing: only a tag leads to one. */
 	__builtin_memset(table->tags, 0, sizeof(table->tags));
-	table->missed = 0;
+	table->missed = NULL;
 }
 
 void shortcut_note(struct shortcut_table *table, const struct memo *m, uint32_t kept)

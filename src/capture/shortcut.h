@@ -20,7 +20,7 @@
 struct thread;
 
 #define SHORTCUT_SET_BITS 6
-#define SHORTCUT_WAYS	  8 /* 512 leaf ends per thread: 88 KiB, touched as they are used */
+#define SHORTCUT_WAYS	  8 /* 512 leaf ends per thread: 98 KiB, touched as they are used */
 #define SHORTCUT_WORDS	  10
 #define SHORTCUT_PLACES	  8 /* leaf ends with more frames or words are walked again */
 
@@ -44,16 +44,17 @@ struct shortcut {
 	uint8_t flags;
 	uint8_t place_count;
 	uint32_t word_count; /* 0: no shortcut */
-	/* What must be as it was: value << 16 | offset from sp in words. The value is a return
-	 * address without its signature, or a saved frame pointer less sp. */
-	uint64_t words[SHORTCUT_WORDS];
+	/* What must be as it was: a return address without its signature, or a saved frame pointer
+	 * less sp; and where, in words from sp. */
+	uint64_t values[SHORTCUT_WORDS];
+	uint16_t offsets[SHORTCUT_WORDS];
 	uint32_t places[SHORTCUT_PLACES]; /* that are shown, leaf first */
 };
 
 struct shortcut_table {
 	_Alignas(64) uint64_t tags[1 << SHORTCUT_SET_BITS][SHORTCUT_WAYS]; /* a set is a line */
-	uint32_t turn;	 /* which way is replaced next */
-	uint32_t missed; /* the way, + 1, of a leaf end that led to no frame of the memo */
+	uint32_t turn;		 /* which way is replaced next */
+	struct shortcut *missed; /* found by the last look, but it led to no frame of the memo */
 	struct shortcut at[1 << SHORTCUT_SET_BITS][SHORTCUT_WAYS];
 };
 
@@ -67,6 +68,12 @@ static inline uint64_t shortcut_tag(uint64_t pc, uint64_t first, uint64_t second
 static inline uint32_t shortcut_set(uint64_t tag)
 {
 	return (uint32_t)(tag >> (64 - SHORTCUT_SET_BITS));
+}
+
+/* Where in its set a leaf end is put, and looked for first. */
+static inline uint32_t shortcut_way(uint64_t tag)
+{
+	return (uint32_t)(tag >> 32) % SHORTCUT_WAYS;
 }
 
 /* The node of the stack that starts here, if it has a leaf end that is unchanged and leads to an
