@@ -25,12 +25,11 @@ static void write_back(const struct profile *p, const char *file)
 
 static void add_symbols(struct profile *p, const char *file, bool keep)
 {
-	static const struct symbol_options usual = {0};
-	struct error why = {0};
+	static const struct resolve_options usual = {0};
 	size_t known = p->frames.count;
 
 	/* Modules that are gone stay addresses; the report shows them as such. */
-	(void)model_resolve(p, &usual, &why);
+	(void)resolve_profile(p, &usual, NULL);
 	/* Never over a damaged file (a better reader may get more out of it), nor when nothing was
 	 * found: on the machine where the program lives there may be more to find. */
 	if (keep && !p->damaged && p->frames.count > known)

@@ -131,7 +131,8 @@ static size_t find_mapping(uintptr_t start)
 	return bytes;
 }
 
-struct symbol_module *symbol_open_vdso(struct error *e)
+struct symbol_module *symbol_open_vdso(const uint8_t *build_id, size_t build_id_bytes,
+				       struct error *e)
 {
 	uintptr_t start = getauxval(AT_SYSINFO_EHDR);
 	size_t bytes = start ? find_mapping(start) : 0;
@@ -143,6 +144,11 @@ struct symbol_module *symbol_open_vdso(struct error *e)
 	void *image = mem_new(bytes, 1);
 	memcpy(image, (const void *)start, bytes);
 	struct object *o = object_open_memory(image, bytes, e);
+	if (o && build_id && !object_has_build_id(o, build_id, build_id_bytes)) {
+		error_set(e, "the vdso of this kernel is not the one that was recorded");
+		object_close(o);
+		o = NULL;
+	}
 	return o ? new_module(o, NULL) : NULL;
 }
 

@@ -28,8 +28,10 @@ struct symbol_module;
 struct symbol_module *symbol_open(const char *path, const uint8_t *build_id, size_t build_id_bytes,
 				  const struct symbol_options *options, struct error *e);
 
-/* The running kernel's vdso, taken from this process. NULL if there is none. */
-struct symbol_module *symbol_open_vdso(struct error *e);
+/* The running kernel's vdso, taken from this process. NULL with `e` if there is none, or it has
+ * another build-id than the one given; `build_id` may be NULL. */
+struct symbol_module *symbol_open_vdso(const uint8_t *build_id, size_t build_id_bytes,
+				       struct error *e);
 
 void symbol_close(struct symbol_module *m);
 
