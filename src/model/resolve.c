@@ -37,6 +37,7 @@ struct resolver {
 	VEC(uint64_t) addresses;	 /* the same without repetitions, for lookup.c */
 	VEC(struct lookup_file) files;
 	size_t missing;
+	size_t changed;
 };
 
 /* ---- what is wanted -------------------------------------------------------------------------- */
@@ -118,34 +119,44 @@ static void list_wanted(struct resolver *r)
 
 /* ---- putting in what was found --------------------------------------------------------------- */
 
-/* What a place tells: nothing, a name, or a line. */
-enum worth { WORTH_NOTHING, WORTH_NAME, WORTH_LINE };
+/* What a place tells: nothing, a name, or a line; and then how many inlined frames. */
+struct worth {
+	unsigned kind; /* 0, 1, 2 */
+	unsigned frames;
+};
 
-static enum worth get_worth(const struct profile *p, uint32_t frame)
+static struct worth get_worth(const struct profile *p, uint32_t frame)
 {
-	enum worth worth = WORTH_NOTHING;
+	struct worth worth = {0};
 
 	for (; frame; frame = p->frames.at[frame].next) {
-		if (p->frames.at[frame].line)
-			return WORTH_LINE;
-		if (p->frames.at[frame].function.v || p->frames.at[frame].file.v)
-			worth = WORTH_NAME;
+		const struct profile_frame *f = &p->frames.at[frame];
+
+		if (f->line)
+			worth.kind = 2;
+		else if (worth.kind == 0 && (f->function.v || f->file.v))
+			worth.kind = 1;
+		worth.frames++;
 	}
 	return worth;
 }
 
-static bool is_welcome(const struct resolver *r, uint32_t old, enum worth found)
+static bool is_welcome(const struct resolver *r, uint32_t old, struct worth found)
 {
-	if (found == WORTH_NOTHING)
+	struct worth known = get_worth(r->profile, old);
+
+	if (found.kind == 0)
 		return false;
-	return r->options->scope == RESOLVE_ALL || found >= get_worth(r->profile, old);
+	if (r->options->scope == RESOLVE_ALL || found.kind > known.kind)
+		return true;
+	return found.kind == known.kind && found.frames > known.frames;
 }
 
 /* Gives the chain `frames` to the wanted nodes from `at` on that are at one address; returns where
  * the next address begins. */
 static size_t give(struct resolver *r, size_t at, uint32_t frames)
 {
-	enum worth worth = get_worth(r->profile, frames);
+	struct worth worth = get_worth(r->profile, frames);
 	struct wanted first = r->wanted.at[at];
 
 	for (; at < r->wanted.count && r->wanted.at[at].group == first.group &&
@@ -153,8 +164,10 @@ static size_t give(struct resolver *r, size_t at, uint32_t frames)
 	     at++) {
 		struct profile_node *node = &r->profile->nodes.at[r->wanted.at[at].node];
 
-		if (is_welcome(r, node->frames, worth))
-			node->frames = frames;
+		if (!is_welcome(r, node->frames, worth))
+			continue;
+		node->frames = frames;
+		r->changed++;
 	}
 	return at;
 }
@@ -201,7 +214,7 @@ static size_t merge_batch(struct resolver *r, size_t at, const struct lookup_bat
 		if (count && (is_known(&frames[0]) || is_known(&frames[count - 1])))
 			chain = add_chain(r->profile, frames, count, strings);
 		tally->named += chain && frames[count - 1].function;
-		tally->lined += get_worth(r->profile, chain) == WORTH_LINE;
+		tally->lined += get_worth(r->profile, chain).kind == 2;
 		at = give(r, at, chain);
 	}
 	free(strings);
@@ -380,6 +393,7 @@ size_t resolve_profile(struct profile *p, const struct resolve_options *options,
 	p->resolved = true;
 	if (outcome) {
 		outcome->missing = r.missing;
+		outcome->changed = r.changed;
 		if (outcome->modules.count)
 			qsort(outcome->modules.at, outcome->modules.count,
 			      sizeof(*outcome->modules.at), compare_paths);

@@ -11,7 +11,7 @@
 
 enum resolve_scope {
 	RESOLVE_MISSING, /* addresses that have nothing yet */
-	RESOLVE_BETTER,	 /* all; what is found replaces what tells no more */
+	RESOLVE_BETTER,	 /* all; what is found replaces what tells less */
 	RESOLVE_ALL,	 /* all; what is found replaces what was known */
 };
 
@@ -42,6 +42,7 @@ struct resolve_module {
 struct resolve_outcome {
 	VEC(struct resolve_module) modules; /* those that were asked for something, by path */
 	size_t missing;			    /* modules that could not be read */
+	size_t changed;			    /* stack nodes that got frames, or other ones */
 };
 
 /* Looks up addresses, stores frames and their strings in the profile and marks it resolved. Nodes
