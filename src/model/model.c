@@ -10,10 +10,12 @@
 #include <string.h>
 
 #include "model/allocator.h"
+#include "model/display.h"
 
 struct model {
 	const struct profile *profile;
-	struct model_options options;
+	bool all_frames;
+	struct display display; /* owns the texts of the frames */
 	VEC(struct model_frame) frames;
 	uint32_t *frame_ids; /* by profile frame */
 	uint32_t *node_ids;  /* by profile node, for nodes without frames */
@@ -77,12 +79,12 @@ static void add_frame(struct builder *b, uint32_t index)
 {
 	const struct profile *p = b->model->profile;
 	const struct profile_frame *f = &p->frames.at[index];
-	const char *function = profile_string(p, f->function);
+	const char *function = display_function(&b->model->display, f->function);
 
 	*vec_push(&b->candidates) = (struct candidate){
 		.frame = {.function = *function ? function : "??",
 			  .module = module_path(p, b->owner[index]),
-			  .file = profile_string(p, f->file),
+			  .file = display_file(&b->model->display, f->file),
 			  .line = f->line,
 			  .inlined = f->next != 0},
 		.id = &b->model->frame_ids[index],
@@ -172,11 +174,14 @@ struct model *model_new(const struct profile *p, const struct model_options *opt
 	struct builder b = {.model = m};
 
 	m->profile = p;
-	m->options = *options;
+	m->all_frames = options->all_frames;
+	m->display = (struct display){
+		.profile = p, .paths = options->paths, .full_names = options->full_names};
 	m->frame_ids = mem_new(p->frames.count, sizeof(*m->frame_ids));
 	m->node_ids = mem_new(p->nodes.count, sizeof(*m->node_ids));
 	list_candidates(&b);
 	number_candidates(&b);
+	display_seal(&m->display);
 	free(b.owner);
 	vec_free(&b.candidates);
 	return m;
@@ -187,6 +192,7 @@ void model_free(struct model *m)
 	if (!m)
 		return;
 	vec_free(&m->frames);
+	display_fini(&m->display);
 	free(m->frame_ids);
 	free(m->node_ids);
 	free(m);
@@ -245,6 +251,6 @@ void model_get_stack(const struct model *m, size_t site, struct model_stack *sta
 		stack->frames.at[stack->frames.count - 1] = m->cut_id;
 	if (stack->frames.count == 0)
 		*vec_push(&stack->frames) = m->none_id;
-	if (!m->options.all_frames)
+	if (!m->all_frames)
 		drop_hidden_leaves(m, stack);
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "model/pathmap.h"
 #include "profile/profile.h"
 
 /* Frames of one stack that are looked at; a recorder's limit is far lower, a hostile file has none.
@@ -30,7 +31,10 @@ struct model_frame {
 };
 
 struct model_options {
-	bool all_frames; /* show hidden frames too */
+	bool all_frames;	     /* show hidden frames too */
+	bool full_names;	     /* show C++ names with all their default arguments */
+	const struct pathmap *paths; /* where source files are; NULL: where the compiler saw them.
+					Used by model_new alone */
 };
 
 /* Ids of frames, the allocating one first. Zero-initialise; free with vec_free(&stack.frames). */
