@@ -44,8 +44,12 @@ static void push_frames(struct builder *b, const struct model_stack *stack)
 	size_t count = stack->frames.count;
 	bool inverted = b->tree->view.direction == TREE_INVERTED;
 
-	for (size_t i = 0; i < count; i++)
-		*vec_push(&b->frames) = stack->frames.at[inverted ? i : count - 1 - i];
+	for (size_t i = 0; i < count; i++) {
+		uint32_t frame = stack->frames.at[inverted ? i : count - 1 - i];
+		*vec_push(&b->frames) = b->tree->view.by_function
+						? model_get_frame(b->tree->model, frame)->group
+						: frame;
+	}
 }
 
 /* Lists the stacks that count, with their sum in node 0. */

@@ -88,6 +88,20 @@ static void the_top_down_tree_starts_at_the_programs_start(void **state)
 	drop(&x);
 }
 
+static void given_by_function_then_the_lines_of_a_function_are_one_node(void **state)
+{
+	struct fixture x;
+
+	(void)state;
+	build(&x, sample_tables(), FIGURE_PEAK, TREE_TOP_DOWN);
+	tree_free(x.tree);
+	x.tree = tree_build(x.model,
+			    &(struct tree_view){.direction = TREE_TOP_DOWN, .by_function = true});
+	assert_tree(x.tree, "main:10=1000/10(load:20=700/7(table_new:30=700/7) "
+			    "save:40=300/3(table_new:30=250/2))");
+	drop(&x);
+}
+
 static void every_node_is_its_children_and_itself(void **state)
 {
 	struct fixture x;
@@ -255,6 +269,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_inverted_tree_starts_at_the_allocating_function),
 		cmocka_unit_test(the_top_down_tree_starts_at_the_programs_start),
+		cmocka_unit_test(given_by_function_then_the_lines_of_a_function_are_one_node),
 		cmocka_unit_test(every_node_is_its_children_and_itself),
 		cmocka_unit_test(given_recursion_then_no_byte_is_counted_twice),
 		cmocka_unit_test(equal_values_are_ordered_by_name),
