@@ -222,29 +222,63 @@ static void push_node(const struct model *m, uint32_t index, struct model_stack 
 		*vec_push(&stack->frames) = m->frame_ids[f];
 }
 
-static void drop_hidden_leaves(const struct model *m, struct model_stack *stack)
+static size_t count_hidden_leaves(const struct model *m, const struct model_stack *stack)
 {
 	size_t hidden = 0;
 
 	while (hidden + 1 < stack->frames.count && m->frames.at[stack->frames.at[hidden]].hidden)
 		hidden++;
-	stack->frames.count -= hidden;
-	memmove(stack->frames.at, stack->frames.at + hidden,
+	return hidden;
+}
+
+static void drop_leaves(struct model_stack *stack, size_t count)
+{
+	stack->frames.count -= count;
+	memmove(stack->frames.at, stack->frames.at + count,
 		stack->frames.count * sizeof(*stack->frames.at));
 }
 
-void model_get_stack(const struct model *m, size_t site, struct model_stack *stack)
+static void fill_up(struct model_stack *origins, size_t count, uint32_t node)
+{
+	while (origins->frames.count < count)
+		*vec_push(&origins->frames) = node;
+}
+
+/* `origins` may be NULL. */
+static void collect(const struct model *m, size_t site, struct model_stack *stack,
+		    struct model_stack *origins)
 {
 	uint32_t node = m->profile->sites.at[site].node;
 
 	stack->frames.count = 0;
 	for (; node && stack->frames.count < MODEL_STACK_MAX;
-	     node = m->profile->nodes.at[node].parent)
+	     node = m->profile->nodes.at[node].parent) {
 		push_node(m, node, stack);
+		if (origins)
+			fill_up(origins, stack->frames.count, node);
+	}
 	if (node)
 		stack->frames.at[stack->frames.count - 1] = m->cut_id;
 	if (stack->frames.count == 0)
 		*vec_push(&stack->frames) = m->none_id;
+}
+
+void model_get_stack(const struct model *m, size_t site, struct model_stack *stack)
+{
+	collect(m, site, stack, NULL);
 	if (!m->options.all_frames)
-		drop_hidden_leaves(m, stack);
+		drop_leaves(stack, count_hidden_leaves(m, stack));
+}
+
+void model_get_calls(const struct model *m, size_t site, struct model_stack *stack,
+		     struct model_stack *origins)
+{
+	origins->frames.count = 0;
+	collect(m, site, stack, origins);
+	fill_up(origins, stack->frames.count, 0);
+	if (m->options.all_frames)
+		return;
+	size_t hidden = count_hidden_leaves(m, stack);
+	drop_leaves(stack, hidden);
+	drop_leaves(origins, hidden);
 }
