@@ -36,15 +36,20 @@ job() {
 	printf '%s\n' "$*" >>"$out/.jobs"
 }
 
-# ---- the oracle, which all others are linked to ------------------------------------------------------------------
+# ---- the oracle, which all others are linked to ----------------------------------------------------
 
 unwinder=
 if accepts "$gcc -Wl,--no-as-needed -l:libunwind.so.8 -include libunwind.h"; then
 	unwinder="-DORACLE_LIBUNWIND -l:libunwind.so.8"
 fi
-$gcc -O2 -fPIC -shared "$here/oracle.c" -o "$out/liboracle.so" -Wl,-soname,liboracle.so $unwinder
+# Its own frames leave the frame pointer alone, so that it matters to a walk right from where it starts.
+case $machine in
+x86_64*) alone=-ffixed-rbp ;;
+*) alone= ;;
+esac
+$gcc -O2 $alone -fPIC -shared "$here/oracle.c" -o "$out/liboracle.so" -Wl,-soname,liboracle.so $unwinder
 
-# ---- the shapes, in many flavours --------------------------------------------------------------------------------
+# ---- the shapes, in many flavours ------------------------------------------------------------------
 
 # flavour NAME COMPILER FLAGS: the shapes as a shared library, built that way.
 flavour() {
@@ -97,9 +102,9 @@ for kind in pie no-pie; do
 		"-o '$out/shapes_$kind' $link"
 done
 
-# ---- programs ----------------------------------------------------------------------------------------------------
+# ---- programs --------------------------------------------------------------------------------------
 
-for name in deep contexts signals thread_ends; do
+for name in deep slides contexts signals thread_ends; do
 	for level in O0 O2 Os; do
 		job "$gcc -$level '$here/$name.c' -o '$out/$name.gcc-$level' $link"
 	done
@@ -112,7 +117,7 @@ for level in $LEVELS; do
 		"-o '$out/throws.clang-$level' $link"
 done
 
-# ---- libraries that come and go ----------------------------------------------------------------------------------
+# ---- libraries that come and go --------------------------------------------------------------------
 
 mkdir -p "$out/gconv"
 : >"$out/gconv/gconv-modules"
@@ -133,23 +138,26 @@ for library in libearly early_plugin; do
 done
 job "$CXX -std=c++17 $flags -O2 '$here/early.cpp' -o '$out/early' -learly $link -Wl,-z,lazy"
 
-# ---- without unwind information ----------------------------------------------------------------------------------
+# ---- without unwind information --------------------------------------------------------------------
 
 silent="-g0 -fno-asynchronous-unwind-tables -fno-unwind-tables -fno-exceptions"
 for level in O0 O2; do
-	$gcc -$level $silent -fno-omit-frame-pointer -DUNTOLD_KIND=fp -c "$here/untold_links.c" -o "$out/untold_fp.$level.o"
-	$gcc -$level $silent -fomit-frame-pointer -DUNTOLD_KIND=bare -c "$here/untold_links.c" -o "$out/untold_bare.$level.o"
+	for kind in fp bare; do
+		pointer=$([ $kind = fp ] && echo no-omit || echo omit)
+		$gcc -$level $silent -f$pointer-frame-pointer -DUNTOLD_KIND=$kind -c "$here/untold_links.c" \
+			-o "$out/untold_$kind.$level.o"
+	done
 	job "$gcc -$level '$here/untold.c' '$here/untold_asm.S' '$out/untold_fp.$level.o'" \
 		"'$out/untold_bare.$level.o' -o '$out/untold.gcc-$level' $link"
 done
 
-# ---- without the table that finds unwind information ---------------------------------------------------------------
+# ---- without the table that finds unwind information -----------------------------------------------
 
 for level in O0 O2; do
 	job "$gcc -$level -fPIC -shared '$here/shapes_set.c' -o '$out/headless_$level.so' $link -Wl,--no-eh-frame-hdr"
 done
 
-# ---- all at once -------------------------------------------------------------------------------------------------
+# ---- all at once -----------------------------------------------------------------------------------
 
 xargs -d '\n' -P "$(nproc)" -I COMMAND sh -c COMMAND <"$out/.jobs"
 rm -f "$out/.probe" "$out/.jobs"

@@ -20,6 +20,12 @@ def test_exceptions_thrown_caught_and_cleaned_up_after(torture, build):
     torture.need(f"throws.{build}").run(f"throws.{build}").check(least=300)
 
 
+@UNWINDERS
+@pytest.mark.parametrize("build", C_BUILDS)
+def test_frames_that_slide_over_what_older_ones_left(torture, build, unwinder):
+    torture.need(f"slides.{build}").run(f"slides.{build}", unwinder=unwinder).check(least=32)
+
+
 @pytest.mark.parametrize("build", C_BUILDS)
 def test_coroutines_that_take_turns(torture, build):
     torture.need(f"contexts.{build}").run(f"contexts.{build}").check(least=100)
@@ -54,7 +60,7 @@ def test_before_main_after_it_and_inside_the_loader(torture, unwinder):
     torture.run("early", torture.path("early_plugin.so"), unwinder=unwinder).check(least=15)
 
 
-# ---- deep stacks -------------------------------------------------------------------------------------------------
+# ---- deep stacks ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("build", C_BUILDS)
@@ -101,7 +107,7 @@ def test_a_runaway_recursion_keeps_both_ends_too(torture, cut_frame):
     check_cut(torture.run("deep.gcc-Os", 70000), 512, cut_frame)
 
 
-# ---- libraries that come and go ----------------------------------------------------------------------------------
+# ---- libraries that come and go ---------------------------------------------------------------------------------
 
 SWAPPED = ("one", "two", "three", "four", "five")
 
