@@ -12,7 +12,8 @@ struct module_span {
 	uint32_t id; /* index in the segment; 0 if its table is full */
 	uint64_t map_start;
 	uint64_t map_end;
-	const uint8_t *eh_frame_hdr; /* NULL: none */
+	uint64_t bias;
+	const uint8_t *eh_frame_hdr; /* or what stands in for it (cfi_index.h); NULL: none */
 };
 
 /* Changes whenever an object may have been unloaded: what was cached about addresses is void. */

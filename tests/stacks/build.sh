@@ -15,6 +15,7 @@ CC=${CC:-gcc}
 CXX=${CXX:-g++}
 CLANG=${CLANG-clang}
 CLANGXX=${CLANGXX-clang++}
+READELF=${READELF:-readelf}
 LEVELS=${LEVELS:-O0 O1 O2 O3 Os}
 command -v ${CLANG:-none} >/dev/null && command -v ${CLANGXX:-none} >/dev/null || CLANG=
 mkdir -p "$out"
@@ -155,9 +156,25 @@ done
 
 for level in O0 O2; do
 	job "$gcc -$level -fPIC -shared '$here/shapes_set.c' -o '$out/headless_$level.so' $link -Wl,--no-eh-frame-hdr"
+	job "$gcc -$level -fPIC -shared '$here/shapes_set.c' -o '$out/untabled_$level.so' $link"
+done
+for kind in pie no-pie; do
+	job "$gcc -O2 -$kind -DSHAPES_NESTED '$here/shapes.c' '$here/shapes_set.c' -rdynamic -Wl,-z,execstack" \
+		"-o '$out/headless_$kind' $link -Wl,--no-eh-frame-hdr"
+done
+for name in one two; do
+	job "$gcc -O2 -fPIC -shared -DSWAP_NAME=$name -DSWAP_PAD=$pad '$here/swap_library.c'" \
+		"-o '$out/headless_swap_$name.so' $link -Wl,--no-eh-frame-hdr"
+	pad=$((pad + 16))
 done
 
 # ---- all at once -----------------------------------------------------------------------------------
 
 xargs -d '\n' -P "$(nproc)" -I COMMAND sh -c COMMAND <"$out/.jobs"
 rm -f "$out/.probe" "$out/.jobs"
+
+# A header that says it has no table: its count and its rows are omitted (DW_EH_PE_omit).
+for level in O0 O2; do
+	offset=$($READELF -SW "$out/untabled_$level.so" | sed -n 's/.* \.eh_frame_hdr *[A-Z]* *[0-9a-f]* *\([0-9a-f]*\) .*/\1/p')
+	printf '\377\377' | dd of="$out/untabled_$level.so" bs=1 seek=$((0x$offset + 2)) conv=notrunc status=none
+done

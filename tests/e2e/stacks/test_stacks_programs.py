@@ -127,6 +127,14 @@ def test_libraries_that_take_each_others_place(torture):
     assert reuses(outcome) > 10
 
 
+def test_libraries_without_a_table_that_take_each_others_place(torture):
+    """Their unwind information is found again in what has come in the place of another."""
+    outcome = torture.run("swaps", *(torture.path(f"headless_swap_{name}.so") for name in ("one", "two")))
+    outcome.check(least=20)
+    assert reuses(outcome) > 10
+    assert outcome.profile.totals["unwind_failures"] == 0
+
+
 def test_names_of_a_library_that_was_replaced_are_its_own(torture):
     outcome = torture.run("swaps", *(torture.path(f"swap_{name}.so") for name in SWAPPED))
     for site in outcome.recording.stats["sites"]:
