@@ -4,7 +4,10 @@
  *
  * glibc 2.35 and later are asked through _dl_find_object, which takes no lock. Elsewhere a table is
  * filled by dl_iterate_phdr at start-up and after dlclose, never inside malloc: the loader's lock
- * may be held by a thread that waits for a lock of ours' caller. */
+ * may be held by a thread that waits for a lock of ours' caller.
+ *
+ * Objects go away by dlclose, which is wrapped, and by libc's own hand (modules of iconv): then the
+ * loader is seen to free what it knew of them. */
 #include "capture/modules.h"
 
 #include <dlfcn.h>
@@ -33,7 +36,12 @@ struct dl_find_object {
 #endif
 extern int _dl_find_object(void *address, struct dl_find_object *result) __attribute__((weak));
 
+/* What glibc's loader tells debuggers. */
+extern struct r_debug _r_debug __attribute__((weak));
+
 _Atomic uint32_t modules_generation = 1;
+
+struct modules_loader modules_loader;
 
 /* An object as the loader describes it. */
 struct object {
@@ -184,6 +192,9 @@ struct known {
 #define KNOWN_WAYS 8
 static struct known known[KNOWN_SETS][KNOWN_WAYS];
 
+/* The generation in which known facts last had to make room for others. */
+static _Atomic uint32_t known_overflow;
+
 static uint64_t mix(uint64_t hash, uint64_t word)
 {
 	hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
@@ -223,8 +234,10 @@ static void put_facts(const struct facts *f, uint32_t generation)
 
 	while (way < KNOWN_WAYS && take_facts(&set[way], generation, &other))
 		way++;
-	if (way == KNOWN_WAYS)
+	if (way == KNOWN_WAYS) {
 		way = (uint32_t)f->id % KNOWN_WAYS;
+		atomic_store(&known_overflow, generation);
+	}
 	struct known *k = &set[way];
 	atomic_store_explicit(&k->map, f->map, memory_order_relaxed);
 	atomic_store_explicit(&k->map_start, f->map_start, memory_order_relaxed);
@@ -286,6 +299,23 @@ static void give_span(const struct object *o, struct module_span *span)
 					     (const uint8_t *)(uintptr_t)f.tables}; /* NOLINT */
 }
 
+void modules_note_free(const void *block)
+{
+	uint32_t generation = atomic_load(&modules_generation);
+	bool gone = atomic_load(&known_overflow) == generation;
+	struct facts f;
+
+	for (uint32_t i = 0; i < KNOWN_SETS * KNOWN_WAYS && !gone; i++) {
+		struct known *k = &known[i / KNOWN_WAYS][i % KNOWN_WAYS];
+
+		gone = atomic_load_explicit(&k->map, memory_order_relaxed) ==
+			       (uint64_t)(uintptr_t)block &&
+		       take_facts(k, generation, &f);
+	}
+	if (gone)
+		atomic_fetch_add(&modules_generation, 1);
+}
+
 /* ---- without _dl_find_object ----------------------------------------------------------------- */
 
 #define TABLE_COUNT 1024
@@ -318,12 +348,25 @@ static int add_object(struct dl_phdr_info *info, size_t size, void *context)
 	return 0;
 }
 
+static void find_loader(void)
+{
+	struct dl_find_object found;
+
+	if (!&_r_debug ||
+	    _dl_find_object((void *)(uintptr_t)_r_debug.r_ldbase, &found) != 0) /* NOLINT */
+		return;
+	modules_loader.start = (uint64_t)(uintptr_t)found.dlfo_map_start;
+	modules_loader.bytes = (uint64_t)(uintptr_t)found.dlfo_map_end - modules_loader.start;
+}
+
 void modules_refresh(void)
 {
 	uint32_t count = 0;
 
-	if (_dl_find_object)
+	if (_dl_find_object) {
+		find_loader();
 		return;
+	}
 	atomic_store(&table_count, 0);
 	(void)dl_iterate_phdr(add_object, &count);
 	/* Pairs with the acquire in find_in_table. */

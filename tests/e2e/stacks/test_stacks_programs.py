@@ -145,7 +145,6 @@ def test_names_of_a_library_that_was_replaced_are_its_own(torture):
         assert any(f"{kind}_{library}" in name for name in names), f"{kind}_{library} was not seen"
 
 
-@pytest.mark.xfail(strict=True, reason="only dlclose makes the walker forget what it knows of an object")
 def test_modules_that_libc_loads_and_unloads_by_itself(torture):
     names = [f"MIDDEN-{name.upper()}" for name in SWAPPED]
     outcome = torture.run("charsets", *names, env={"GCONV_PATH": str(torture.path("gconv"))})
