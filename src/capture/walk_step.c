@@ -6,6 +6,7 @@
 #include <sys/uio.h>
 
 #include "capture/modules.h"
+#include "capture/returns.h"
 #include "capture/walk.h"
 
 void walk_begin(struct walk *w, struct thread *t, const struct walk_start *start)
@@ -61,7 +62,7 @@ NOINLINE enum walk_result walk_step_record(struct walk *w, struct memo_frame *ou
 	out->ra_at = w->fp + 8;
 	if (w->fp < w->sp || !walk_is_outward(w, w->fp + 16) ||
 	    !walk_read(w, out->fp_at, &out->fp_value) ||
-	    !walk_read(w, out->ra_at, &out->ra_value) || out->ra_value < 4096)
+	    !walk_read(w, out->ra_at, &out->ra_value) || !returns_has(w, arch_strip(out->ra_value)))
 		return WALK_LOST;
 	uint64_t sp = arch_record_sp(w->fp, out->fp_value);
 	if (!walk_is_outward(w, sp))

@@ -85,7 +85,7 @@ static inline enum walk_result walk_move(struct walk *w, uint64_t pc, uint64_t s
 }
 
 /* Without unwind information: by the frame record that fp points to, if it lies outwards on this
- * stack. `out` gets the words that were read. */
+ * stack and holds what can be a return address. `out` gets the words that were read. */
 NOINLINE enum walk_result walk_step_record(struct walk *w, struct memo_frame *out);
 
 /* Past a signal handler: to the interrupted code, by the kernel's frame. */

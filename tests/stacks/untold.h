@@ -53,6 +53,9 @@ call_fn asm_bare;     /* none, leaves the frame pointer alone */
 call_fn asm_wild;     /* none, the frame pointer is a small number */
 call_fn asm_astray;   /* none, the frame pointer points to data on the stack */
 
+/* What asm_astray puts where a return address would be. */
+extern uint64_t untold_astray;
+
 /* The bytes of asm_fp and asm_fp_large, which can be copied anywhere. */
 extern const char asm_fp_end[], asm_fp_large_end[];
 

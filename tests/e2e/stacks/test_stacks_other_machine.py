@@ -7,6 +7,7 @@ SPDX-License-Identifier: Apache-2.0
 
 import pytest
 
+ASTRAY = [f"astray_{where}" for where in ("number", "huge", "heap", "stack", "data", "text", "function", "own")]
 BUILDS = pytest.mark.parametrize("build", ("gcc-O0", "gcc-O2"))
 
 
@@ -67,7 +68,7 @@ def test_code_with_frame_records_is_bridged(torture_other, build, links):
 
 
 @BUILDS
-@pytest.mark.parametrize("hiding", ("bare", "bare_large", "asm_bare", "asm_wild"))
+@pytest.mark.parametrize("hiding", ("bare", "bare_large", "asm_bare", "asm_wild", *ASTRAY))
 def test_code_without_frame_records_makes_no_frame_up(torture_other, build, hiding):
     torture_other.run(f"untold.{build}", "told_fp", hiding, "told", unwinder="libgcc").check_honest()
 
