@@ -220,7 +220,7 @@ static bool walk_deep(struct thread *t, const struct walk_start *start, uint32_t
 		result = step(&w, rule, &unused);
 		walk_sink_keep(&sink, place | exact);
 	}
-	if (result == WALK_COMPLEX || result == WALK_LOST)
+	if (result != WALK_END)
 		return false;
 	*count = walk_sink_finish(&sink, &t->slot->losses);
 	return true;

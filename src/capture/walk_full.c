@@ -78,6 +78,14 @@ static enum walk_result step_without_row(struct walk *w, uint64_t regs[ARCH_REGS
 	return result;
 }
 
+/* A leaf may have no frame at all where calls leave the return address in a register. */
+static bool is_leaf(const struct walk *w, uint64_t cfa, uint32_t ra_register)
+{
+	uint32_t kind = w->t->cfi.row.regs[ra_register].kind;
+
+	return ARCH_STACK_STEP == 0 && cfa == w->sp && kind != CFI_OFFSET && kind != CFI_EXPRESSION;
+}
+
 /* One frame outwards with `regs` belonging to (w->pc, w->sp, w->fp), by the full row of its pc. */
 static enum walk_result step(struct walk *w, uint64_t regs[ARCH_REGS], uint32_t *place)
 {
@@ -90,7 +98,9 @@ static enum walk_result step(struct walk *w, uint64_t regs[ARCH_REGS], uint32_t 
 	if (kind == RULE_SIGNAL || kind == RULE_END || kind == RULE_NONE ||
 	    !rules_find_row(w->t, address, &entry))
 		return step_without_row(w, regs, kind);
-	if (!find_cfa(w, regs, &cfa) || !walk_is_outward(w, cfa))
+	if (!find_cfa(w, regs, &cfa))
+		return WALK_LOST;
+	if (!walk_is_outward(w, cfa) && !(is_leaf(w, cfa, entry.ra_register) && walk_may_stay(w)))
 		return WALK_LOST;
 	for (uint32_t reg = 0; reg < ARCH_REGS; reg++)
 		if (!restore_register(w, regs, cfa, reg, &next[reg]))
@@ -102,10 +112,12 @@ static enum walk_result step(struct walk *w, uint64_t regs[ARCH_REGS], uint32_t 
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
-static void count_lost(struct segment_losses *losses)
+/* A stack that was too deep as well is counted as truncated by the sink. */
+static void count_lost(const struct thread *t, const struct walk_sink *sink)
 {
-	thread_count(&losses->unwind_failures);
-	thread_count(&losses->truncated_stacks);
+	thread_count(&t->slot->losses.unwind_failures);
+	if (sink->count <= t->max_depth)
+		thread_count(&t->slot->losses.truncated_stacks);
 }
 
 NOINLINE uint32_t walk_full(struct thread *t, const struct walk_start *start)
@@ -132,7 +144,7 @@ NOINLINE uint32_t walk_full(struct thread *t, const struct walk_start *start)
 		if (outside)
 			walk_sink_keep(&sink, place | exact);
 	}
-	if (result == WALK_LOST)
-		count_lost(&t->slot->losses);
+	if (result != WALK_END)
+		count_lost(t, &sink);
 	return walk_sink_finish(&sink, &t->slot->losses);
 }
