@@ -11,7 +11,7 @@
 
 #include "capture/host.h"
 #include "capture/modules.h"
-#include "capture/places.h"
+#include "capture/pcs.h"
 
 struct rule_entry rules_cache[1u << RULES_BITS];
 
@@ -166,12 +166,12 @@ static void remember(uint64_t address, uint32_t generation, uint64_t rule, uint6
 NOINLINE uint64_t rules_build(struct thread *t, uint64_t address, uint32_t generation,
 			      uint32_t *place)
 {
-	const struct places places = places_get();
+	const struct pcs places = pcs_get();
 	struct module_span span;
 
 	if (!modules_find(address, &span))
 		span = (struct module_span){0};
-	uint32_t known = places_find(&places, address, span.id);
+	uint32_t known = pcs_find(&places, address, span.id);
 	uint64_t rule;
 
 	if (known && span.id) {
@@ -181,7 +181,7 @@ NOINLINE uint64_t rules_build(struct thread *t, uint64_t address, uint32_t gener
 		rule = pack(&made);
 		const struct segment_place fresh = {
 			.address = address, .rule = rule, .module = span.id};
-		known = known ? known : places_add(&places, &fresh);
+		known = known ? known : pcs_add(&places, &fresh);
 	}
 	*place = span.id == process->own_module ? known | RULES_HIDDEN : known;
 	if (span.id && known)

@@ -1,18 +1,18 @@
-/* places.c -- pieces of code that were seen on stacks, by number; lock-free.
+/* pcs.c -- pieces of code that were seen on stacks, by number; lock-free.
  * Runs: any thread of the target, inside malloc. Called by rules.c on a cache miss.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "capture/places.h"
+#include "capture/pcs.h"
 
 #include "capture/host.h"
 
-static inline _Atomic uint32_t *root_of(const struct places *p, uint64_t address)
+static inline _Atomic uint32_t *root_of(const struct pcs *p, uint64_t address)
 {
 	return &p->roots[(address * UINT64_C(0x9e3779b97f4a7c15)) >> 32 &
 			 (SEGMENT_PLACE_ROOTS - 1)];
 }
 
 /* Looks through a chain from `first` up to, but not with, `last`. */
-static uint32_t find_between(const struct places *p, uint32_t first, uint32_t last,
+static uint32_t find_between(const struct pcs *p, uint32_t first, uint32_t last,
 			     const struct segment_place *wanted)
 {
 	for (uint32_t i = first; i != last; i = p->at[i].next)
@@ -21,16 +21,16 @@ static uint32_t find_between(const struct places *p, uint32_t first, uint32_t la
 	return 0;
 }
 
-uint32_t places_find(const struct places *p, uint64_t address, uint32_t module)
+uint32_t pcs_find(const struct pcs *p, uint64_t address, uint32_t module)
 {
 	const struct segment_place wanted = {.address = address, .module = module};
-	/* Pairs with the release in places_add: what is linked has its fields. */
+	/* Pairs with the release in pcs_add: what is linked has its fields. */
 	uint32_t first = atomic_load_explicit(root_of(p, address), memory_order_acquire);
 
 	return find_between(p, first, 0, &wanted);
 }
 
-static uint32_t reserve(const struct places *p)
+static uint32_t reserve(const struct pcs *p)
 {
 	/* Not fetch_add: a full table must not wrap around. */
 	uint32_t used = atomic_load_explicit(p->used, memory_order_relaxed);
@@ -43,7 +43,7 @@ static uint32_t reserve(const struct places *p)
 	return 0;
 }
 
-uint32_t places_add(const struct places *p, const struct segment_place *wanted)
+uint32_t pcs_add(const struct pcs *p, const struct segment_place *wanted)
 {
 	_Atomic uint32_t *root = root_of(p, wanted->address);
 	uint32_t first = atomic_load_explicit(root, memory_order_acquire);
@@ -70,11 +70,11 @@ uint32_t places_add(const struct places *p, const struct segment_place *wanted)
 	}
 }
 
-struct places places_get(void)
+struct pcs pcs_get(void)
 {
 	char *base = (char *)process->header;
 
-	return (struct places){
+	return (struct pcs){
 		.roots = (_Atomic uint32_t *)(void *)(base + process->layout.place_roots_offset),
 		.at = (struct segment_place *)(void *)(base + process->layout.places_offset),
 		.used = &process->header->places_used,
