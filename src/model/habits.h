@@ -15,9 +15,12 @@ struct habits {
 	struct findings *findings;
 };
 
+/* 0 to 1, whatever a damaged file claims. */
 static inline double habits_share(uint64_t part, uint64_t whole)
 {
-	return whole ? (double)part / (double)whole : 0.0;
+	if (part >= whole)
+		return whole ? 1.0 : 0.0;
+	return (double)part / (double)whole;
 }
 
 void habits_find_temporary(struct habits *h);

@@ -4,6 +4,7 @@
 #include "model/origin.h"
 
 #include <string.h>
+#include <strings.h>
 
 /* Base names start so; what follows is a version. */
 static const char *const c_libraries[] = {
@@ -63,10 +64,44 @@ bool origin_is_own(const struct model_frame *f)
 	return !is_language_source(f->file) && !starts_with_any(f->function, namespaces);
 }
 
+/* How names of wrappers end, before what tells variants apart: digits, _n, _array. */
+static const char *const endings[] = {"alloc",	     "alloc0", "alloc_n", "alloc0_n", "allocarray",
+				      "alloc_array", "strdup", "strndup", "memdup",   NULL};
+
+static bool ends_with(const char *name, size_t length, const char *end)
+{
+	size_t bytes = strlen(end);
+
+	return length >= bytes && strncasecmp(name + length - bytes, end, bytes) == 0;
+}
+
+bool origin_is_wrapper(const char *function)
+{
+	size_t length = strcspn(function, "(.");
+
+	for (size_t i = 0; endings[i]; i++)
+		if (ends_with(function, length, endings[i]))
+			return true;
+	return false;
+}
+
+static bool is_telling(const struct model_frame *f)
+{
+	return *f->function && strcmp(f->function, "??") != 0 && !origin_is_wrapper(f->function);
+}
+
 size_t origin_find_own(const struct model *m, const struct model_stack *stack)
 {
-	for (size_t i = 0; i < stack->frames.count; i++)
-		if (origin_is_own(model_get_frame(m, stack->frames.at[i])))
+	size_t first = stack->frames.count;
+
+	for (size_t i = 0; i < stack->frames.count; i++) {
+		const struct model_frame *f = model_get_frame(m, stack->frames.at[i]);
+		if (!origin_is_own(f))
+			continue;
+		if (is_telling(f))
 			return i;
-	return 0;
+		if (first == stack->frames.count)
+			first = i;
+	}
+	return first < stack->frames.count ? first : 0;
 }

@@ -16,8 +16,12 @@ bool origin_is_libstdcxx(const char *module);
  * Rust's standard library, allocators' entries, and for placeholders. */
 bool origin_is_own(const struct model_frame *f);
 
-/* The position of the first frame of a stack that is the program's own: the place that a reader
- * can do something about. 0 if there is none. */
+/* True for functions that say of themselves that they hand on to an allocator: xmalloc, g_realloc,
+ * sqlite3Malloc, xstrdup. */
+bool origin_is_wrapper(const char *function);
+
+/* The position of the frame of a stack that a reader can do something about: the first of the
+ * program's own that has a name and is no wrapper; failing that, the first of its own; or 0. */
 size_t origin_find_own(const struct model *m, const struct model_stack *stack);
 
 #endif

@@ -25,8 +25,9 @@ struct teller {
 
 static void tell_growing_leak(FILE *out, const struct finding *f)
 {
-	double seconds = (double)f->span_ns / 1e9;
-	uint64_t rate = seconds > 0 ? (uint64_t)((double)f->amount.bytes / seconds) : 0;
+	uint64_t span = f->span_ns ? f->span_ns : 1;
+	unsigned __int128 wide = (unsigned __int128)f->amount.bytes * 1000000000U / span;
+	uint64_t rate = wide < UINT64_MAX ? (uint64_t)wide : UINT64_MAX;
 
 	fputs("a leak that grows: ", out);
 	wording_print_amount(out, f->amount, FIGURE_LEAKED);
@@ -152,7 +153,7 @@ static void print_stack(const struct teller *t, const struct finding *f)
 	if (stack.frames.count > shown)
 		fprintf(t->out, "     ... %s more\n", human_count(stack.frames.count - shown).text);
 	if (f->sites > 1)
-		fprintf(t->out, "     and %s more %s through the same line\n",
+		fprintf(t->out, "     and %s more %s through the same place\n",
 			human_count(f->sites - 1).text, f->sites == 2 ? "stack" : "stacks");
 	vec_free(&stack.frames);
 }

@@ -109,6 +109,23 @@ static void stacks_through_the_same_line_are_one_finding(void **state)
 	end(&f);
 }
 
+static void the_place_is_where_a_wrapper_is_called(void **state)
+{
+	struct profile *p = sample_new();
+	struct found f;
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++) {
+		uint32_t caller = sample_node(p, 0, i ? "loop" : "rarely", 7);
+		struct profile_site *s = add_churn(p, "unused", i ? 30000 : 100, 100);
+		s->node = sample_node(p, sample_node_in(p, caller, 1, 0), "my_xmalloc", 3);
+		s->temporary = s->allocations;
+	}
+	find(&f, p);
+	assert_int_equal(assert_one(&f, FINDING_TEMPORARY)->calls, 60000);
+	end(&f);
+}
+
 static void few_or_slow_temporary_blocks_are_not(void **state)
 {
 	struct profile *few = sample_new(), *slow = sample_new(), *small_part = sample_new();
@@ -369,6 +386,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(temporary_blocks_in_a_loop_are_found),
 		cmocka_unit_test(stacks_through_the_same_line_are_one_finding),
+		cmocka_unit_test(the_place_is_where_a_wrapper_is_called),
 		cmocka_unit_test(few_or_slow_temporary_blocks_are_not),
 		cmocka_unit_test(blocks_regrown_by_realloc_are_found),
 		cmocka_unit_test(vectors_that_grow_are_found_by_their_function),
