@@ -72,8 +72,13 @@ static const char *module_path(const struct profile *p, uint32_t module)
 	return *path || module == 0 ? path : profile_string(p, p->run.executable);
 }
 
+static uint64_t node_offset(const struct profile *p, const struct profile_node *n)
+{
+	return n->pc - p->modules.at[n->module].bias;
+}
+
 /* A location that symbols gave. One without a function is told apart by its line alone. */
-static void add_frame(struct builder *b, uint32_t index)
+static void add_frame(struct builder *b, uint32_t index, uint64_t seen_at)
 {
 	const struct profile *p = b->model->profile;
 	const struct profile_frame *f = &p->frames.at[index];
@@ -83,6 +88,7 @@ static void add_frame(struct builder *b, uint32_t index)
 		.frame = {.function = *function ? function : "??",
 			  .module = module_path(p, b->owner[index]),
 			  .file = profile_string(p, f->file),
+			  .seen_at = seen_at,
 			  .line = f->line,
 			  .inlined = f->next != 0},
 		.id = &b->model->frame_ids[index],
@@ -93,13 +99,14 @@ static void add_frame(struct builder *b, uint32_t index)
 static void add_address(struct builder *b, uint32_t node)
 {
 	const struct profile *p = b->model->profile;
-	const struct profile_node *n = &p->nodes.at[node];
+	uint64_t offset = node_offset(p, &p->nodes.at[node]);
 
 	*vec_push(&b->candidates) = (struct candidate){
 		.frame = {.function = "",
-			  .module = module_path(p, n->module),
+			  .module = module_path(p, p->nodes.at[node].module),
 			  .file = "",
-			  .offset = n->pc - p->modules.at[n->module].bias},
+			  .offset = offset,
+			  .seen_at = offset},
 		.id = &b->model->node_ids[node],
 	};
 }
@@ -117,10 +124,11 @@ static void add_placeholder(struct builder *b, const char *text, uint32_t *id)
 static void claim_frames(struct builder *b, const struct profile_node *node)
 {
 	const struct profile *p = b->model->profile;
+	uint64_t seen_at = node_offset(p, node);
 
 	for (uint32_t f = node->frames; f && b->owner[f] == UINT32_MAX; f = p->frames.at[f].next) {
 		b->owner[f] = node->module;
-		add_frame(b, f);
+		add_frame(b, f, seen_at);
 	}
 }
 
@@ -162,7 +170,11 @@ static void number_candidates(struct builder *b)
 	for (size_t i = 0; i < b->candidates.count; i++) {
 		if (i == 0 || compare_candidates(&c[i - 1], &c[i]) != 0)
 			add_distinct(b->model, &c[i].frame);
-		*c[i].id = (uint32_t)b->model->frames.count - 1;
+		uint32_t id = (uint32_t)b->model->frames.count - 1;
+		struct model_frame *frame = &b->model->frames.at[id];
+		if (c[i].frame.seen_at < frame->seen_at)
+			frame->seen_at = c[i].frame.seen_at;
+		*c[i].id = id;
 	}
 }
 

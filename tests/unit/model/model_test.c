@@ -111,6 +111,8 @@ static void given_equal_locations_at_different_addresses_then_they_share_one_id(
 	assert_int_not_equal(a.frames.at[1], b.frames.at[1]); /* load:20, load:21 */
 	assert_int_equal(model_get_frame(m, a.frames.at[1])->group,
 			 model_get_frame(m, b.frames.at[1])->group);
+	/* The stacks' last nodes are 6, 7 and 8: any would do, the lowest is told. */
+	assert_int_equal(model_get_frame(m, a.frames.at[0])->seen_at, 6 * 16);
 	vec_free(&a.frames);
 	vec_free(&b.frames);
 	model_free(m);
