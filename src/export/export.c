@@ -8,7 +8,9 @@ extern const struct export_format export_callgrind;
 extern const struct export_format export_collapsed;
 extern const struct export_format export_csv;
 extern const struct export_format export_dhat;
+extern const struct export_format export_dot;
 extern const struct export_format export_flamegraph;
+extern const struct export_format export_gprof2dot;
 extern const struct export_format export_json;
 extern const struct export_format export_mallocprofiler;
 extern const struct export_format export_massif;
@@ -20,7 +22,9 @@ static const struct export_format *const formats[] = {
 	&export_collapsed,
 	&export_csv,
 	&export_dhat,
+	&export_dot,
 	&export_flamegraph,
+	&export_gprof2dot,
 	&export_json,
 	&export_mallocprofiler,
 	&export_massif,
