@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/graphviz.h"
 #include "cli/load.h"
 #include "cli/message.h"
 #include "cli/outfile.h"
@@ -24,6 +25,7 @@ static const char help[] =
 	"  -o, --output OUT     the file to write; without it, or with -, standard output\n"
 	"  --figure NAME        peak (default), leaked, allocated, calls, temporary: for formats\n"
 	"                       that hold one figure, or that show one first\n"
+	"  --svg                with -f dot: have Graphviz draw the graph, and write the picture\n"
 	"  --all-frames         keep malloc, operator new and the like at the end of stacks\n"
 	"  --no-write           do not write symbols that were looked up back to FILE\n"
 	"  -h, --help           show this text\n";
@@ -33,16 +35,18 @@ struct request {
 	const char *out; /* NULL: standard output */
 	struct export_request what;
 	struct model_options model;
+	bool svg;
 	bool no_write;
 	bool help;
 };
 
-enum option_code { OPTION_FIGURE = 256, OPTION_ALL_FRAMES, OPTION_NO_WRITE };
+enum option_code { OPTION_FIGURE = 256, OPTION_SVG, OPTION_ALL_FRAMES, OPTION_NO_WRITE };
 
 static const struct option options[] = {
 	{"format", required_argument, NULL, 'f'},
 	{"output", required_argument, NULL, 'o'},
 	{"figure", required_argument, NULL, OPTION_FIGURE},
+	{"svg", no_argument, NULL, OPTION_SVG},
 	{"all-frames", no_argument, NULL, OPTION_ALL_FRAMES},
 	{"no-write", no_argument, NULL, OPTION_NO_WRITE},
 	{"help", no_argument, NULL, 'h'},
@@ -85,6 +89,9 @@ static int parse_option(struct request *r, int code, char **argv)
 		break;
 	case OPTION_FIGURE:
 		return parse_figure(r, optarg);
+	case OPTION_SVG:
+		r->svg = true;
+		break;
 	case OPTION_ALL_FRAMES:
 		r->model.all_frames = true;
 		break;
@@ -104,6 +111,10 @@ static int check_request(struct request *r, int files)
 {
 	if (files > 1)
 		return message_usage("export", "one FILE at a time");
+	if (!r->format && r->svg)
+		r->format = export_find("dot");
+	if (r->svg && strcmp(r->format->name, "dot") != 0)
+		return message_usage("export", "--svg goes with -f dot");
 	if (!r->format && r->out)
 		r->format = export_find_by_suffix(r->out);
 	if (!r->format && r->out)
@@ -131,13 +142,32 @@ static int parse_arguments(struct request *r, int argc, char **argv)
 	return check_request(r, argc - optind);
 }
 
+/* dot reads the graph from a file without a name: it may take its time. */
+static int draw(FILE *out, const struct request *r, struct error *e)
+{
+	FILE *graph = tmpfile();
+
+	if (!graph)
+		return error_set_errno(e, "cannot make a temporary file");
+	int status = r->format->write(graph, &r->what, e);
+	if (status == 0)
+		status = graphviz_draw(graph, out, e);
+	fclose(graph);
+	return status;
+}
+
+static int write_to(FILE *out, const struct request *r, struct error *e)
+{
+	return r->svg ? draw(out, r, e) : r->format->write(out, &r->what, e);
+}
+
 static int write_stdout(const struct request *r)
 {
 	struct error e = {.offset = -1};
 	struct output o;
 
 	output_open(&o, OUTPUT_COLOUR_NEVER, false);
-	if (r->format->write(o.file, &r->what, &e))
+	if (write_to(o.file, r, &e))
 		return message_fault(r->format->name, &e);
 	return output_close(&o);
 }
@@ -151,7 +181,7 @@ static int write_file(const struct request *r)
 		message_print("cannot write %s", e.text);
 		return COMMAND_FAILED;
 	}
-	if (r->format->write(o.file, &r->what, &e)) {
+	if (write_to(o.file, r, &e)) {
 		outfile_abandon(&o);
 		return message_fault(r->format->name, &e);
 	}

@@ -42,17 +42,19 @@ static const char help[] =
 	"  --color WHEN         auto (default: on a terminal, unless NO_COLOR is set), always, "
 	"never\n"
 	"  --no-pager           do not pipe into $PAGER on a terminal\n"
-	"  --no-write           do not write symbols that were looked up back to FILE\n"
-	"  -h, --help           show this text\n";
+	"  -h, --help           show this text\n"
+	"\n"
+	"Symbols:\n" LOAD_HELP
+	"  --no-write           do not write symbols that were looked up back to FILE\n";
 
 struct request {
 	struct tree_view view;
+	struct load_options load;
 	struct model_options model;
 	enum output_colour colour;
 	bool flat;
 	bool json;
 	bool no_pager;
-	bool no_write;
 	bool help;
 };
 
@@ -90,6 +92,7 @@ static const struct option options[] = {
 	{"colour", required_argument, NULL, OPTION_COLOUR},
 	{"no-pager", no_argument, NULL, OPTION_NO_PAGER},
 	{"no-write", no_argument, NULL, OPTION_NO_WRITE},
+	LOAD_LONG_OPTIONS,
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
@@ -155,7 +158,7 @@ static int parse_switch(struct request *r, int code)
 		r->no_pager = true;
 		break;
 	case OPTION_NO_WRITE:
-		r->no_write = true;
+		r->load.keep = false;
 		break;
 	case 'h':
 		r->help = true;
@@ -168,6 +171,10 @@ static int parse_switch(struct request *r, int code)
 
 static int parse_option(struct request *r, int code, char **argv)
 {
+	int status = load_parse_option(&r->load, "report", code, optarg);
+
+	if (status != LOAD_NOT_MINE)
+		return status;
 	switch (code) {
 	case '?':
 	case ':':
@@ -241,24 +248,28 @@ static int print_report(const struct profile *p, const struct request *r)
 	return output_close(&o);
 }
 
-static int run(int argc, char **argv)
+static int show(struct request *r, const char *file)
 {
-	struct request r = {.view = {.threshold = 1.0}};
-	int status = parse_arguments(&r, argc, argv);
+	struct profile *p = load_profile(file, &r->load);
 
-	if (status != COMMAND_GOOD)
-		return status;
-	if (r.help) {
-		fputs(help, stdout);
-		return COMMAND_GOOD;
-	}
-
-	struct load_options load = {.symbols = true, .keep = !r.no_write};
-	struct profile *p = load_profile(argv[optind], &load);
 	if (!p)
 		return COMMAND_FAILED;
-	status = print_report(p, &r);
+	load_fill_model(&r->load, &r->model);
+	int status = print_report(p, r);
 	profile_free(p);
+	return status;
+}
+
+static int run(int argc, char **argv)
+{
+	struct request r = {.view = {.threshold = 1.0}, .load = {.symbols = true, .keep = true}};
+	int status = parse_arguments(&r, argc, argv);
+
+	if (status == COMMAND_GOOD && r.help)
+		fputs(help, stdout);
+	else if (status == COMMAND_GOOD)
+		status = show(&r, argv[optind]);
+	load_options_free(&r.load);
 	return status;
 }
 

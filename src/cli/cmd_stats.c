@@ -24,16 +24,18 @@ static const char help[] =
 	"stacks\n"
 	"  --color WHEN   auto (default: on a terminal, unless NO_COLOR is set), always, never\n"
 	"  --no-pager     do not pipe into $PAGER on a terminal\n"
-	"  --no-write     with --sites: do not write symbols that were looked up back to FILE\n"
-	"  -h, --help     show this text\n";
+	"  -h, --help     show this text\n"
+	"\n"
+	"Symbols, with --sites:\n" LOAD_HELP
+	"  --no-write           do not write symbols that were looked up back to FILE\n";
 
 struct request {
 	struct stats_json_options json_options;
+	struct load_options load;
 	struct model_options model;
 	enum output_colour colour;
 	bool json;
 	bool no_pager;
-	bool no_write;
 	bool help;
 };
 
@@ -56,18 +58,23 @@ static const struct option options[] = {
 	{"colour", required_argument, NULL, OPTION_COLOUR},
 	{"no-pager", no_argument, NULL, OPTION_NO_PAGER},
 	{"no-write", no_argument, NULL, OPTION_NO_WRITE},
+	LOAD_LONG_OPTIONS,
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
 
 static int parse_option(struct request *r, int code, char **argv)
 {
+	int status = load_parse_option(&r->load, "stats", code, optarg);
+
+	if (status != LOAD_NOT_MINE)
+		return status;
 	switch (code) {
 	case OPTION_JSON:
 		r->json = true;
 		break;
 	case OPTION_SITES:
-		r->json_options.sites = true;
+		r->json_options.sites = r->load.symbols = true;
 		break;
 	case OPTION_POINTS:
 		r->json_options.points = true;
@@ -85,7 +92,7 @@ static int parse_option(struct request *r, int code, char **argv)
 		r->no_pager = true;
 		break;
 	case OPTION_NO_WRITE:
-		r->no_write = true;
+		r->load.keep = false;
 		break;
 	case 'h':
 		r->help = true;
@@ -134,24 +141,28 @@ static int print_text(const struct profile *p, const struct request *r)
 	return output_close(&o);
 }
 
-static int run(int argc, char **argv)
+static int show(struct request *r, const char *file)
 {
-	struct request r = {0};
-	int status = parse_arguments(&r, argc, argv);
+	struct profile *p = load_profile(file, &r->load);
 
-	if (status != COMMAND_GOOD)
-		return status;
-	if (r.help) {
-		fputs(help, stdout);
-		return COMMAND_GOOD;
-	}
-
-	struct load_options load = {.symbols = r.json_options.sites, .keep = !r.no_write};
-	struct profile *p = load_profile(argv[optind], &load);
 	if (!p)
 		return COMMAND_FAILED;
-	status = r.json ? print_json(p, &r) : print_text(p, &r);
+	load_fill_model(&r->load, &r->model);
+	int status = r->json ? print_json(p, r) : print_text(p, r);
 	profile_free(p);
+	return status;
+}
+
+static int run(int argc, char **argv)
+{
+	struct request r = {.load = {.keep = true}};
+	int status = parse_arguments(&r, argc, argv);
+
+	if (status == COMMAND_GOOD && r.help)
+		fputs(help, stdout);
+	else if (status == COMMAND_GOOD)
+		status = show(&r, argv[optind]);
+	load_options_free(&r.load);
 	return status;
 }
 

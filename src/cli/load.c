@@ -1,57 +1,189 @@
-/* load.c -- a profile from its file, with symbols. Runs: in the midden command.
+/* load.c -- a profile from its file, with symbols; and the options that all commands have for it.
+ * Runs: in the midden command.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cli/load.h"
 
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "cli/command.h"
 #include "cli/find_profile.h"
 #include "cli/message.h"
-#include "model/resolve.h"
+#include "cli/progress.h"
 
-/* The time of the file stays: the newest one is the last recording, not the last one looked at. */
-static void write_back(const struct profile *p, const char *file)
+/* ---- options --------------------------------------------------------------------------------- */
+
+/* The directory's full path, malloc'ed; NULL after a message. */
+static char *find_directory(const char *name)
 {
-	struct error ignored = {0};
-	struct stat before;
+	struct error e = {.offset = -1};
+	char *path = realpath(name, NULL);
+	struct stat status;
 
-	if (stat(file, &before) || profile_write(p, file, &ignored))
-		return;
-	const struct timespec times[2] = {before.st_atim, before.st_mtim};
-	(void)utimensat(AT_FDCWD, file, times, 0);
+	if (path && stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+		return path;
+	if (path)
+		error_set(&e, "%s: not a directory", name);
+	else
+		error_set_errno(&e, "%s", name);
+	message_print("%s", e.text);
+	free(path);
+	return NULL;
 }
 
-static void add_symbols(struct profile *p, const char *file, bool keep)
+static int add_debug_dir(struct load_options *o, const char *name)
 {
-	static const struct symbol_options usual = {0};
-	struct error why = {0};
-	size_t known = p->frames.count;
+	char *path = find_directory(name);
 
+	if (!path)
+		return COMMAND_FAILED;
+	*vec_push(&o->debug_dirs) = path;
+	return COMMAND_GOOD;
+}
+
+static int set_sysroot(struct load_options *o, const char *name)
+{
+	char *path = find_directory(name);
+
+	if (!path)
+		return COMMAND_FAILED;
+	free(o->sysroot);
+	o->sysroot = path;
+	if (strcmp(path, "/") == 0) /* goes before paths that begin with one */
+		*path = '\0';
+	return COMMAND_GOOD;
+}
+
+static int add_map(struct load_options *o, const char *command, const char *rule)
+{
+	struct error e = {0};
+
+	if (pathmap_add(&o->paths, rule, &e) != 0)
+		return message_usage(command, "--map: %s", e.text);
+	return COMMAND_GOOD;
+}
+
+int load_parse_option(struct load_options *o, const char *command, int code, const char *argument)
+{
+	switch (code) {
+	case LOAD_OPTION_DEBUG_DIR:
+		return add_debug_dir(o, argument);
+	case LOAD_OPTION_SYSROOT:
+		return set_sysroot(o, argument);
+	case LOAD_OPTION_MAP:
+		return add_map(o, command, argument);
+	case LOAD_OPTION_FULL_NAMES:
+		o->full_names = true;
+		return COMMAND_GOOD;
+	default:
+		return LOAD_NOT_MINE;
+	}
+}
+
+void load_options_free(struct load_options *o)
+{
+	for (size_t i = 0; i < o->debug_dirs.count; i++)
+		free(o->debug_dirs.at[i]);
+	vec_free(&o->debug_dirs);
+	free(o->sysroot);
+	pathmap_free(&o->paths);
+}
+
+void load_fill_model(const struct load_options *o, struct model_options *model)
+{
+	model->full_names = o->full_names;
+	model->paths = &o->paths;
+}
+
+/* ---- symbols --------------------------------------------------------------------------------- */
+
+static const char **list_debug_dirs(const struct load_options *o)
+{
+	const char **dirs = mem_new(o->debug_dirs.count + 1, sizeof(*dirs));
+
+	for (size_t i = 0; i < o->debug_dirs.count; i++)
+		dirs[i] = o->debug_dirs.at[i];
+	return dirs;
+}
+
+void load_symbols(struct profile *p, const struct load_options *options, enum resolve_scope scope,
+		  struct resolve_outcome *outcome)
+{
+	const char **dirs = list_debug_dirs(options);
+	struct symbol_options symbols = {.sysroot = options->sysroot, .debug_dirs = dirs};
+	struct progress bar;
+	struct resolve_options how = {
+		.symbols = &symbols,
+		.scope = scope,
+		.progress = progress_note,
+		.context = &bar,
+	};
+
+	progress_begin(&bar, "midden: looking up symbols");
 	/* Modules that are gone stay addresses; the report shows them as such. */
-	(void)model_resolve(p, &usual, &why);
+	(void)resolve_profile(p, &how, outcome);
+	progress_end(&bar);
+	free(dirs);
+}
+
+int load_write_back(const struct profile *p, const char *file, struct error *e)
+{
+	struct stat before;
+
+	if (stat(file, &before) != 0)
+		return error_set_errno(e, "%s", file);
+	if (profile_write(p, file, e) != 0)
+		return -1;
+	const struct timespec times[2] = {before.st_atim, before.st_mtim};
+	(void)utimensat(AT_FDCWD, file, times, 0);
+	return 0;
+}
+
+static bool has_directories(const struct load_options *o)
+{
+	return o->sysroot || o->debug_dirs.count;
+}
+
+static void add_symbols(struct profile *p, const char *file, const struct load_options *options)
+{
+	struct resolve_outcome outcome = {0};
+	struct error ignored = {0};
+
+	load_symbols(p, options, has_directories(options) ? RESOLVE_BETTER : RESOLVE_MISSING,
+		     &outcome);
 	/* Never over a damaged file (a better reader may get more out of it), nor when nothing was
 	 * found: on the machine where the program lives there may be more to find. */
-	if (keep && !p->damaged && p->frames.count > known)
-		write_back(p, file);
+	if (options->keep && !p->damaged && outcome.changed)
+		(void)load_write_back(p, file, &ignored);
+	resolve_outcome_free(&outcome);
+}
+
+/* ---- the profile ----------------------------------------------------------------------------- */
+
+char *load_find(const char *file)
+{
+	char *path = file ? mem_copy_string(file) : find_profile_newest(".");
+
+	if (!path)
+		message_print("no midden.*.mdn here; run `midden record PROGRAM` first");
+	return path;
 }
 
 struct profile *load_profile(const char *file, const struct load_options *options)
 {
 	struct error e = {.offset = -1};
-	char *path = file ? mem_copy_string(file) : find_profile_newest(".");
+	char *path = load_find(file);
 
-	if (!path) {
-		message_print("no midden.*.mdn here; run `midden record PROGRAM` first");
+	if (!path)
 		return NULL;
-	}
-
 	struct profile *p = profile_read(path, &e);
 	if (!p)
 		(void)message_fault(path, &e);
-	else if (options->symbols && !p->resolved)
-		add_symbols(p, path, options->keep);
+	else if (options->symbols && (!p->resolved || has_directories(options)))
+		add_symbols(p, path, options);
 	free(path);
 	return p;
 }

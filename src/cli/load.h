@@ -1,19 +1,85 @@
-/* load.h -- a profile from its file, with symbols. Runs: in the midden command.
- * SPDX-License-Identifier: Apache-2.0 */
+/* load.h -- a profile from its file, with symbols; and the options that all commands have for it.
+ * Runs: in the midden command.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A command puts LOAD_LONG_OPTIONS into its table of options and LOAD_HELP into its help, hands
+ * what getopt_long gives it to load_parse_option first, and calls load_fill_model before model_new.
+ */
 #ifndef MIDDEN_CLI_LOAD_H
 #define MIDDEN_CLI_LOAD_H
 
 #include <stdbool.h>
 
+#include "base/vec.h"
+#include "model/model.h"
+#include "model/pathmap.h"
+#include "model/resolve.h"
 #include "profile/profile.h"
 
+/* Zero-initialise; load_options_free frees what the options left in it. */
 struct load_options {
 	bool symbols; /* a profile without symbols gets them */
 	bool keep; /* and they are written back if possible, so that the next command finds them */
+	bool full_names;	/* --full-names */
+	struct pathmap paths;	/* --map */
+	char *sysroot;		/* --sysroot; NULL: none */
+	VEC(char *) debug_dirs; /* --debug-dir */
 };
 
-/* Reads `file`, or the newest profile in the working directory if it is NULL. NULL after a message
- * on stderr. */
+/* Commands number their own options from 256 on. */
+enum load_option {
+	LOAD_OPTION_DEBUG_DIR = 512,
+	LOAD_OPTION_SYSROOT,
+	LOAD_OPTION_MAP,
+	LOAD_OPTION_FULL_NAMES,
+};
+
+/* Where symbols are and sources were: rows of a struct option table. */
+/* clang-format off */
+#define LOAD_SYMBOL_OPTIONS                                               \
+	{"debug-dir", required_argument, NULL, LOAD_OPTION_DEBUG_DIR},    \
+	{"sysroot", required_argument, NULL, LOAD_OPTION_SYSROOT},        \
+	{"map", required_argument, NULL, LOAD_OPTION_MAP}
+
+/* The same with how names are shown. */
+#define LOAD_LONG_OPTIONS                                                 \
+	LOAD_SYMBOL_OPTIONS,                                              \
+	{"full-names", no_argument, NULL, LOAD_OPTION_FULL_NAMES}
+/* clang-format on */
+
+#define LOAD_SYMBOL_HELP                                                                        \
+	"  --debug-dir DIR      search DIR for debug files, by build-id or name (repeatable)\n" \
+	"  --sysroot DIR        search for programs and libraries below DIR\n"                  \
+	"  --map OLD=NEW        source files below OLD are now below NEW (repeatable)\n"
+
+#define LOAD_HELP        \
+	LOAD_SYMBOL_HELP \
+	"  --full-names         show C++ names with all their default arguments\n"
+
+/* Deals with one option, `argument` being its optarg. Returns LOAD_NOT_MINE if it is another one's,
+ * else the exit status so far: COMMAND_GOOD, or COMMAND_USAGE or COMMAND_FAILED after a message. */
+#define LOAD_NOT_MINE (-1)
+int load_parse_option(struct load_options *o, const char *command, int code, const char *argument);
+
+void load_options_free(struct load_options *o);
+
+/* Sets what the options say about names and paths. The options must outlive model_new. */
+void load_fill_model(const struct load_options *o, struct model_options *model);
+
+/* Reads `file`, or the newest profile in the working directory if it is NULL. A profile that has
+ * symbols gets better ones where the user has named directories to look in. NULL after a message on
+ * stderr. */
 struct profile *load_profile(const char *file, const struct load_options *options);
+
+/* The same steps one by one: the path of the file to read, malloc'ed, NULL after a message; */
+char *load_find(const char *file);
+
+/* looking up symbols, with a progress bar; `outcome` may be NULL; */
+void load_symbols(struct profile *p, const struct load_options *options, enum resolve_scope scope,
+		  struct resolve_outcome *outcome);
+
+/* writing a profile back over its file, which keeps its time: the newest one is the last recording,
+ * not the last one looked at. 0, or -1 with `e`. */
+int load_write_back(const struct profile *p, const char *file, struct error *e);
 
 #endif

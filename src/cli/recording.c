@@ -270,7 +270,8 @@ static bool is_launcher(const struct recording_options *options,
 static int write_profile(const struct recording_options *options, struct profile *p,
 			 const struct recording_wires *wires, struct recording_report *report)
 {
-	struct error unresolved = {0}, e = {0};
+	const struct resolve_options usual = {0};
+	struct error e = {0};
 	bool is_last_of_script = options->is_script && !options->collect.follow;
 	char *path = recording_output_name(options->output, profile_string(p, p->run.program),
 					   report->pid, wires->is_program,
@@ -278,11 +279,8 @@ static int write_profile(const struct recording_options *options, struct profile
 
 	(void)snprintf(report->path, sizeof(report->path), "%s", path);
 	free(path);
-	if (options->symbols) {
-		int missing = model_resolve(p, NULL, &unresolved);
-
-		report->unresolved = missing > 0 ? (uint32_t)missing : 0;
-	}
+	if (options->symbols)
+		report->unresolved = (uint32_t)resolve_profile(p, &usual, NULL);
 	if (profile_write(p, report->path, &e) == 0)
 		return 0;
 	/* Rather somewhere else than not at all. */

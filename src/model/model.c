@@ -10,10 +10,12 @@
 #include <string.h>
 
 #include "model/allocator.h"
+#include "model/display.h"
 
 struct model {
 	const struct profile *profile;
-	struct model_options options;
+	bool all_frames;
+	struct display display; /* owns the texts of the frames */
 	VEC(struct model_frame) frames;
 	uint32_t *frame_ids; /* by profile frame */
 	uint32_t *node_ids;  /* by profile node, for nodes without frames */
@@ -72,17 +74,23 @@ static const char *module_path(const struct profile *p, uint32_t module)
 	return *path || module == 0 ? path : profile_string(p, p->run.executable);
 }
 
+static uint64_t node_offset(const struct profile *p, const struct profile_node *n)
+{
+	return n->pc - p->modules.at[n->module].bias;
+}
+
 /* A location that symbols gave. One without a function is told apart by its line alone. */
-static void add_frame(struct builder *b, uint32_t index)
+static void add_frame(struct builder *b, uint32_t index, uint64_t seen_at)
 {
 	const struct profile *p = b->model->profile;
 	const struct profile_frame *f = &p->frames.at[index];
-	const char *function = profile_string(p, f->function);
+	const char *function = display_function(&b->model->display, f->function);
 
 	*vec_push(&b->candidates) = (struct candidate){
 		.frame = {.function = *function ? function : "??",
 			  .module = module_path(p, b->owner[index]),
-			  .file = profile_string(p, f->file),
+			  .file = display_file(&b->model->display, f->file),
+			  .seen_at = seen_at,
 			  .line = f->line,
 			  .inlined = f->next != 0},
 		.id = &b->model->frame_ids[index],
@@ -93,13 +101,14 @@ static void add_frame(struct builder *b, uint32_t index)
 static void add_address(struct builder *b, uint32_t node)
 {
 	const struct profile *p = b->model->profile;
-	const struct profile_node *n = &p->nodes.at[node];
+	uint64_t offset = node_offset(p, &p->nodes.at[node]);
 
 	*vec_push(&b->candidates) = (struct candidate){
 		.frame = {.function = "",
-			  .module = module_path(p, n->module),
+			  .module = module_path(p, p->nodes.at[node].module),
 			  .file = "",
-			  .offset = n->pc - p->modules.at[n->module].bias},
+			  .offset = offset,
+			  .seen_at = offset},
 		.id = &b->model->node_ids[node],
 	};
 }
@@ -117,10 +126,11 @@ static void add_placeholder(struct builder *b, const char *text, uint32_t *id)
 static void claim_frames(struct builder *b, const struct profile_node *node)
 {
 	const struct profile *p = b->model->profile;
+	uint64_t seen_at = node_offset(p, node);
 
 	for (uint32_t f = node->frames; f && b->owner[f] == UINT32_MAX; f = p->frames.at[f].next) {
 		b->owner[f] = node->module;
-		add_frame(b, f);
+		add_frame(b, f, seen_at);
 	}
 }
 
@@ -162,7 +172,11 @@ static void number_candidates(struct builder *b)
 	for (size_t i = 0; i < b->candidates.count; i++) {
 		if (i == 0 || compare_candidates(&c[i - 1], &c[i]) != 0)
 			add_distinct(b->model, &c[i].frame);
-		*c[i].id = (uint32_t)b->model->frames.count - 1;
+		uint32_t id = (uint32_t)b->model->frames.count - 1;
+		struct model_frame *frame = &b->model->frames.at[id];
+		if (c[i].frame.seen_at < frame->seen_at)
+			frame->seen_at = c[i].frame.seen_at;
+		*c[i].id = id;
 	}
 }
 
@@ -172,11 +186,14 @@ struct model *model_new(const struct profile *p, const struct model_options *opt
 	struct builder b = {.model = m};
 
 	m->profile = p;
-	m->options = *options;
+	m->all_frames = options->all_frames;
+	m->display = (struct display){
+		.profile = p, .paths = options->paths, .full_names = options->full_names};
 	m->frame_ids = mem_new(p->frames.count, sizeof(*m->frame_ids));
 	m->node_ids = mem_new(p->nodes.count, sizeof(*m->node_ids));
 	list_candidates(&b);
 	number_candidates(&b);
+	display_seal(&m->display);
 	free(b.owner);
 	vec_free(&b.candidates);
 	return m;
@@ -187,6 +204,7 @@ void model_free(struct model *m)
 	if (!m)
 		return;
 	vec_free(&m->frames);
+	display_fini(&m->display);
 	free(m->frame_ids);
 	free(m->node_ids);
 	free(m);
@@ -266,7 +284,7 @@ static void collect(const struct model *m, size_t site, struct model_stack *stac
 void model_get_stack(const struct model *m, size_t site, struct model_stack *stack)
 {
 	collect(m, site, stack, NULL);
-	if (!m->options.all_frames)
+	if (!m->all_frames)
 		drop_leaves(stack, count_hidden_leaves(m, stack));
 }
 
@@ -276,7 +294,7 @@ void model_get_calls(const struct model *m, size_t site, struct model_stack *sta
 	origins->frames.count = 0;
 	collect(m, site, stack, origins);
 	fill_up(origins, stack->frames.count, 0);
-	if (m->options.all_frames)
+	if (m->all_frames)
 		return;
 	size_t hidden = count_hidden_leaves(m, stack);
 	drop_leaves(stack, hidden);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "model/pathmap.h"
 #include "profile/profile.h"
 
 /* Frames of one stack that are looked at; a recorder's limit is far lower, a hostile file has none.
@@ -20,9 +21,11 @@ struct model_frame {
 	const char *function;
 	const char *module; /* path */
 	const char *file;
-	uint64_t offset; /* without a function: ELF address in the module, or the address if there
+	uint64_t offset;  /* without a function: ELF address in the module, or the address if there
 			    is none */
-	uint32_t line;	 /* 0 unknown */
+	uint64_t seen_at; /* ELF address in the module of one place where it was seen; tells
+			     nothing apart */
+	uint32_t line;	  /* 0 unknown */
 	uint32_t group; /* id of the first frame of the same function: what tells functions apart */
 	bool inlined;	/* into the frame that comes next towards the root */
 	bool placeholder; /* not a function: stands for frames that are not known */
@@ -30,7 +33,10 @@ struct model_frame {
 };
 
 struct model_options {
-	bool all_frames; /* show hidden frames too */
+	bool all_frames;	     /* show hidden frames too */
+	bool full_names;	     /* show C++ names with all their default arguments */
+	const struct pathmap *paths; /* where source files are; NULL: where the compiler saw them.
+					Used by model_new alone */
 };
 
 /* Ids of frames, the allocating one first. Zero-initialise; free with vec_free(&stack.frames). */

@@ -72,24 +72,72 @@ static char *format_hex(const struct build_id *id)
 	return text;
 }
 
-struct object *debugfile_find_by_id(const uint8_t *id, size_t bytes,
-				    const struct symbol_options *options)
+/* `ending` tells debug files (".debug") from the programs themselves (""). */
+static struct object *find_by_id(const struct build_id *id, const char *ending,
+				 const struct symbol_options *options)
 {
-	struct build_id wanted = {id, bytes};
 	struct object *found = NULL;
 	char *dir;
 
-	if (bytes < 2)
+	if (id->bytes < 2)
 		return NULL;
-	char *hex = format_hex(&wanted);
+	char *hex = format_hex(id);
 	for (size_t n = 0; !found && (dir = get_dir(options, n)); n++) {
-		char *path = mem_format("%s/.build-id/%.2s/%s.debug", dir, hex, hex + 2);
+		char *path = mem_format("%s/.build-id/%.2s/%s%s", dir, hex, hex + 2, ending);
 
-		found = try_path(path, has_build_id, &wanted);
+		found = try_path(path, has_build_id, id);
 		free(dir);
 	}
 	free(hex);
 	return found;
+}
+
+struct object *debugfile_find_by_id(const uint8_t *id, size_t bytes,
+				    const struct symbol_options *options)
+{
+	struct build_id wanted = {id, bytes};
+
+	return find_by_id(&wanted, ".debug", options);
+}
+
+/* ---- by name in the user's directories ------------------------------------------------------- */
+
+/* Where people put a debug file by hand: DIR/path/name.debug, DIR/path/name, DIR/name.debug and
+ * DIR/name. The directory of the system is not searched so: nothing is there under such names. */
+static struct object *find_by_name(const char *path, const struct symbol_options *options,
+				   accept_function *accept, const void *wanted)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	struct object *found = NULL;
+
+	if (!slash || !slash[1] || !options || !options->debug_dirs)
+		return NULL;
+	for (size_t n = 0; !found && options->debug_dirs[n]; n++) {
+		const char *dir = options->debug_dirs[n];
+		const char *const names[] = {path, slash};
+
+		for (size_t i = 0; !found && i < 2; i++) {
+			found = try_path(mem_format("%s%s.debug", dir, names[i]), accept, wanted);
+			if (!found)
+				found = try_path(mem_format("%s%s", dir, names[i]), accept, wanted);
+		}
+	}
+	return found;
+}
+
+static bool is_debug_file_of(const struct object *candidate, const void *wanted)
+{
+	return object_has_dwarf(candidate) && has_build_id(candidate, wanted);
+}
+
+/* A program that was built without an id can only be known by its name. */
+static bool has_same_id(const struct object *candidate, const void *wanted)
+{
+	const struct build_id *id = wanted;
+	const uint8_t *own;
+
+	return object_is_loadable(candidate) && (id->bytes ? has_build_id(candidate, wanted)
+							   : !object_get_build_id(candidate, &own));
 }
 
 /* ---- by .gnu_debuglink ----------------------------------------------------------------------- */
@@ -194,41 +242,42 @@ static struct object *find_linked(const struct object *o, const struct symbol_op
 
 /* ---- from a server --------------------------------------------------------------------------- */
 
-/* Has libdwfl do its standard search, of which only the server is left to try. */
-static int download(Dwfl *dwfl, const char *path)
+static const char server_path[] = "(debuginfod)";
+
+/* Has libdwfl do its standard search, of which only the server is left to try. It is told the
+ * build-id and no file, since the program itself may be gone. */
+static int download(Dwfl *dwfl, const struct build_id *id)
 {
-	Dwfl_Module *module = dwfl_report_offline(dwfl, path, path, -1);
-	GElf_Addr bias;
+	Dwfl_Module *module = dwfl_report_module(dwfl, server_path, 0, 1);
 	char *name = NULL;
-	void *unused = NULL, **userdata = &unused;
+	void *unused = NULL;
 	int fd = -1;
 
+	if (module && dwfl_module_report_build_id(module, id->bits, id->bytes, 0) == 0)
+		fd = dwfl_standard_find_debuginfo(module, &unused, server_path, 0, NULL, NULL, 0,
+						  &name);
 	(void)dwfl_report_end(dwfl, NULL, NULL);
-	if (module && dwfl_module_getelf(module, &bias))
-		fd = dwfl_standard_find_debuginfo(module, userdata, path, 0, path, NULL, 0, &name);
 	free(name);
 	return fd;
 }
 
-static struct object *find_on_server(const struct object *o)
+static struct object *find_on_server(const struct build_id *id)
 {
 	static const Dwfl_Callbacks callbacks = {
 		.find_elf = dwfl_build_id_find_elf,
 		.find_debuginfo = dwfl_standard_find_debuginfo,
 		.section_address = dwfl_offline_section_address,
 	};
-	const char *urls = getenv("DEBUGINFOD_URLS"), *path = object_get_path(o);
-	struct build_id id = {0};
+	const char *urls = getenv("DEBUGINFOD_URLS");
 	struct object *found = NULL;
 
-	id.bytes = object_get_build_id(o, &id.bits);
-	if (!urls || !urls[0] || !path || !id.bytes)
+	if (!urls || !urls[0] || !id->bytes)
 		return NULL;
 	Dwfl *dwfl = dwfl_begin(&callbacks);
-	int fd = dwfl ? download(dwfl, path) : -1;
+	int fd = dwfl ? download(dwfl, id) : -1;
 	if (fd >= 0)
-		found = object_open_fd(fd, path, NULL);
-	if (found && !has_build_id(found, &id)) {
+		found = object_open_fd(fd, server_path, NULL);
+	if (found && !has_build_id(found, id)) {
 		object_close(found);
 		found = NULL;
 	}
@@ -236,16 +285,36 @@ static struct object *find_on_server(const struct object *o)
 	return found;
 }
 
+/* ---- all of them ----------------------------------------------------------------------------- */
+
 struct object *debugfile_find(const struct object *o, const struct symbol_options *options)
 {
-	const uint8_t *id;
-	size_t bytes = object_get_build_id(o, &id);
-	struct object *found = debugfile_find_by_id(id, bytes, options);
+	struct build_id id = {0};
+	struct object *found;
 
+	id.bytes = object_get_build_id(o, &id.bits);
+	found = find_by_id(&id, ".debug", options);
 	if (!found)
 		found = find_linked(o, options);
+	if (!found && id.bytes)
+		found = find_by_name(object_get_path(o), options, is_debug_file_of, &id);
 	if (!found)
-		found = find_on_server(o);
+		found = find_on_server(&id);
+	return found;
+}
+
+struct object *debugfile_find_stand_in(const char *path, const uint8_t *id, size_t bytes,
+				       const struct symbol_options *options)
+{
+	struct build_id wanted = {id, bytes};
+	struct object *found = find_by_id(&wanted, ".debug", options);
+
+	if (!found)
+		found = find_by_name(path, options, has_same_id, &wanted);
+	if (!found)
+		found = find_by_id(&wanted, "", options);
+	if (!found)
+		found = find_on_server(&wanted);
 	return found;
 }
 

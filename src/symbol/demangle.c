@@ -20,7 +20,9 @@ char *demangle_name(const char *name)
 	/* Rust first: its legacy names are valid C++ names with a hash at the end. */
 	char *text = rust_demangle(name, DMGL_NO_OPTS);
 
-	return text ? text : cplus_demangle_v3(name, DMGL_PARAMS | DMGL_ANSI);
+	if (!text)
+		text = cplus_demangle_v3(name, DMGL_PARAMS | DMGL_ANSI);
+	return text ? text : dlang_demangle(name, DMGL_NO_OPTS);
 }
 
 static struct name *new_name(const char *text, size_t length, bool mangled)

@@ -8,7 +8,7 @@
 
 #include "symbol/notes.h"
 
-/* C++ (Itanium), Rust legacy and v0. malloc'ed text, or NULL if the name is not mangled. */
+/* C++ (Itanium), Rust legacy and v0, D. malloc'ed text, or NULL if the name is not mangled. */
 char *demangle_name(const char *name);
 
 /* The same, remembered in `names` by the address of `raw`: a string of a string table is asked for

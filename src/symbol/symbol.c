@@ -98,16 +98,20 @@ struct symbol_module *symbol_open(const char *path, const uint8_t *build_id, siz
 {
 	const char *sysroot = options && options->sysroot ? options->sysroot : "";
 	char *full = mem_format("%s%s", sysroot, path);
-	struct object *o = object_open(full, e);
+	struct error why = {0};
+	struct object *o = object_open(full, &why);
 
 	free(full);
-	if (!o)
-		return NULL;
-	if (check_object(o, build_id, build_id_bytes, e) < 0) {
+	if (o && check_object(o, build_id, build_id_bytes, &why) < 0) {
 		object_close(o);
-		return NULL;
+		o = NULL;
 	}
-	return new_module(o, options);
+	if (!o)
+		o = debugfile_find_stand_in(path, build_id, build_id ? build_id_bytes : 0, options);
+	if (o)
+		return new_module(o, options);
+	error_set(e, "%s", why.text);
+	return NULL;
 }
 
 /* The mapping that starts at `start`; its size in bytes, 0 if there is none. The section headers
@@ -127,7 +131,8 @@ static size_t find_mapping(uintptr_t start)
 	return bytes;
 }
 
-struct symbol_module *symbol_open_vdso(struct error *e)
+struct symbol_module *symbol_open_vdso(const uint8_t *build_id, size_t build_id_bytes,
+				       struct error *e)
 {
 	uintptr_t start = getauxval(AT_SYSINFO_EHDR);
 	size_t bytes = start ? find_mapping(start) : 0;
@@ -139,6 +144,11 @@ struct symbol_module *symbol_open_vdso(struct error *e)
 	void *image = mem_new(bytes, 1);
 	memcpy(image, (const void *)start, bytes);
 	struct object *o = object_open_memory(image, bytes, e);
+	if (o && build_id && !object_has_build_id(o, build_id, build_id_bytes)) {
+		error_set(e, "the vdso of this kernel is not the one that was recorded");
+		object_close(o);
+		o = NULL;
+	}
 	return o ? new_module(o, NULL) : NULL;
 }
 
@@ -157,6 +167,13 @@ void symbol_close(struct symbol_module *m)
 	object_close(m->debug);
 	object_close(m->object);
 	free(m);
+}
+
+void symbol_get_files(const struct symbol_module *m, struct symbol_files *files)
+{
+	files->object = object_get_path(m->object);
+	files->debug = m->debug ? object_get_path(m->debug) : NULL;
+	files->has_dwarf = m->dwarf != NULL;
 }
 
 /* ---- looking up ------------------------------------------------------------------------------ */

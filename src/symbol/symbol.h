@@ -1,5 +1,6 @@
 /* symbol.h -- from an address in an ELF file to functions and source lines.
- * Runs: offline, any one thread per module.
+ * Runs: offline; a module belongs to one thread at a time, several modules may be used at once,
+ * also of the same file.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef MIDDEN_SYMBOL_SYMBOL_H
 #define MIDDEN_SYMBOL_SYMBOL_H
@@ -20,18 +21,30 @@ struct symbol_module;
 
 /* Opens the object at `path` and its separate debug information if there is any: by build-id, then
  * debuglink, then, only where the user has set DEBUGINFOD_URLS, from a server. If `build_id` is
- * given and the file's differs, the file was replaced since: fails. NULL with `e`. No descriptor
- * stays open. The file must not be cut short while the module is open, since it is mapped. */
+ * given and the file's differs, the file was replaced since. A file that is gone or was replaced
+ * may have a stand-in with the same build-id in those places; otherwise NULL with `e`. No
+ * descriptor stays open. The file must not be cut short while the module is open, since it is
+ * mapped. */
 struct symbol_module *symbol_open(const char *path, const uint8_t *build_id, size_t build_id_bytes,
 				  const struct symbol_options *options, struct error *e);
 
-/* The running kernel's vdso, taken from this process. NULL if there is none. */
-struct symbol_module *symbol_open_vdso(struct error *e);
+/* The running kernel's vdso, taken from this process. NULL with `e` if there is none, or it has
+ * another build-id than the one given; `build_id` may be NULL. */
+struct symbol_module *symbol_open_vdso(const uint8_t *build_id, size_t build_id_bytes,
+				       struct error *e);
 
 void symbol_close(struct symbol_module *m);
 
+/* Where a module's names come from. Texts belong to the module. */
+struct symbol_files {
+	const char *object; /* the program or library, or what stands for it; NULL: memory (vdso) */
+	const char *debug;  /* its separate debug file; NULL: none */
+	bool has_dwarf; /* source lines can be found; otherwise symbol tables are all there is */
+};
+void symbol_get_files(const struct symbol_module *m, struct symbol_files *files);
+
 struct symbol_frame {
-	const char *function; /* demangled (C++, Rust legacy and v0), or as it is; NULL unknown */
+	const char *function; /* demangled (C++, Rust, D), or as it is; NULL unknown */
 	const char *file;     /* absolute if the compiler recorded its directory; NULL unknown */
 	uint32_t line;	      /* 0 unknown */
 	bool inlined;	      /* this frame was inlined into the next one */
@@ -44,7 +57,7 @@ struct symbol_frame {
  * address in a compilation unit costs milliseconds, further ones microseconds. */
 size_t symbol_find(struct symbol_module *m, uint64_t address, const struct symbol_frame **frames);
 
-/* Demangles one linkage name (C++ Itanium, Rust legacy and v0). malloc'ed text, or NULL if it is
+/* Demangles one linkage name (C++ Itanium, Rust legacy and v0, D). malloc'ed text, or NULL if it is
  * not mangled. */
 char *symbol_demangle(const char *name);
 

@@ -111,6 +111,8 @@ static void given_equal_locations_at_different_addresses_then_they_share_one_id(
 	assert_int_not_equal(a.frames.at[1], b.frames.at[1]); /* load:20, load:21 */
 	assert_int_equal(model_get_frame(m, a.frames.at[1])->group,
 			 model_get_frame(m, b.frames.at[1])->group);
+	/* The stacks' last nodes are 6, 7 and 8: any would do, the lowest is told. */
+	assert_int_equal(model_get_frame(m, a.frames.at[0])->seen_at, 6 * 16);
 	vec_free(&a.frames);
 	vec_free(&b.frames);
 	model_free(m);
@@ -232,6 +234,49 @@ static void given_a_stack_of_boundless_depth_then_it_is_cut_visibly(void **state
 	profile_free(p);
 }
 
+#define LONG_NAME "std::vector<int, std::allocator<int> >::push_back(int&&)"
+
+static struct profile *one_long_name(void)
+{
+	struct profile *p = sample_new();
+
+	sample_site(p, sample_node(p, 0, LONG_NAME, 7), 8, 1);
+	return p;
+}
+
+static void names_are_shortened_unless_the_full_ones_are_wanted(void **state)
+{
+	const struct model_options full = {.full_names = true};
+	struct profile *p = one_long_name();
+
+	(void)state;
+	assert_string_equal(stack_text(p, &usual, 0), "std::vector<int>::push_back(int&&)");
+	assert_string_equal(stack_text(p, &full, 0), LONG_NAME);
+	profile_free(p);
+}
+
+static void source_files_are_where_the_map_says(void **state)
+{
+	struct pathmap paths = {0};
+	const struct model_options mapped = {.paths = &paths};
+	struct profile *p = sample_tables();
+
+	(void)state;
+	assert_int_equal(pathmap_add(&paths, "/src=/home/me", NULL), 0);
+	struct model *m = model_new(p, &mapped);
+	pathmap_free(&paths);
+	size_t seen = 0;
+	for (uint32_t i = 0; i < model_get_frame_count(m); i++)
+		if (*model_get_frame(m, i)->file) {
+			assert_string_equal(model_get_frame(m, i)->file, "/home/me/app.c");
+			assert_string_equal(model_get_frame(m, i)->module, "/src/app");
+			seen++;
+		}
+	assert_true(seen > 3);
+	model_free(m);
+	profile_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -247,6 +292,8 @@ int main(void)
 		cmocka_unit_test(given_no_symbols_then_a_frame_is_its_module_and_elf_address),
 		cmocka_unit_test(given_a_cut_stack_or_none_then_a_placeholder_says_so),
 		cmocka_unit_test(given_a_stack_of_boundless_depth_then_it_is_cut_visibly),
+		cmocka_unit_test(names_are_shortened_unless_the_full_ones_are_wanted),
+		cmocka_unit_test(source_files_are_where_the_map_says),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,15 +4,14 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <link.h>
-#include <limits.h>
+#include <stdint.h>
 #include <string.h>
-#include <unistd.h>
 #include <cmocka.h>
 
+#include "addresses.h"
 #include "model/resolve.h"
 
-static const struct symbol_options usual = {0};
+static const struct resolve_options usual = {0};
 
 enum { FIRST_LINE = __LINE__ }; /* just above first_function */
 
@@ -31,73 +30,21 @@ __attribute__((noinline)) static int second_function(volatile int *x)
 	return *x;
 }
 
-static int take_bias(struct dl_phdr_info *info, size_t size, void *bias)
-{
-	(void)size;
-	*(uint64_t *)bias = info->dlpi_addr;
-	return 1; /* the program itself comes first */
-}
-
-static uint64_t own_bias(void)
-{
-	uint64_t bias = 0;
-
-	dl_iterate_phdr(take_bias, &bias);
-	return bias;
-}
-
-static const char *own_path(void)
-{
-	static char path[PATH_MAX];
-	ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
-
-	assert_true(length > 0);
-	path[length] = '\0';
-	return path;
-}
-
-static uint32_t add_module(struct profile *p, const char *path, uint64_t bias)
-{
-	struct string_id id = profile_add_string(p, path);
-
-	*vec_push(&p->modules) = (struct profile_module){.path = id, .bias = bias};
-	return (uint32_t)p->modules.count - 1;
-}
-
-static uint32_t add_node(struct profile *p, uint32_t module, uint64_t pc, bool exact)
-{
-	*vec_push(&p->nodes) = (struct profile_node){.pc = pc, .module = module, .exact = exact};
-	return (uint32_t)p->nodes.count - 1;
-}
-
-/* The name of the function (not of what is inlined into it) at a node; "" if unknown. */
-static const char *function_at(const struct profile *p, uint32_t node)
-{
-	uint32_t f = p->nodes.at[node].frames;
-
-	while (f && p->frames.at[f].next)
-		f = p->frames.at[f].next;
-	return profile_string(p, p->frames.at[f].function);
-}
-
-static uint64_t address_of(int (*function)(volatile int *))
-{
-	return (uint64_t)(uintptr_t)function;
-}
-
 static void nodes_get_the_function_their_call_is_in(void **state)
 {
 	struct profile *p = profile_new();
 	struct error e = {0};
-	uint32_t module = add_module(p, own_path(), own_bias());
-	uint32_t first = add_node(p, module, address_of(first_function) + 4, false);
-	uint32_t second = add_node(p, module, address_of(second_function) + 4, false);
+	uint32_t module = addresses_add_module(p, addresses_own_path(), addresses_own_bias());
+	uint32_t first =
+		addresses_add_node(p, module, addresses_address_of(first_function) + 4, false);
+	uint32_t second =
+		addresses_add_node(p, module, addresses_address_of(second_function) + 4, false);
 
 	(void)state;
-	assert_int_equal(model_resolve(p, &usual, &e), 0);
+	assert_int_equal(resolve_profile(p, &usual, NULL), 0);
 	assert_true(p->resolved);
-	assert_string_equal(function_at(p, first), "first_function");
-	assert_string_equal(function_at(p, second), "second_function");
+	assert_string_equal(addresses_function_at(p, first), "first_function");
+	assert_string_equal(addresses_function_at(p, second), "second_function");
 	assert_int_equal(profile_check(p, &e), 0);
 	profile_free(p);
 }
@@ -105,11 +52,11 @@ static void nodes_get_the_function_their_call_is_in(void **state)
 static void source_lines_are_kept(void **state)
 {
 	struct profile *p = profile_new();
-	uint32_t module = add_module(p, own_path(), own_bias());
-	uint32_t node = add_node(p, module, address_of(first_function), true);
+	uint32_t module = addresses_add_module(p, addresses_own_path(), addresses_own_bias());
+	uint32_t node = addresses_add_node(p, module, addresses_address_of(first_function), true);
 
 	(void)state;
-	assert_int_equal(model_resolve(p, &usual, NULL), 0);
+	assert_int_equal(resolve_profile(p, &usual, NULL), 0);
 	const struct profile_frame *f = &p->frames.at[p->nodes.at[node].frames];
 	assert_non_null(strstr(profile_string(p, f->file), "resolve_test.c"));
 	assert_in_range(f->line, FIRST_LINE, FIRST_LINE + 8);
@@ -119,29 +66,30 @@ static void source_lines_are_kept(void **state)
 static void a_return_address_belongs_to_the_call_before_it_an_exact_one_to_itself(void **state)
 {
 	struct profile *p = profile_new();
-	uint32_t module = add_module(p, own_path(), own_bias());
-	uint32_t exact = add_node(p, module, address_of(first_function), true);
-	uint32_t after = add_node(p, module, address_of(first_function), false);
+	uint32_t module = addresses_add_module(p, addresses_own_path(), addresses_own_bias());
+	uint32_t exact = addresses_add_node(p, module, addresses_address_of(first_function), true);
+	uint32_t after = addresses_add_node(p, module, addresses_address_of(first_function), false);
 
 	(void)state;
-	assert_int_equal(model_resolve(p, &usual, NULL), 0);
-	assert_string_equal(function_at(p, exact), "first_function");
-	assert_string_not_equal(function_at(p, after), "first_function");
+	assert_int_equal(resolve_profile(p, &usual, NULL), 0);
+	assert_string_equal(addresses_function_at(p, exact), "first_function");
+	assert_string_not_equal(addresses_function_at(p, after), "first_function");
 	profile_free(p);
 }
 
 static void nodes_at_one_address_share_frames_even_when_the_file_was_loaded_twice(void **state)
 {
 	struct profile *p = profile_new();
-	uint64_t pc = address_of(first_function) + 4, shift = 0x10000000;
-	uint32_t module = add_module(p, own_path(), own_bias());
-	uint32_t again = add_module(p, own_path(), own_bias() + shift);
-	uint32_t a = add_node(p, module, pc, false);
-	uint32_t b = add_node(p, module, pc, false);
-	uint32_t c = add_node(p, again, pc + shift, false);
+	uint64_t pc = addresses_address_of(first_function) + 4, shift = 0x10000000;
+	uint32_t module = addresses_add_module(p, addresses_own_path(), addresses_own_bias());
+	uint32_t again =
+		addresses_add_module(p, addresses_own_path(), addresses_own_bias() + shift);
+	uint32_t a = addresses_add_node(p, module, pc, false);
+	uint32_t b = addresses_add_node(p, module, pc, false);
+	uint32_t c = addresses_add_node(p, again, pc + shift, false);
 
 	(void)state;
-	assert_int_equal(model_resolve(p, &usual, NULL), 0);
+	assert_int_equal(resolve_profile(p, &usual, NULL), 0);
 	assert_int_not_equal(p->nodes.at[a].frames, 0);
 	assert_int_equal(p->nodes.at[a].frames, p->nodes.at[b].frames);
 	assert_int_equal(p->nodes.at[a].frames, p->nodes.at[c].frames);
@@ -153,41 +101,42 @@ static void given_an_empty_path_then_the_executable_is_meant(void **state)
 	struct profile *p = profile_new();
 
 	(void)state;
-	p->run.executable = profile_add_string(p, own_path());
-	uint32_t node =
-		add_node(p, add_module(p, "", own_bias()), address_of(first_function) + 4, false);
-	assert_int_equal(model_resolve(p, &usual, NULL), 0);
-	assert_string_equal(function_at(p, node), "first_function");
+	p->run.executable = profile_add_string(p, addresses_own_path());
+	uint32_t node = addresses_add_node(p, addresses_add_module(p, "", addresses_own_bias()),
+					   addresses_address_of(first_function) + 4, false);
+	assert_int_equal(resolve_profile(p, &usual, NULL), 0);
+	assert_string_equal(addresses_function_at(p, node), "first_function");
 	profile_free(p);
 }
 
 static void given_a_missing_file_then_its_nodes_stay_and_the_others_are_resolved(void **state)
 {
 	struct profile *p = profile_new();
-	struct error e = {0};
-	uint32_t gone = add_node(p, add_module(p, "/nowhere/libgone.so", 0), 0x1000, false);
-	uint32_t here = add_node(p, add_module(p, own_path(), own_bias()),
-				 address_of(first_function) + 4, false);
+	uint32_t gone = addresses_add_node(p, addresses_add_module(p, "/nowhere/libgone.so", 0),
+					   0x1000, false);
+	uint32_t here = addresses_add_node(
+		p, addresses_add_module(p, addresses_own_path(), addresses_own_bias()),
+		addresses_address_of(first_function) + 4, false);
 
 	(void)state;
-	assert_int_equal(model_resolve(p, &usual, &e), 1);
-	assert_true(e.set);
+	assert_int_equal(resolve_profile(p, &usual, NULL), 1);
 	assert_true(p->resolved);
 	assert_int_equal(p->nodes.at[gone].frames, 0);
-	assert_string_equal(function_at(p, here), "first_function");
+	assert_string_equal(addresses_function_at(p, here), "first_function");
 	profile_free(p);
 }
 
 static void given_a_replaced_file_then_its_nodes_stay(void **state)
 {
 	struct profile *p = profile_new();
-	uint32_t module = add_module(p, own_path(), own_bias());
-	uint32_t node = add_node(p, module, address_of(first_function) + 4, false);
+	uint32_t module = addresses_add_module(p, addresses_own_path(), addresses_own_bias());
+	uint32_t node =
+		addresses_add_node(p, module, addresses_address_of(first_function) + 4, false);
 
 	(void)state;
 	p->modules.at[module].build_id_bytes = 20;
 	memset(p->modules.at[module].build_id, 0xab, 20);
-	assert_int_equal(model_resolve(p, &usual, NULL), 1);
+	assert_int_equal(resolve_profile(p, &usual, NULL), 1);
 	assert_int_equal(p->nodes.at[node].frames, 0);
 	profile_free(p);
 }
@@ -195,16 +144,17 @@ static void given_a_replaced_file_then_its_nodes_stay(void **state)
 static void nodes_without_module_or_with_frames_are_left_alone(void **state)
 {
 	struct profile *p = profile_new();
-	uint32_t module = add_module(p, own_path(), own_bias());
-	uint32_t jit = add_node(p, 0, 0x1234, false);
-	uint32_t known = add_node(p, module, address_of(first_function) + 4, false);
+	uint32_t module = addresses_add_module(p, addresses_own_path(), addresses_own_bias());
+	uint32_t jit = addresses_add_node(p, 0, 0x1234, false);
+	uint32_t known =
+		addresses_add_node(p, module, addresses_address_of(first_function) + 4, false);
 
 	(void)state;
 	*vec_push(&p->frames) = (struct profile_frame){.function = profile_add_string(p, "mine")};
 	p->nodes.at[known].frames = 1;
-	assert_int_equal(model_resolve(p, &usual, NULL), 0);
+	assert_int_equal(resolve_profile(p, &usual, NULL), 0);
 	assert_int_equal(p->nodes.at[jit].frames, 0);
-	assert_string_equal(function_at(p, known), "mine");
+	assert_string_equal(addresses_function_at(p, known), "mine");
 	assert_int_equal(p->frames.count, 2);
 	profile_free(p);
 }

@@ -374,7 +374,7 @@ static bool has_frame_named(struct symbol_module *m, uint64_t address, const cha
 static void the_vdso_names_its_clock(void **state)
 {
 	struct error e = {0};
-	struct symbol_module *m = symbol_open_vdso(&e);
+	struct symbol_module *m = symbol_open_vdso(NULL, 0, &e);
 	bool found = false;
 
 	(void)state;

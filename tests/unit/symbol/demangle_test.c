@@ -47,6 +47,14 @@ static void rust_v0_names_lose_their_crate_hashes(void **state)
 	expect("_RNvMNtCs1234_7mycrate3barNtB2_3Baz3new", "<mycrate::bar::Baz>::new");
 }
 
+static void d_names_get_their_parameters(void **state)
+{
+	(void)state;
+	expect("_D8demangle11__T4testTaZv", "demangle.test!(char)");
+	expect("_D4heap5Arena4growMFmZv", "heap.Arena.grow(ulong)");
+	expect("_Dmain", "D main");
+}
+
 static void plain_names_are_not_mangled(void **state)
 {
 	static const char *const names[] = {"main",  "", "_Z", "_R", "_ZN", "malloc@@GLIBC_2.2.5",
@@ -110,6 +118,7 @@ int main(void)
 		cmocka_unit_test(cplusplus_names_get_their_parameters),
 		cmocka_unit_test(rust_legacy_names_lose_their_hash),
 		cmocka_unit_test(rust_v0_names_lose_their_crate_hashes),
+		cmocka_unit_test(d_names_get_their_parameters),
 		cmocka_unit_test(plain_names_are_not_mangled),
 		cmocka_unit_test(a_name_is_worked_out_once),
 		cmocka_unit_test(a_symbol_version_is_left_out),
