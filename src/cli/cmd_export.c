@@ -210,12 +210,12 @@ static int run(int argc, char **argv)
 	struct request r = {0};
 	int status = parse_arguments(&r, argc, argv);
 
-	if (status != COMMAND_GOOD)
-		return status;
-	if (r.help) {
+	if (status == COMMAND_GOOD && r.help) {
 		command_print_help(&command_export, stdout);
 		return COMMAND_GOOD;
 	}
+	if (status != COMMAND_GOOD || !r.format)
+		return status;
 
 	struct load_options load = {.symbols = true, .keep = !r.no_write};
 	struct profile *p = load_profile(argv[optind], &load);
