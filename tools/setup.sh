@@ -12,7 +12,7 @@ esac
 test="g++ clang clang-format clang-tidy llvm libclang-rt-14-dev libcmocka-dev binutils
       libunwind-dev libc6-dbg python3 python3-pytest python3-pytest-xdist valgrind gdb git xz-utils perl sqlite3
       redis-server nginx-light rustc libjemalloc-dev libgoogle-perftools-dev
-      libmimalloc-dev qemu-user-static $cross"
+      libmimalloc-dev dwz libdebuginfod1 qemu-user-static $cross"
 bench="g++ clang python3 sqlite3 redis-server redis-tools heaptrack valgrind zstd libc-devtools libjemalloc-dev
        libjemalloc2 google-perftools libgoogle-perftools-dev"
 
