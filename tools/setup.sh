@@ -4,7 +4,8 @@
 # SPDX-License-Identifier: Apache-2.0
 set -eu
 
-build="gcc make cmake ninja-build pkg-config libdw-dev libelf-dev libzstd-dev libxxhash-dev libiberty-dev"
+build="gcc make cmake ninja-build pkg-config libdw-dev libelf-dev libzstd-dev libxxhash-dev libiberty-dev
+       zlib1g-dev"
 case $(dpkg --print-architecture 2>/dev/null || uname -m) in
 arm64 | aarch64) cross="gcc-x86-64-linux-gnu g++-x86-64-linux-gnu libc6-dev-amd64-cross" ;;
 *) cross="gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross" ;;
@@ -12,7 +13,7 @@ esac
 test="g++ clang clang-format clang-tidy llvm libclang-rt-14-dev libcmocka-dev binutils
       libunwind-dev libc6-dbg python3 python3-pytest python3-pytest-xdist valgrind gdb git xz-utils perl sqlite3
       redis-server nginx-light rustc libjemalloc-dev libgoogle-perftools-dev
-      libmimalloc-dev dwz libdebuginfod1 qemu-user-static $cross"
+      libmimalloc-dev dwz libdebuginfod1 qemu-user-static graphviz nodejs $cross"
 bench="g++ clang python3 sqlite3 redis-server redis-tools heaptrack valgrind zstd libc-devtools libjemalloc-dev
        libjemalloc2 google-perftools libgoogle-perftools-dev"
 

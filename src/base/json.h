@@ -20,6 +20,8 @@ struct json {
 	FILE *out;
 	unsigned depth;
 	bool follows; /* the open container has an element already */
+	bool dense;   /* elements go on in the same line; the caller sets it after the beginning of
+			 a container and clears it after its end */
 };
 
 void json_begin_object(struct json *j, const char *key);

@@ -2,8 +2,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/utf8.h"
 
-#include <stdbool.h>
-
 /* Bytes of the sequence that `lead` opens; 0 if none starts so. */
 static size_t sequence_bytes(uint8_t lead)
 {
@@ -56,4 +54,11 @@ size_t utf8_length(const char *text)
 		length++;
 	}
 	return length;
+}
+
+bool utf8_is_unsafe(uint32_t code)
+{
+	return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x2028 || code == 0x2029 ||
+	       (code >= 0x200e && code <= 0x200f) || (code >= 0x202a && code <= 0x202e) ||
+	       (code >= 0x2066 && code <= 0x2069) || code == 0xfeff || (code & 0xfffe) == 0xfffe;
 }

@@ -3,6 +3,7 @@
 #ifndef MIDDEN_BASE_UTF8_H
 #define MIDDEN_BASE_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,5 +14,9 @@ size_t utf8_decode(const char *text, uint32_t *code);
 
 /* Code points in a text; a byte that is not UTF-8 counts as one. */
 size_t utf8_length(const char *text);
+
+/* True for what must not reach a screen or a text format as it is: controls (C0, DEL, C1), line
+ * separators, marks that reorder the text around them, and code points that stand for none. */
+bool utf8_is_unsafe(uint32_t code);
 
 #endif

@@ -7,10 +7,10 @@
 
 /* DW_EH_PE_*: how a pointer is encoded (Linux Standard Base, exception frames). */
 enum {
-	PE_ABSPTR = 0x00,
+	PE_ABSPTR = CFI_ABSPTR,
 	PE_ULEB128 = 0x01,
 	PE_UDATA2 = 0x02,
-	PE_UDATA4 = 0x03,
+	PE_UDATA4 = CFI_UDATA4,
 	PE_UDATA8 = 0x04,
 	PE_SLEB128 = 0x09,
 	PE_SDATA2 = 0x0a,
@@ -185,8 +185,7 @@ static bool read_cie(const uint8_t *cie, struct cfi_entry *entry)
 	return !c.bad && entry->ra_register < ARCH_REGS;
 }
 
-/* Reads the FDE at `fde`; false if it is not one that covers pc. */
-static bool read_fde(const uint8_t *fde, uint64_t pc, struct cfi_entry *entry)
+bool cfi_read_fde(const uint8_t *fde, struct cfi_entry *entry)
 {
 	const uint8_t *id_at;
 	struct cfi_cursor c;
@@ -198,14 +197,18 @@ static bool read_fde(const uint8_t *fde, uint64_t pc, struct cfi_entry *entry)
 		return false;
 	entry->pc_start = cfi_take_pointer(&c, entry->pointer_encoding, 0);
 	entry->pc_end = entry->pc_start + take_encoded(&c, entry->pointer_encoding & 0x0f);
-	if (pc < entry->pc_start || pc >= entry->pc_end)
-		return false;
 	uint64_t skip = entry->has_augmentation ? cfi_take_uleb(&c) : 0; /* the LSDA pointer */
 	if (c.bad || skip > (uint64_t)(c.end - c.at))
 		return false;
 	entry->instructions = c.at + skip;
 	entry->instructions_end = c.end;
 	return true;
+}
+
+/* Reads the FDE at `fde`; false if it is not one that covers pc. */
+static bool read_fde(const uint8_t *fde, uint64_t pc, struct cfi_entry *entry)
+{
+	return cfi_read_fde(fde, entry) && pc >= entry->pc_start && pc < entry->pc_end;
 }
 
 /* Entry by entry, for an object whose .eh_frame_hdr has no table. */
@@ -222,27 +225,55 @@ static bool scan_entries(const uint8_t *at, uint64_t pc, struct cfi_entry *entry
 	return false;
 }
 
-struct table_row {
-	int32_t pc;
-	int32_t fde;
+/* Rows of (start of function, FDE): offsets from the header itself as linkers write them, or
+ * addresses (cfi_index.c). */
+struct table {
+	const uint8_t *hdr;
+	const uint8_t *rows;
+	uint64_t count;
+	bool wide;
 };
 
-/* The last row that starts at or before pc; offsets are relative to the header itself. */
-static const uint8_t *search_table(const struct table_row *rows, uint64_t count, const uint8_t *hdr,
-				   uint64_t pc)
+static uint64_t table_word(const struct table *t, uint64_t index)
 {
-	int64_t wanted = (int64_t)(pc - (uint64_t)hdr);
-	uint64_t low = 0, high = count;
+	uint64_t wide;
+	int32_t narrow;
+
+	if (t->wide) {
+		memcpy(&wide, t->rows + index * sizeof(wide), sizeof(wide));
+		return wide;
+	}
+	memcpy(&narrow, t->rows + index * sizeof(narrow), sizeof(narrow));
+	return (uint64_t)t->hdr + (uint64_t)(int64_t)narrow;
+}
+
+/* The FDE of the last row that starts at or before pc. */
+static const uint8_t *search_table(const struct table *t, uint64_t pc)
+{
+	uint64_t low = 0, high = t->count;
 
 	while (low < high) {
 		uint64_t middle = low + (high - low) / 2;
 
-		if (rows[middle].pc <= wanted)
+		if (table_word(t, 2 * middle) <= pc)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low ? hdr + rows[low - 1].fde : NULL;
+	return low ? (const uint8_t *)table_word(t, 2 * low - 1) : NULL;
+}
+
+static bool has_table(const uint8_t *hdr)
+{
+	return hdr[2] != PE_OMIT && (hdr[3] == (PE_DATAREL | PE_SDATA4) || hdr[3] == PE_ABSPTR);
+}
+
+uint64_t cfi_find_untabled(const uint8_t *hdr)
+{
+	struct cfi_cursor c = {.at = hdr + 4, .end = hdr + 4 + 8};
+	uint64_t eh_frame = cfi_take_pointer(&c, hdr[1], (uint64_t)hdr);
+
+	return hdr[0] != 1 || has_table(hdr) || c.bad ? 0 : eh_frame;
 }
 
 bool cfi_find(const uint8_t *hdr, uint64_t pc, struct cfi_entry *entry)
@@ -253,10 +284,12 @@ bool cfi_find(const uint8_t *hdr, uint64_t pc, struct cfi_entry *entry)
 	if (hdr[0] != 1)
 		return false;
 	const uint8_t *eh_frame = (const uint8_t *)cfi_take_pointer(&c, hdr[1], (uint64_t)hdr);
-	if (hdr[2] == PE_OMIT || hdr[3] != (PE_DATAREL | PE_SDATA4))
+	if (!has_table(hdr))
 		return !c.bad && scan_entries(eh_frame, pc, entry);
 
-	uint64_t count = cfi_take_pointer(&c, hdr[2], (uint64_t)hdr);
-	const uint8_t *fde = search_table((const void *)c.at, count, hdr, pc);
-	return !c.bad && fde && read_fde(fde, pc, entry);
+	struct table table = {.hdr = hdr, .wide = hdr[3] == PE_ABSPTR};
+	table.count = cfi_take_pointer(&c, hdr[2], (uint64_t)hdr);
+	table.rows = c.at;
+	const uint8_t *fde = c.bad ? NULL : search_table(&table, pc);
+	return fde && read_fde(fde, pc, entry);
 }

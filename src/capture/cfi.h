@@ -62,8 +62,18 @@ struct cfi_work {
 	struct cfi_row remembered[CFI_REMEMBER];
 };
 
+/* Encodings of pointers that more than one file writes or reads (DW_EH_PE_*). */
+#define CFI_ABSPTR 0x00
+#define CFI_UDATA4 0x03
+
 /* Finds the entry that covers pc through the object's .eh_frame_hdr at `hdr`. False: none. */
 bool cfi_find(const uint8_t *hdr, uint64_t pc, struct cfi_entry *entry);
+
+/* The address of .eh_frame, if the header at `hdr` has no table that can be searched; else 0. */
+uint64_t cfi_find_untabled(const uint8_t *hdr);
+
+/* Reads the FDE at `fde`, which lies in mapped memory as its CIE does. False: not understood. */
+bool cfi_read_fde(const uint8_t *fde, struct cfi_entry *entry);
 
 /* Runs the entry's program for pc; the result is in work->row. False: an instruction we do not
  * know. */

@@ -26,7 +26,9 @@ enum {
 	OP_ROT = 0x17,
 	OP_ABS = 0x19,
 	OP_AND = 0x1a,
+	OP_DIV = 0x1b,
 	OP_MINUS = 0x1c,
+	OP_MOD = 0x1d,
 	OP_MUL = 0x1e,
 	OP_NEG = 0x1f,
 	OP_NOT = 0x20,
@@ -50,6 +52,7 @@ enum {
 	OP_BREG0 = 0x70,
 	OP_BREG31 = 0x8f,
 	OP_BREGX = 0x92,
+	OP_DEREF_SIZE = 0x94,
 	OP_NOP = 0x96,
 };
 
@@ -117,13 +120,24 @@ static void jump(struct machine *m, bool taken)
 	m->c.at += distance;
 }
 
-static void dereference(struct machine *m)
+/* The lowest `bytes` of what lies at the address on top, wherever that is: memory is read in whole,
+ * aligned words. */
+static void dereference(struct machine *m, uint64_t bytes)
 {
-	uint64_t value = 0;
+	uint64_t address = pop(m);
+	uint64_t shift = address % 8 * 8;
+	uint64_t value = 0, above = 0;
 
-	if (!m->memory->read(m->memory->context, pop(m), &value))
+	if (bytes == 0 || bytes > 8 ||
+	    !m->memory->read(m->memory->context, address - address % 8, &value) ||
+	    (address % 8 + bytes > 8 &&
+	     !m->memory->read(m->memory->context, address - address % 8 + 8, &above))) {
 		m->bad = true;
-	push(m, value);
+		return;
+	}
+	if (shift)
+		value = value >> shift | above << (64 - shift);
+	push(m, bytes < 8 ? value & ((UINT64_C(1) << bytes * 8) - 1) : value);
 }
 
 static void rotate(struct machine *m)
@@ -201,6 +215,21 @@ static uint64_t binary(uint8_t op, uint64_t a, uint64_t b)
 	}
 }
 
+/* Division is signed, the remainder is not. */
+static void divide(struct machine *m, uint8_t op)
+{
+	uint64_t divisor = pop(m), value = pop(m);
+
+	if (divisor == 0)
+		m->bad = true;
+	else if (op == OP_MOD)
+		push(m, value % divisor);
+	else if (divisor == UINT64_MAX) /* the one quotient that may not fit is that by -1 */
+		push(m, 0 - value);
+	else
+		push(m, (uint64_t)((int64_t)value / (int64_t)divisor));
+}
+
 static void run_constant(struct machine *m, uint8_t op)
 {
 	static const uint8_t bytes[] = {1, 1, 2, 2, 4, 4, 8, 8};
@@ -246,7 +275,10 @@ static void run_one(struct machine *m, uint8_t op)
 		push(m, cfi_take_fixed(&m->c, 8));
 		break;
 	case OP_DEREF:
-		dereference(m);
+		dereference(m, 8);
+		break;
+	case OP_DEREF_SIZE:
+		dereference(m, cfi_take_byte(&m->c));
 		break;
 	case OP_CONST1U ... OP_CONSTS:
 		run_constant(m, op);
@@ -276,6 +308,10 @@ static void run_one(struct machine *m, uint8_t op)
 		push_register(m, cfi_take_uleb(&m->c));
 		break;
 	case OP_NOP:
+		break;
+	case OP_DIV:
+	case OP_MOD:
+		divide(m, op);
 		break;
 	case OP_AND:
 	case OP_MINUS:

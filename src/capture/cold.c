@@ -45,7 +45,8 @@ static void begin(struct segment_header *h)
 	p->max_depth = (uint32_t)depth;
 	p->pid = host_getpid();
 	p->thread_bytes = sizeof(struct thread) + memo_bytes((uint32_t)depth) +
-			  (depth + 1) * sizeof(struct walk_frame) + sizeof(struct shortcut_table);
+			  _Alignof(struct shortcut_table) + sizeof(struct shortcut_table) +
+			  (depth + 1) * sizeof(uint32_t);
 	p->thread_bytes = (p->thread_bytes + 4095) & ~(size_t)4095;
 	follow = h->follow != 0;
 	parent_segment = h;

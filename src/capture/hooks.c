@@ -12,6 +12,7 @@
 
 #include "capture/boot.h"
 #include "capture/hot.h"
+#include "capture/modules.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -40,6 +41,8 @@ EXPORT void free(void *block)
 {
 	if (unlikely(!block || boot_owns(block)))
 		return;
+	if (unlikely(modules_is_loader(__builtin_return_address(0))))
+		modules_note_free(block);
 	(void)hot_release(block, SEGMENT_EVENT_FREE);
 	real.free(block);
 }

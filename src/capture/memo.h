@@ -27,8 +27,8 @@ struct memo_frame {
 	uint64_t pc;
 	uint64_t sp;
 	uint64_t fp;
-	uint32_t module;
-	uint32_t node; /* of the stack up to and with this frame; its caller's if the frame is
+	uint32_t place; /* as rules_find gives it */
+	uint32_t node;	/* of the stack up to and with this frame; its caller's if the frame is
 			  hidden */
 	uint64_t ra_at;
 	uint64_t ra_value; /* as it is in memory, maybe signed */
@@ -38,7 +38,7 @@ struct memo_frame {
 			   frames) */
 	uint64_t sp_value;
 	uint32_t flags;
-	uint32_t reserved;
+	uint32_t hash; /* of the path to `node`: see stacktree.h */
 };
 
 /* A return address slot and what it held. */

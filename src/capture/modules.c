@@ -4,7 +4,10 @@
  *
  * glibc 2.35 and later are asked through _dl_find_object, which takes no lock. Elsewhere a table is
  * filled by dl_iterate_phdr at start-up and after dlclose, never inside malloc: the loader's lock
- * may be held by a thread that waits for a lock of ours' caller. */
+ * may be held by a thread that waits for a lock of ours' caller.
+ *
+ * Objects go away by dlclose, which is wrapped, and by libc's own hand (modules of iconv): then the
+ * loader is seen to free what it knew of them. */
 #include "capture/modules.h"
 
 #include <dlfcn.h>
@@ -12,7 +15,11 @@
 #include <link.h>
 #include <string.h>
 
+#include "capture/cfi.h"
+#include "capture/cfi_index.h"
 #include "capture/host.h"
+#include "capture/image.h"
+#include "capture/sections.h"
 #include "capture/thread.h"
 #include "format/clock.h"
 
@@ -29,20 +36,12 @@ struct dl_find_object {
 #endif
 extern int _dl_find_object(void *address, struct dl_find_object *result) __attribute__((weak));
 
+/* What glibc's loader tells debuggers. */
+extern struct r_debug _r_debug __attribute__((weak));
+
 _Atomic uint32_t modules_generation = 1;
 
-/* What is known of a loaded object while it is loaded. `id` is written last. */
-struct known {
-	_Atomic uint32_t id;
-	uint32_t generation;
-	uint64_t map_start;
-	uint64_t map_end;
-	const void *map; /* struct link_map, or the program headers */
-};
-
-#define KNOWN_COUNT 4096
-static struct known known[KNOWN_COUNT];
-static _Atomic uint32_t known_count;
+struct modules_loader modules_loader;
 
 /* An object as the loader describes it. */
 struct object {
@@ -68,37 +67,45 @@ static uint32_t put_string(const char *text)
 	return offset;
 }
 
-/* The build-id note of a mapped object whose ELF header is at its start. */
+static struct image image_of(const struct object *o)
+{
+	return (struct image){.map_start = o->map_start, .map_end = o->map_end, .bias = o->bias};
+}
+
+/* The build id among the notes in [at, end). */
+static uint32_t find_build_id(uint64_t at, uint64_t end, uint8_t id[SEGMENT_BUILD_ID_MAX])
+{
+	while (at + sizeof(Elf64_Nhdr) <= end) {
+		const Elf64_Nhdr *note = (const void *)(uintptr_t)at; /* NOLINT */
+		uint64_t name = at + sizeof(*note);
+		uint64_t desc = name + ((note->n_namesz + 3u) & ~3u);
+
+		at = desc + ((note->n_descsz + 3u) & ~3u);
+		if (at > end || note->n_type != NT_GNU_BUILD_ID || note->n_namesz != 4 ||
+		    note->n_descsz > SEGMENT_BUILD_ID_MAX ||
+		    memcmp((const void *)(uintptr_t)name, "GNU", 4) != 0) /* NOLINT */
+			continue;
+		memcpy(id, (const void *)(uintptr_t)desc, note->n_descsz); /* NOLINT */
+		return note->n_descsz;
+	}
+	return 0;
+}
+
 static uint32_t read_build_id(const struct object *o, uint8_t id[SEGMENT_BUILD_ID_MAX])
 {
-	const Elf64_Ehdr *elf = (const void *)(uintptr_t)o->map_start; /* NOLINT */
+	const struct image image = image_of(o);
+	unsigned count = 0;
+	const Elf64_Phdr *phdr = image_find_headers(&image, &count);
+	uint32_t bytes = 0;
 
-	if (memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 || elf->e_phentsize != sizeof(Elf64_Phdr) ||
-	    elf->e_phoff + elf->e_phnum * sizeof(Elf64_Phdr) >
-		    4096) /* elsewhere: not mapped here */
-		return 0;
-	const Elf64_Phdr *phdr = (const void *)((const char *)elf + elf->e_phoff);
-	for (unsigned i = 0; i < elf->e_phnum; i++) {
+	for (unsigned i = 0; i < count && bytes == 0; i++) {
 		uint64_t at = o->bias + phdr[i].p_vaddr;
 		uint64_t end = at + phdr[i].p_memsz;
 
-		if (phdr[i].p_type != PT_NOTE || at < o->map_start || end > o->map_end)
-			continue;
-		while (at + sizeof(Elf64_Nhdr) <= end) {
-			const Elf64_Nhdr *note = (const void *)(uintptr_t)at; /* NOLINT */
-			uint64_t name = at + sizeof(*note);
-			uint64_t desc = name + ((note->n_namesz + 3u) & ~3u);
-
-			at = desc + ((note->n_descsz + 3u) & ~3u);
-			if (at > end || note->n_type != NT_GNU_BUILD_ID || note->n_namesz != 4 ||
-			    note->n_descsz > SEGMENT_BUILD_ID_MAX ||
-			    memcmp((const void *)(uintptr_t)name, "GNU", 4) != 0) /* NOLINT */
-				continue;
-			memcpy(id, (const void *)(uintptr_t)desc, note->n_descsz); /* NOLINT */
-			return note->n_descsz;
-		}
+		if (phdr[i].p_type == PT_NOTE && at >= o->map_start && end <= o->map_end)
+			bytes = find_build_id(at, end, id);
 	}
-	return 0;
+	return bytes;
 }
 
 static struct segment_module *module_at(uint32_t id)
@@ -158,42 +165,155 @@ static uint32_t register_object(const struct object *o)
 	return id;
 }
 
-/* ---- the table of loaded objects ------------------------------------------------------------- */
+/* ---- what is known --------------------------------------------------------------------------- */
+
+/* An object while it is loaded. */
+struct facts {
+	uint64_t map; /* struct link_map, or the program headers */
+	uint64_t map_start;
+	uint64_t map_end;
+	uint64_t id;
+	uint64_t tables; /* .eh_frame_hdr, or what stands in for it */
+};
+
+/* A cache of facts, shared by all threads, without locks. `check` covers the facts and the
+ * generation, so what two writers tore, a signal cut, or an unloaded object left is not
+ * believed. */
+struct known {
+	_Atomic uint64_t check;
+	_Atomic uint64_t map;
+	_Atomic uint64_t map_start;
+	_Atomic uint64_t map_end;
+	_Atomic uint64_t id;
+	_Atomic uint64_t tables;
+};
+
+#define KNOWN_SETS 256 /* by address */
+#define KNOWN_WAYS 8
+static struct known known[KNOWN_SETS][KNOWN_WAYS];
+
+/* The generation in which known facts last had to make room for others. */
+static _Atomic uint32_t known_overflow;
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+	return hash ^ hash >> 32;
+}
+
+static uint64_t check_of(const struct facts *f, uint32_t generation)
+{
+	uint64_t hash = mix(mix(mix(generation, f->map), f->map_start), f->map_end);
+
+	return mix(mix(hash, f->id), f->tables) | 1; /* never that of an empty entry */
+}
+
+static bool take_facts(struct known *k, uint32_t generation, struct facts *f)
+{
+	/* Pairs with the release in put_facts: what the facts point to is there. */
+	uint64_t check = atomic_load_explicit(&k->check, memory_order_acquire);
+
+	f->map = atomic_load_explicit(&k->map, memory_order_relaxed);
+	f->map_start = atomic_load_explicit(&k->map_start, memory_order_relaxed);
+	f->map_end = atomic_load_explicit(&k->map_end, memory_order_relaxed);
+	f->id = atomic_load_explicit(&k->id, memory_order_relaxed);
+	f->tables = atomic_load_explicit(&k->tables, memory_order_relaxed);
+	return check == check_of(f, generation);
+}
+
+static struct known *known_set(uint64_t map_start)
+{
+	return known[mix(0, map_start) % KNOWN_SETS];
+}
+
+static void put_facts(const struct facts *f, uint32_t generation)
+{
+	struct known *set = known_set(f->map_start);
+	struct facts other;
+	uint32_t way = 0;
+
+	while (way < KNOWN_WAYS && take_facts(&set[way], generation, &other))
+		way++;
+	if (way == KNOWN_WAYS) {
+		way = (uint32_t)f->id % KNOWN_WAYS;
+		atomic_store(&known_overflow, generation);
+	}
+	struct known *k = &set[way];
+	atomic_store_explicit(&k->map, f->map, memory_order_relaxed);
+	atomic_store_explicit(&k->map_start, f->map_start, memory_order_relaxed);
+	atomic_store_explicit(&k->map_end, f->map_end, memory_order_relaxed);
+	atomic_store_explicit(&k->id, f->id, memory_order_relaxed);
+	atomic_store_explicit(&k->tables, f->tables, memory_order_relaxed);
+	/* Pairs with the acquire in take_facts. */
+	atomic_store_explicit(&k->check, check_of(f, generation), memory_order_release);
+}
+
+static bool find_facts(const struct object *o, uint32_t generation, struct facts *f)
+{
+	struct known *set = known_set(o->map_start);
+
+	for (uint32_t way = 0; way < KNOWN_WAYS; way++)
+		if (take_facts(&set[way], generation, f) && f->map == (uint64_t)(uintptr_t)o->map &&
+		    f->map_start == o->map_start && f->map_end == o->map_end)
+			return true;
+	return false;
+}
+
+/* The object's own table of its unwind information, or one made for it. */
+static const uint8_t *find_tables(const struct object *o)
+{
+	const struct image image = image_of(o);
+	uint64_t start = o->eh_frame_hdr ? cfi_find_untabled(o->eh_frame_hdr) : 0;
+	uint64_t bytes;
+
+	if (o->eh_frame_hdr && !start)
+		return o->eh_frame_hdr;
+	if (start)
+		bytes = image_room(&image, start, PF_R);
+	else if (!sections_find_eh_frame(&image, o->path, &start, &bytes))
+		return NULL;
+	const uint8_t *index = cfi_index_find(&image, start, bytes);
+	return index ? index : o->eh_frame_hdr;
+}
 
 /* Two threads may register the same object at once: both entries are then found under either id,
  * which is harmless, and find_registered makes it rare. */
-static uint32_t id_of(const struct object *o)
-{
-	uint32_t generation = atomic_load(&modules_generation);
-	uint32_t count = atomic_load_explicit(&known_count, memory_order_acquire);
-
-	for (uint32_t i = 0; i < count && i < KNOWN_COUNT; i++) {
-		uint32_t id = atomic_load_explicit(&known[i].id, memory_order_acquire);
-
-		if (id && known[i].generation == generation && known[i].map == o->map &&
-		    known[i].map_start == o->map_start && known[i].map_end == o->map_end)
-			return id;
-	}
-	uint32_t id = register_object(o);
-	uint32_t slot = atomic_fetch_add(&known_count, 1);
-	if (slot >= KNOWN_COUNT) {
-		atomic_store(&known_count, KNOWN_COUNT);
-		return id;
-	}
-	known[slot].generation = generation;
-	known[slot].map_start = o->map_start;
-	known[slot].map_end = o->map_end;
-	known[slot].map = o->map;
-	atomic_store_explicit(&known[slot].id, id, memory_order_release);
-	return id;
-}
-
 static void give_span(const struct object *o, struct module_span *span)
 {
-	*span = (struct module_span){.id = id_of(o),
-				     .map_start = o->map_start,
-				     .map_end = o->map_end,
-				     .eh_frame_hdr = o->eh_frame_hdr};
+	uint32_t generation = atomic_load(&modules_generation);
+	struct facts f;
+
+	if (!find_facts(o, generation, &f)) {
+		f = (struct facts){.map = (uint64_t)(uintptr_t)o->map,
+				   .map_start = o->map_start,
+				   .map_end = o->map_end,
+				   .id = register_object(o),
+				   .tables = (uint64_t)(uintptr_t)find_tables(o)};
+		put_facts(&f, generation);
+	}
+	*span = (struct module_span){.id = (uint32_t)f.id,
+				     .map_start = f.map_start,
+				     .map_end = f.map_end,
+				     .bias = o->bias,
+				     .eh_frame_hdr =
+					     (const uint8_t *)(uintptr_t)f.tables}; /* NOLINT */
+}
+
+void modules_note_free(const void *block)
+{
+	uint32_t generation = atomic_load(&modules_generation);
+	bool gone = atomic_load(&known_overflow) == generation;
+	struct facts f;
+
+	for (uint32_t i = 0; i < KNOWN_SETS * KNOWN_WAYS && !gone; i++) {
+		struct known *k = &known[i / KNOWN_WAYS][i % KNOWN_WAYS];
+
+		gone = atomic_load_explicit(&k->map, memory_order_relaxed) ==
+			       (uint64_t)(uintptr_t)block &&
+		       take_facts(k, generation, &f);
+	}
+	if (gone)
+		atomic_fetch_add(&modules_generation, 1);
 }
 
 /* ---- without _dl_find_object ----------------------------------------------------------------- */
@@ -228,12 +348,25 @@ static int add_object(struct dl_phdr_info *info, size_t size, void *context)
 	return 0;
 }
 
+static void find_loader(void)
+{
+	struct dl_find_object found;
+
+	if (!&_r_debug ||
+	    _dl_find_object((void *)(uintptr_t)_r_debug.r_ldbase, &found) != 0) /* NOLINT */
+		return;
+	modules_loader.start = (uint64_t)(uintptr_t)found.dlfo_map_start;
+	modules_loader.bytes = (uint64_t)(uintptr_t)found.dlfo_map_end - modules_loader.start;
+}
+
 void modules_refresh(void)
 {
 	uint32_t count = 0;
 
-	if (_dl_find_object)
+	if (_dl_find_object) {
+		find_loader();
 		return;
+	}
 	atomic_store(&table_count, 0);
 	(void)dl_iterate_phdr(add_object, &count);
 	/* Pairs with the acquire in find_in_table. */
@@ -287,11 +420,6 @@ uint32_t modules_find_own(void)
 
 void modules_reset(void)
 {
-	/* The numbers are those of the parent's segment. Only the forking thread is left to see
-	 * this. */
-	for (uint32_t i = 0; i < KNOWN_COUNT; i++)
-		if (atomic_load_explicit(&known[i].id, memory_order_relaxed))
-			atomic_store_explicit(&known[i].id, 0, memory_order_relaxed);
-	atomic_store(&known_count, 0);
+	/* The numbers are those of the parent's segment. */
 	atomic_fetch_add(&modules_generation, 1);
 }

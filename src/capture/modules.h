@@ -12,11 +12,31 @@ struct module_span {
 	uint32_t id; /* index in the segment; 0 if its table is full */
 	uint64_t map_start;
 	uint64_t map_end;
-	const uint8_t *eh_frame_hdr; /* NULL: none */
+	uint64_t bias;
+	const uint8_t *eh_frame_hdr; /* or what stands in for it (cfi_index.h); NULL: none */
 };
 
 /* Changes whenever an object may have been unloaded: what was cached about addresses is void. */
 extern _Atomic uint32_t modules_generation;
+
+/* The loader's own memory; 0 bytes if it is not known. Hidden, so that every free reads it without
+ * a look at the global offset table. */
+struct modules_loader {
+	uint64_t start;
+	uint64_t bytes;
+};
+extern struct modules_loader modules_loader __attribute__((visibility("hidden")));
+
+/* Whether the loader is there, for a caller of free: it frees what it knew of an object that it has
+ * unloaded, whoever asked for that, and before anything else can be loaded there. */
+static inline bool modules_is_loader(const void *code)
+{
+	return (uint64_t)(uintptr_t)code - modules_loader.start < modules_loader.bytes;
+}
+
+/* The loader frees `block`. If it is what it knew of an object that was asked for since the last
+ * change of the generation, the generation changes. */
+void modules_note_free(const void *block);
 
 /* The object that holds `address`, registered in the segment if it is new. False: none (JIT code).
  */
@@ -25,8 +45,8 @@ bool modules_find(uint64_t address, struct module_span *span);
 /* The id of libmidden.so; UINT32_MAX if it is not to be found. */
 uint32_t modules_find_own(void);
 
-/* Fills the table used where the loader cannot be asked without its lock (glibc < 2.35, musl). At
- * start-up and after dlclose; outside of any lock of ours. */
+/* Finds the loader, and fills the table used where it cannot be asked without its lock (glibc <
+ * 2.35, musl). At start-up and after dlclose; outside of any lock of ours. */
 void modules_refresh(void);
 
 /* Forgets what this process registered: a fork child has a segment of its own. */

@@ -11,6 +11,7 @@
 
 #include "capture/host.h"
 #include "capture/modules.h"
+#include "capture/pcs.h"
 
 struct rule_entry rules_cache[1u << RULES_BITS];
 
@@ -91,25 +92,18 @@ static void condense(const struct cfi_row *row, uint32_t ra_register, struct rul
 		r->kind = RULE_COMPLEX;
 }
 
-bool rules_find_row(struct thread *t, uint64_t address, struct cfi_entry *entry, uint32_t *module)
+static bool find_row(struct thread *t, const struct module_span *span, uint64_t address,
+		     struct cfi_entry *entry)
 {
-	struct module_span span;
-
-	*module = 0;
-	if (!modules_find(address, &span))
-		return false;
-	*module = span.id;
-	return span.eh_frame_hdr && cfi_find(span.eh_frame_hdr, address, entry) &&
+	return span->eh_frame_hdr && cfi_find(span->eh_frame_hdr, address, entry) &&
 	       cfi_run(entry, address, &t->cfi);
 }
 
-/* The loader's entry point is the one piece of it without unwind information, and the root of all
- * that runs before the program's own entry point. */
-static bool is_loader(uint64_t address)
+bool rules_find_row(struct thread *t, uint64_t address, struct cfi_entry *entry)
 {
 	struct module_span span;
 
-	return modules_find(address, &span) && span.map_start == getauxval(AT_BASE);
+	return modules_find(address, &span) && find_row(t, &span, address, entry);
 }
 
 /* A return address that is the first byte of a function, with nothing before it, was not left by
@@ -136,37 +130,61 @@ static bool is_trampoline(uint64_t address)
 	return got == (long)sizeof(code) && arch_is_sigreturn(code);
 }
 
-static struct rule make(struct thread *t, uint64_t address, uint32_t *module)
+static struct rule make(struct thread *t, const struct module_span *span, uint64_t address)
 {
 	struct rule rule = {.kind = RULE_NONE};
 	struct cfi_entry entry;
 
-	if (rules_find_row(t, address, &entry, module)) {
+	if (find_row(t, span, address, &entry)) {
 		if (entry.signal_frame)
 			rule.kind = RULE_SIGNAL;
 		else
 			condense(&t->cfi.row, entry.ra_register, &rule);
-	} else if (*module && is_trampoline(address + 1)) { /* `address` is one before it */
+	} else if (span->id && is_trampoline(address + 1)) { /* `address` is one before it */
 		rule.kind = RULE_SIGNAL;
-	} else if (is_loader(address) || is_planted(address + 1)) {
+	} else if ((span->id && span->map_start == getauxval(AT_BASE)) || is_planted(address + 1)) {
+		/* The loader's entry point is the one piece of it without unwind information, and
+		 * the root of all that runs before the program's own entry point. */
 		rule.kind = RULE_END;
 	}
 	return rule;
 }
 
-NOINLINE uint64_t rules_build(struct thread *t, uint64_t address, uint32_t generation,
-			      uint32_t *module)
+static void remember(uint64_t address, uint32_t generation, uint64_t rule, uint64_t place)
 {
-	const struct rule made = make(t, address, module);
 	struct rule_entry *e = rules_entry(address);
-	uint64_t rule = pack(&made);
-	uint64_t of = *module;
 
-	if (of == 0)
-		return rule; /* nothing is there now, but something may be loaded there later */
 	atomic_store_explicit(&e->rule, rule, memory_order_relaxed);
-	atomic_store_explicit(&e->module, of, memory_order_relaxed);
-	atomic_store_explicit(&e->check, rules_key(address, generation) ^ rule ^ of << 32,
+	atomic_store_explicit(&e->place, place, memory_order_relaxed);
+	atomic_store_explicit(&e->check, rules_key(address, generation) ^ rule ^ place << 32,
 			      memory_order_relaxed);
+}
+
+/* The same module at the same address is the same code for ever, so a place that is known keeps
+ * its rule: a cache miss costs no run of the unwind program. Where no module is, something may be
+ * loaded later, or code be made anew. */
+NOINLINE uint64_t rules_build(struct thread *t, uint64_t address, uint32_t generation,
+			      uint32_t *place)
+{
+	const struct pcs places = pcs_get();
+	struct module_span span;
+
+	if (!modules_find(address, &span))
+		span = (struct module_span){0};
+	uint32_t known = pcs_find(&places, address, span.id);
+	uint64_t rule;
+
+	if (known && span.id) {
+		rule = places.at[known].rule;
+	} else {
+		const struct rule made = make(t, &span, address);
+		rule = pack(&made);
+		const struct segment_place fresh = {
+			.address = address, .rule = rule, .module = span.id};
+		known = known ? known : pcs_add(&places, &fresh);
+	}
+	*place = span.id == process->own_module ? known | RULES_HIDDEN : known;
+	if (span.id && known)
+		remember(address, generation, rule, *place);
 	return rule;
 }

@@ -49,7 +49,7 @@ static inline uint64_t rule_fp(uint64_t rule)
 struct rule_entry {
 	_Atomic uint64_t check;
 	_Atomic uint64_t rule;
-	_Atomic uint64_t module;
+	_Atomic uint64_t place;
 };
 
 #define RULES_BITS 14 /* 16384 x 24 bytes; pages that no pc maps to are never touched */
@@ -66,27 +66,30 @@ static inline uint64_t rules_key(uint64_t address, uint32_t generation)
 	return address ^ (uint64_t)generation << 48 ^ UINT64_C(0x5bd1e9955bd1e995);
 }
 
-/* Makes the rule for an address that is not in the cache. */
-NOINLINE uint64_t rules_build(struct thread *t, uint64_t address, uint32_t generation,
-			      uint32_t *module);
+/* In a place that rules_find gives: code of libmidden.so itself, whose frames are not shown. */
+#define RULES_HIDDEN 0x20000000u
 
-/* The rule for the code at `address` (inside the call instruction, not after it), and the module it
- * is in. */
+/* Finds or makes the rule for an address that is not in the cache. */
+NOINLINE uint64_t rules_build(struct thread *t, uint64_t address, uint32_t generation,
+			      uint32_t *place);
+
+/* The rule for the code at `address` (inside the call instruction, not after it), and the number of
+ * that place, 0 if there is none left. */
 static inline uint64_t rules_find(struct thread *t, uint64_t address, uint32_t generation,
-				  uint32_t *module)
+				  uint32_t *place)
 {
 	struct rule_entry *e = rules_entry(address);
 	uint64_t rule = atomic_load_explicit(&e->rule, memory_order_relaxed);
-	uint64_t of = atomic_load_explicit(&e->module, memory_order_relaxed);
+	uint64_t at = atomic_load_explicit(&e->place, memory_order_relaxed);
 	uint64_t check = atomic_load_explicit(&e->check, memory_order_relaxed);
 
-	if (unlikely(check != (rules_key(address, generation) ^ rule ^ of << 32)))
-		return rules_build(t, address, generation, module);
-	*module = (uint32_t)of;
+	if (unlikely(check != (rules_key(address, generation) ^ rule ^ at << 32)))
+		return rules_build(t, address, generation, place);
+	*place = (uint32_t)at;
 	return rule;
 }
 
 /* The full unwind row for `address` in t->cfi.row. False: none, or not understood. */
-bool rules_find_row(struct thread *t, uint64_t address, struct cfi_entry *entry, uint32_t *module);
+bool rules_find_row(struct thread *t, uint64_t address, struct cfi_entry *entry);
 
 #endif

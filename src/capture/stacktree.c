@@ -1,26 +1,51 @@
 /* stacktree.c -- stacks as nodes of a tree in the segment; lock-free.
- * Runs: any thread of the target, inside malloc. Called by cold.c and hot.h.
+ * Runs: any thread of the target, inside malloc. Called by walk.c and shortcut.c.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "capture/stacktree.h"
 
 #include "capture/host.h"
 
-/* The trie takes its bits from the top, where a product mixes best. The module is left to the
- * comparison: the same pc in two modules is rare. */
-static inline uint64_t hash_key(uint32_t parent, uint64_t pc)
-{
-	uint64_t h = (pc ^ (uint64_t)parent << 32) * UINT64_C(0x9e3779b97f4a7c15);
-
-	return (h ^ h >> 32) * UINT64_C(0xd6e8feb86659fd93);
-}
-
-#define ROOT_BITS 16
+#define ROOT_BITS 18
 _Static_assert(SEGMENT_ROOT_COUNT == 1u << ROOT_BITS, "the top bits of the hash choose the root");
 
-static inline bool is_node(const struct segment_node *node, uint32_t parent,
-			   const struct walk_frame *f)
+/* The trie takes its bits from the top, where a product mixes best. They may run out: what then
+ * has the same hash is a list. */
+static inline uint32_t bits_of(uint32_t hash)
 {
-	return node->pc == f->pc && node->parent == parent && node->module == f->module;
+	return hash * UINT32_C(0x85ebca6b);
+}
+
+static inline _Atomic uint32_t *root_of(const struct stacktree *tree, uint32_t bits)
+{
+	return &tree->roots[bits >> (32 - ROOT_BITS)];
+}
+
+/* Whether the way up from a node passes the places of a run and comes to its outer node. */
+static inline bool is_leaf_of(const struct segment_node *nodes, uint32_t node,
+			      const struct stacktree_run *run)
+{
+	for (uint32_t i = 0; i < run->count; i++) {
+		if (node == 0 || nodes[node].place != run->places[i])
+			return false;
+		node = nodes[node].parent;
+	}
+	return node == run->outer;
+}
+
+uint32_t stacktree_find(const struct stacktree *tree, const struct stacktree_run *run,
+			uint32_t hash)
+{
+	uint32_t bits = bits_of(hash);
+	_Atomic uint32_t *link = root_of(tree, bits);
+
+	for (bits <<= ROOT_BITS;; bits <<= 1) {
+		/* Pairs with the release in find_child: a node that is linked has its fields. */
+		uint32_t index = atomic_load_explicit(link, memory_order_acquire);
+
+		if (index == 0 || is_leaf_of(tree->nodes, index, run))
+			return index;
+		link = &tree->nodes[index].child[bits >> 31];
+	}
 }
 
 /* A node that nobody else sees yet; 0 when the tree is full. */
@@ -43,14 +68,16 @@ static uint32_t reserve(const struct stacktree *tree, uint32_t *spare)
 	return 0;
 }
 
-uint32_t stacktree_child(const struct stacktree *tree, uint32_t parent, const struct walk_frame *f,
-			 uint32_t *spare)
+/* The node for (parent, place), found or added; 0 if there is none and the tree is full. `spare`
+ * keeps a node that was reserved but lost a race. */
+static uint32_t find_child(const struct stacktree *tree, const struct segment_node *wanted,
+			   uint32_t hash, uint32_t *spare)
 {
-	uint64_t h = hash_key(parent, f->pc);
-	_Atomic uint32_t *link = &tree->roots[h >> (64 - ROOT_BITS)];
+	uint32_t bits = bits_of(hash);
+	_Atomic uint32_t *link = root_of(tree, bits);
 	uint32_t fresh = 0;
 
-	for (h <<= ROOT_BITS;; h <<= 2) {
+	for (bits <<= ROOT_BITS;; bits <<= 1) {
 		/* Pairs with the release below: a node that is linked has its fields. */
 		uint32_t index = atomic_load_explicit(link, memory_order_acquire);
 
@@ -58,22 +85,55 @@ uint32_t stacktree_child(const struct stacktree *tree, uint32_t parent, const st
 			if (!fresh)
 				fresh = reserve(tree, spare);
 			if (!fresh)
-				return parent;
+				return 0;
 			struct segment_node *node = &tree->nodes[fresh];
-			node->pc = f->pc;
-			node->parent = parent;
-			node->module = (uint32_t)f->module;
+			node->parent = wanted->parent;
+			node->place = wanted->place;
 			if (atomic_compare_exchange_strong_explicit(link, &index, fresh,
 								    memory_order_release,
 								    memory_order_acquire))
 				return fresh;
 		}
-		if (is_node(&tree->nodes[index], parent, f)) {
+		if (tree->nodes[index].parent == wanted->parent &&
+		    tree->nodes[index].place == wanted->place) {
 			*spare = fresh ? fresh : *spare;
 			return index;
 		}
-		link = &tree->nodes[index].child[h >> 62];
+		link = &tree->nodes[index].child[bits >> 31];
 	}
+}
+
+/* The roots of a run's nodes lie anywhere, and each is a cache miss: all at once, not one after
+ * another. */
+static void prefetch_roots(const struct stacktree *tree, const struct stacktree_run *run)
+{
+	uint32_t hash = run->outer_hash;
+
+	for (uint32_t i = run->count; i-- > 0;) {
+		hash = stacktree_hash(hash, run->places[i]);
+		__builtin_prefetch(root_of(tree, bits_of(hash)));
+	}
+}
+
+uint32_t stacktree_add(struct thread *t, const struct stacktree *tree,
+		       const struct stacktree_run *run)
+{
+	uint32_t hash = run->outer_hash;
+	uint32_t node = run->outer;
+
+	prefetch_roots(tree, run);
+	for (uint32_t i = run->count; i-- > 0;) {
+		const struct segment_node wanted = {.parent = node, .place = run->places[i]};
+
+		hash = stacktree_hash(hash, run->places[i]);
+		uint32_t child = find_child(tree, &wanted, hash, &t->spare_node);
+		if (unlikely(!child)) {
+			thread_count(&t->slot->losses.truncated_stacks);
+			return node;
+		}
+		node = child;
+	}
+	return node;
 }
 
 struct stacktree stacktree_get(void)
@@ -90,9 +150,7 @@ struct stacktree stacktree_get(void)
 uint32_t stacktree_intern(struct thread *t, uint32_t count)
 {
 	const struct stacktree tree = stacktree_get();
-	uint32_t node = 0;
+	const struct stacktree_run run = {.places = t->frames, .count = count};
 
-	for (uint32_t i = count; i-- > 0;)
-		node = stacktree_child(&tree, node, &t->frames[i], &t->spare_node);
-	return node;
+	return stacktree_add(t, &tree, &run);
 }

@@ -1,6 +1,10 @@
 /* stacktree.h -- stacks as nodes of a tree in the segment; lock-free.
- * Runs: any thread of the target, inside malloc. Called by cold.c and hot.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ * Runs: any thread of the target, inside malloc. Called by walk.c and shortcut.c.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A node is filed by a hash of all places from the root to it. So a stack that is in the tree is
+ * found by one look for its leaf; whether that leaf is the right one is seen by going up from it,
+ * through nodes that were made one after another and lie side by side. */
 #ifndef MIDDEN_CAPTURE_STACKTREE_H
 #define MIDDEN_CAPTURE_STACKTREE_H
 
@@ -16,13 +20,36 @@ struct stacktree {
 	uint32_t node_count;
 };
 
+/* Some frames below a node that is known. */
+struct stacktree_run {
+	uint32_t outer;		/* the node; 0: the run begins at the root */
+	uint32_t outer_hash;	/* of the path to it; 0 for the root */
+	const uint32_t *places; /* leaf first, with SEGMENT_NODE_* flags */
+	uint32_t count;
+};
+
 /* The tree of this process. */
 struct stacktree stacktree_get(void);
 
-/* The node for (parent, pc, module), found or added. `spare` keeps a node that was reserved but
- * lost a race. When the tree is full, `parent` itself. */
-uint32_t stacktree_child(const struct stacktree *tree, uint32_t parent, const struct walk_frame *f,
-			 uint32_t *spare);
+/* The hash of a path with one more place at its end: a polynomial in STACKTREE_BASE, so that that
+ * of a path and a run below it can be put together from theirs: path * base^n + run. */
+#define STACKTREE_BASE UINT32_C(0x2c1b3c6d)
+
+static inline uint32_t stacktree_hash(uint32_t path, uint32_t place)
+{
+	uint32_t mixed = place * UINT32_C(0x9e3779b1);
+
+	return path * STACKTREE_BASE + (mixed ^ mixed >> 15);
+}
+
+/* The leaf's node of a run whose whole path has the hash `hash`; 0: not in the tree. */
+uint32_t stacktree_find(const struct stacktree *tree, const struct stacktree_run *run,
+			uint32_t hash);
+
+/* The leaf's node of a run, added if need be. When the tree is full, the innermost one that there
+ * is, which is counted as a truncated stack. */
+uint32_t stacktree_add(struct thread *t, const struct stacktree *tree,
+		       const struct stacktree_run *run);
 
 /* The node of the stack in t->frames[0..count), leaf first. */
 uint32_t stacktree_intern(struct thread *t, uint32_t count);

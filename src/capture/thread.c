@@ -109,9 +109,10 @@ static void init_state(struct thread *t, uint32_t slot_index)
 	t->max_depth = depth;
 	memo_init(&t->memo, depth, arrays);
 	arrays += memo_bytes(depth);
-	t->frames = (struct walk_frame *)(void *)arrays;
-	arrays += (depth + 1) * sizeof(*t->frames);
+	arrays += -(uintptr_t)arrays % _Alignof(struct shortcut_table);
 	t->shortcuts = (struct shortcut_table *)(void *)arrays;
+	arrays += sizeof(*t->shortcuts);
+	t->frames = (uint32_t *)(void *)arrays;
 	/* Those of a thread that had this place before, maybe with its stack at the same
 	 * addresses. */
 	shortcut_init(t->shortcuts);

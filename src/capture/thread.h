@@ -26,11 +26,6 @@ enum thread_state {
 	THREAD_OFF, /* the recording has ended for this process */
 };
 
-struct walk_frame {
-	uint64_t pc;
-	uint64_t module; /* with SEGMENT_NODE_* flags */
-};
-
 #define THREAD_WINDOW_WORDS 256 /* stack words fetched at once where plain reads are not safe */
 
 struct thread {
@@ -57,7 +52,7 @@ struct thread {
 	struct stackrange stack;
 
 	uint32_t max_depth;
-	struct walk_frame *frames; /* of a walk without the memo, leaf first */
+	uint32_t *frames; /* of a walk without the memo, leaf first: places with SEGMENT_NODE_* */
 	struct memo memo;
 	struct shortcut_table *shortcuts;
 

@@ -147,7 +147,7 @@ static enum walk_result walk_to_memo(struct walk *w, struct memo *m, uint32_t *f
 		if (unlikely(*fresh == m->room))
 			return WALK_COMPLEX; /* deeper than is kept: walk_full knows how to cut */
 		struct memo_frame *f = add_fresh(m, fresh, w);
-		uint64_t rule = rules_find(w->t, walk_lookup_address(w), w->generation, &f->module);
+		uint64_t rule = rules_find(w->t, walk_lookup_address(w), w->generation, &f->place);
 		result = step(w, rule, f);
 	} while (result == WALK_ON);
 	return result;
@@ -155,24 +155,51 @@ static enum walk_result walk_to_memo(struct walk *w, struct memo *m, uint32_t *f
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
+static inline uint32_t key_of(const struct memo_frame *f)
+{
+	return f->place | (f->flags & MEMO_EXACT ? SEGMENT_NODE_EXACT : 0);
+}
+
+/* Puts the places of the frames from `kept` on into t->frames, leaf first, and their hashes beside
+ * them; the number of places. */
+static inline uint32_t gather(struct thread *t, struct memo *m, uint32_t kept)
+{
+	uint32_t hash = kept ? m->frames[kept - 1].hash : 0;
+	uint32_t count = 0;
+
+	/* A wrapper of ours between the program and its allocator is not shown. */
+	for (uint32_t i = m->count; i-- > kept;)
+		if (likely(!(m->frames[i].place & RULES_HIDDEN)))
+			t->frames[count++] = key_of(&m->frames[i]);
+	for (uint32_t i = kept; i < m->count; i++) {
+		if (likely(!(m->frames[i].place & RULES_HIDDEN)))
+			hash = stacktree_hash(hash, key_of(&m->frames[i]));
+		m->frames[i].hash = hash;
+	}
+	return count;
+}
+
 /* Gives the frames from `kept` on their nodes. */
 static inline uint32_t intern(struct thread *t, struct memo *m, uint32_t kept)
 {
 	const struct stacktree tree = stacktree_get();
-	uint32_t node = kept ? m->frames[kept - 1].node : 0;
+	const struct stacktree_run run = {.outer = kept ? m->frames[kept - 1].node : 0,
+					  .outer_hash = kept ? m->frames[kept - 1].hash : 0,
+					  .places = t->frames,
+					  .count = gather(t, m, kept)};
+	uint32_t leaf = stacktree_find(&tree, &run, m->frames[m->count - 1].hash);
 
-	for (uint32_t i = kept; i < m->count; i++) {
-		struct memo_frame *f = &m->frames[i];
-		const struct walk_frame key = {
-			.pc = f->pc,
-			.module = f->module | (f->flags & MEMO_EXACT ? SEGMENT_NODE_EXACT : 0)};
-
-		/* A wrapper of ours between the program and its allocator is not shown. */
-		if (likely(f->module != process->own_module))
-			node = stacktree_child(&tree, node, &key, &t->spare_node);
-		f->node = node;
+	if (!leaf)
+		leaf = stacktree_add(t, &tree, &run);
+	uint32_t node = leaf;
+	for (uint32_t i = m->count; i-- > kept;) {
+		m->frames[i].node = node;
+		if (likely(!(m->frames[i].place & RULES_HIDDEN)))
+			node = tree.nodes[node].parent;
 	}
-	return node;
+	if (unlikely(node != run.outer))
+		memo_clear(m); /* the tree is full: the frames do not all have nodes */
+	return leaf;
 }
 
 /* A stack too deep for the memo, by the cached rules. False: it needs all registers after all. */
@@ -185,16 +212,15 @@ static bool walk_deep(struct thread *t, const struct walk_start *start, uint32_t
 	walk_begin(&w, t, start);
 	walk_sink_init(&sink, t);
 	for (uint32_t i = 0; i < WALK_HARD_LIMIT && result == WALK_ON; i++) {
-		uint64_t pc = w.pc;
-		uint64_t exact = w.exact ? SEGMENT_NODE_EXACT : 0;
+		uint32_t exact = w.exact ? SEGMENT_NODE_EXACT : 0;
 		struct memo_frame unused = {0};
-		uint32_t module;
-		uint64_t rule = rules_find(t, walk_lookup_address(&w), w.generation, &module);
+		uint32_t place;
+		uint64_t rule = rules_find(t, walk_lookup_address(&w), w.generation, &place);
 
 		result = step(&w, rule, &unused);
-		walk_sink_keep(&sink, pc, module | exact);
+		walk_sink_keep(&sink, place | exact);
 	}
-	if (result == WALK_COMPLEX || result == WALK_LOST)
+	if (result != WALK_END)
 		return false;
 	*count = walk_sink_finish(&sink, &t->slot->losses);
 	return true;
@@ -229,21 +255,36 @@ static NOINLINE uint32_t walk_new(struct thread *t, const struct walk_start *sta
 	return node;
 }
 
-/* A leaf end that was walked lately. Only where the leaf's return address can be had by a plain
- * read. */
-static inline uint32_t find_shortcut(struct thread *t, const struct walk_start *start,
-				     uint32_t generation)
+/* What leads out of the frame at (pc, sp) by a plain read; 0: nothing does. *cfa becomes the
+ * caller's stack pointer. */
+static inline uint64_t read_return(struct thread *t, uint64_t rule, uint64_t base, uint64_t *cfa)
 {
-	uint32_t module;
-	uint64_t rule = rules_find(t, start->pc - 1, generation, &module);
-	uint64_t ra_at = start->sp + rule_cfa(rule) - rule_ra(rule);
+	uint64_t at = base + rule_cfa(rule) - rule_ra(rule);
+	uint64_t low = *cfa;
 
-	if (rule_kind(rule) != RULE_SP || start->sp < t->stack.low || ra_at < start->sp ||
-	    ra_at >= t->stack.high)
+	if (at < low || at + 8 > t->stack.high)
 		return 0;
-	uint64_t return_address = *(const uint64_t *)(uintptr_t)ra_at; /* NOLINT: checked above */
-	return shortcut_find(t->shortcuts, shortcut_tag(start->pc, start->sp, return_address),
-			     &t->memo, start);
+	*cfa = base + rule_cfa(rule);
+	return arch_strip(*(const uint64_t *)(uintptr_t)at); /* NOLINT: checked above */
+}
+
+/* By a leaf end that was walked lately. */
+static inline uint32_t try_shortcut(struct thread *t, const struct walk_start *start,
+				    uint32_t generation)
+{
+	uint32_t place;
+	uint64_t rule = rules_find(t, start->pc - 1, generation, &place);
+	uint64_t sp = start->sp;
+
+	if (rule_kind(rule) > RULE_FP || sp < t->stack.low || (sp & 7))
+		return 0;
+	uint64_t first =
+		read_return(t, rule, rule_kind(rule) == RULE_SP ? start->sp : start->fp, &sp);
+	if (!first)
+		return 0;
+	rule = rules_find(t, first - 1, generation, &place);
+	uint64_t second = rule_kind(rule) == RULE_SP ? read_return(t, rule, sp, &sp) : 0;
+	return shortcut_find(t, shortcut_tag(start->pc, first, second), start);
 }
 
 static inline uint32_t walk_quickly(struct thread *t, const struct walk_start *start)
@@ -259,7 +300,7 @@ static inline uint32_t walk_quickly(struct thread *t, const struct walk_start *s
 		if (memo_is_frame(f, start->pc, start->sp, start->fp, 0) &&
 		    memo_verify(m, m->count - 1) < 0)
 			return f->node;
-		uint32_t node = find_shortcut(t, start, generation);
+		uint32_t node = try_shortcut(t, start, generation);
 		if (node)
 			return node;
 	}

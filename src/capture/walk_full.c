@@ -78,19 +78,29 @@ static enum walk_result step_without_row(struct walk *w, uint64_t regs[ARCH_REGS
 	return result;
 }
 
+/* A leaf may have no frame at all where calls leave the return address in a register. */
+static bool is_leaf(const struct walk *w, uint64_t cfa, uint32_t ra_register)
+{
+	uint32_t kind = w->t->cfi.row.regs[ra_register].kind;
+
+	return ARCH_STACK_STEP == 0 && cfa == w->sp && kind != CFI_OFFSET && kind != CFI_EXPRESSION;
+}
+
 /* One frame outwards with `regs` belonging to (w->pc, w->sp, w->fp), by the full row of its pc. */
-static enum walk_result step(struct walk *w, uint64_t regs[ARCH_REGS], uint32_t *module)
+static enum walk_result step(struct walk *w, uint64_t regs[ARCH_REGS], uint32_t *place)
 {
 	struct cfi_entry entry;
 	uint64_t next[ARCH_REGS];
 	uint64_t address = walk_lookup_address(w);
-	uint32_t kind = rule_kind(rules_find(w->t, address, w->generation, module));
+	uint32_t kind = rule_kind(rules_find(w->t, address, w->generation, place));
 	uint64_t cfa;
 
 	if (kind == RULE_SIGNAL || kind == RULE_END || kind == RULE_NONE ||
-	    !rules_find_row(w->t, address, &entry, module))
+	    !rules_find_row(w->t, address, &entry))
 		return step_without_row(w, regs, kind);
-	if (!find_cfa(w, regs, &cfa) || !walk_is_outward(w, cfa))
+	if (!find_cfa(w, regs, &cfa))
+		return WALK_LOST;
+	if (!walk_is_outward(w, cfa) && !(is_leaf(w, cfa, entry.ra_register) && walk_may_stay(w)))
 		return WALK_LOST;
 	for (uint32_t reg = 0; reg < ARCH_REGS; reg++)
 		if (!restore_register(w, regs, cfa, reg, &next[reg]))
@@ -102,10 +112,12 @@ static enum walk_result step(struct walk *w, uint64_t regs[ARCH_REGS], uint32_t 
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
-static void count_lost(struct segment_losses *losses)
+/* A stack that was too deep as well is counted as truncated by the sink. */
+static void count_lost(const struct thread *t, const struct walk_sink *sink)
 {
-	thread_count(&losses->unwind_failures);
-	thread_count(&losses->truncated_stacks);
+	thread_count(&t->slot->losses.unwind_failures);
+	if (sink->count <= t->max_depth)
+		thread_count(&t->slot->losses.truncated_stacks);
 }
 
 NOINLINE uint32_t walk_full(struct thread *t, const struct walk_start *start)
@@ -124,16 +136,15 @@ NOINLINE uint32_t walk_full(struct thread *t, const struct walk_start *start)
 	walk_begin(&w, t, &here);
 	w.exact = MEMO_EXACT;
 	for (uint32_t i = 0; i < WALK_HARD_LIMIT && result == WALK_ON; i++) {
-		uint64_t pc = w.pc;
-		uint64_t exact = w.exact ? SEGMENT_NODE_EXACT : 0;
-		uint32_t module;
+		uint32_t exact = w.exact ? SEGMENT_NODE_EXACT : 0;
+		uint32_t place;
 
 		outside = outside || (w.pc == start->pc && w.sp == start->sp);
-		result = step(&w, regs, &module);
+		result = step(&w, regs, &place);
 		if (outside)
-			walk_sink_keep(&sink, pc, module | exact);
+			walk_sink_keep(&sink, place | exact);
 	}
-	if (result == WALK_LOST)
-		count_lost(&t->slot->losses);
+	if (result != WALK_END)
+		count_lost(t, &sink);
 	return walk_sink_finish(&sink, &t->slot->losses);
 }

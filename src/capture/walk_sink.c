@@ -3,36 +3,38 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "capture/walk_sink.h"
 
+#include "capture/rules.h"
+
 void walk_sink_init(struct walk_sink *s, struct thread *t)
 {
-	*s = (struct walk_sink){.frames = t->frames, .hidden = process->own_module};
+	*s = (struct walk_sink){.frames = t->frames};
 	s->root_room = t->max_depth / 4;
 	s->leaf_room = t->max_depth - s->root_room - 1;
 }
 
 /* The first leaf_room frames are kept in order; the others in a ring behind a gap of one, of
  * which the last root_room + 1 remain. */
-void walk_sink_keep(struct walk_sink *s, uint64_t pc, uint64_t module)
+void walk_sink_keep(struct walk_sink *s, uint32_t place)
 {
-	if ((module & SEGMENT_NODE_MODULE_MASK) == s->hidden)
+	if (place & RULES_HIDDEN)
 		return;
 	uint32_t i = s->count++;
 	if (i >= s->leaf_room)
 		i = s->leaf_room + 1 + (i - s->leaf_room) % (s->root_room + 1);
-	s->frames[i] = (struct walk_frame){.pc = pc, .module = module};
+	s->frames[i] = place;
 }
 
-static void reverse(struct walk_frame *f, uint32_t n)
+static void reverse(uint32_t *f, uint32_t n)
 {
 	for (uint32_t i = 0; i < n / 2; i++) {
-		struct walk_frame other = f[i];
+		uint32_t other = f[i];
 
 		f[i] = f[n - 1 - i];
 		f[n - 1 - i] = other;
 	}
 }
 
-static void rotate(struct walk_frame *f, uint32_t n, uint32_t first)
+static void rotate(uint32_t *f, uint32_t n, uint32_t first)
 {
 	reverse(f, first);
 	reverse(f + first, n - first);
@@ -43,7 +45,7 @@ static void rotate(struct walk_frame *f, uint32_t n, uint32_t first)
  * frame. */
 uint32_t walk_sink_finish(struct walk_sink *s, struct segment_losses *losses)
 {
-	struct walk_frame *gap = s->frames + s->leaf_room;
+	uint32_t *gap = s->frames + s->leaf_room;
 	uint32_t ring = s->root_room + 1;
 	uint32_t outer = s->count - s->leaf_room;
 
@@ -51,7 +53,7 @@ uint32_t walk_sink_finish(struct walk_sink *s, struct segment_losses *losses)
 		return s->count;
 	if (outer > ring) {
 		rotate(gap + 1, ring, outer % ring);
-		gap[1] = (struct walk_frame){.module = SEGMENT_NODE_CUT};
+		gap[1] = SEGMENT_NODE_CUT;
 		thread_count(&losses->truncated_stacks);
 		outer = ring;
 	}

@@ -9,18 +9,17 @@
 #include "capture/thread.h"
 
 struct walk_sink {
-	struct walk_frame *frames;
+	uint32_t *frames;
 	uint32_t count;	    /* frames seen */
 	uint32_t leaf_room; /* frames kept at the leaf end when cut */
 	uint32_t root_room;
-	uint32_t hidden; /* module whose frames are left out: our own */
 };
 
 /* Into t->frames. */
 void walk_sink_init(struct walk_sink *s, struct thread *t);
 
-/* The next frame outwards; `module` with SEGMENT_NODE_* flags. */
-void walk_sink_keep(struct walk_sink *s, uint64_t pc, uint64_t module);
+/* The next frame outwards: a place as rules_find gives it, with SEGMENT_NODE_* flags. */
+void walk_sink_keep(struct walk_sink *s, uint32_t place);
 
 /* Puts the frames in order, leaf first, around one SEGMENT_NODE_CUT frame if there were too many
  * (which is counted); returns how many there are. */

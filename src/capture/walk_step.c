@@ -6,9 +6,8 @@
 #include <sys/uio.h>
 
 #include "capture/modules.h"
+#include "capture/returns.h"
 #include "capture/walk.h"
-
-#define SIGNAL_LIMIT 64 /* signal frames in one stack */
 
 void walk_begin(struct walk *w, struct thread *t, const struct walk_start *start)
 {
@@ -63,7 +62,7 @@ NOINLINE enum walk_result walk_step_record(struct walk *w, struct memo_frame *ou
 	out->ra_at = w->fp + 8;
 	if (w->fp < w->sp || !walk_is_outward(w, w->fp + 16) ||
 	    !walk_read(w, out->fp_at, &out->fp_value) ||
-	    !walk_read(w, out->ra_at, &out->ra_value) || out->ra_value < 4096)
+	    !walk_read(w, out->ra_at, &out->ra_value) || !returns_has(w, arch_strip(out->ra_value)))
 		return WALK_LOST;
 	uint64_t sp = arch_record_sp(w->fp, out->fp_value);
 	if (!walk_is_outward(w, sp))
@@ -82,7 +81,7 @@ NOINLINE enum walk_result walk_step_signal(struct walk *w, struct memo_frame *ou
 	out->ra_at = arch_signal_slot(w->sp, ARCH_REG_PC);
 	out->sp_at = arch_signal_slot(w->sp, ARCH_REG_SP);
 	out->fp_at = arch_signal_slot(w->sp, ARCH_REG_FP);
-	if (++w->signals > SIGNAL_LIMIT || !walk_read(w, out->ra_at, &out->ra_value) ||
+	if (!walk_may_stay(w) || !walk_read(w, out->ra_at, &out->ra_value) ||
 	    !walk_read(w, out->sp_at, &out->sp_value) || !walk_read(w, out->fp_at, &out->fp_value))
 		return WALK_LOST;
 	if (walk_move(w, out->ra_value, out->sp_value, out->fp_value) == WALK_END)

@@ -11,7 +11,11 @@
 #include "capture/memo.h"
 #include "capture/thread.h"
 
-#define WALK_HARD_LIMIT (1u << 16) /* frames looked at for one stack */
+/* Frames looked at for one stack. A stack ends long before: every step leads outwards. This many
+ * frames of the least size fill 256 MiB. */
+#define WALK_HARD_LIMIT	  (1u << 24)
+
+#define WALK_INWARD_LIMIT 64 /* signal frames in one stack, and leaves */
 
 struct walk {
 	struct thread *t;
@@ -22,7 +26,7 @@ struct walk {
 	uint64_t span;
 	uint32_t exact;	     /* MEMO_EXACT if pc itself was executing, else 0 */
 	uint32_t generation; /* of the loaded modules */
-	uint32_t signals;
+	uint32_t inward;     /* steps that need not lead outwards: signal frames and leaves */
 	bool far; /* something was read that a plain read may not touch: not for the memo */
 };
 
@@ -52,10 +56,17 @@ static inline bool walk_read(struct walk *w, uint64_t address, uint64_t *value)
 	return walk_read_far(w, address, value);
 }
 
-/* Whether the frame's stack pointer can move to `cfa`: outwards, and not absurdly far. */
+/* Whether the frame's stack pointer can move to `cfa`: outwards, and not absurdly far. A frame
+ * whose return address is in memory takes at least that word. */
 static inline bool walk_is_outward(const struct walk *w, uint64_t cfa)
 {
-	return cfa - w->sp - ARCH_STACK_STEP < (UINT64_C(1) << 30);
+	return cfa - w->sp - 8 < (UINT64_C(1) << 30);
+}
+
+/* Counts a step that need not lead outwards. False: there were too many to be true. */
+static inline bool walk_may_stay(struct walk *w)
+{
+	return ++w->inward <= WALK_INWARD_LIMIT;
 }
 
 /* Where the rule of the frame is looked up: inside the call, unless pc itself was executing. */
@@ -74,7 +85,7 @@ static inline enum walk_result walk_move(struct walk *w, uint64_t pc, uint64_t s
 }
 
 /* Without unwind information: by the frame record that fp points to, if it lies outwards on this
- * stack. `out` gets the words that were read. */
+ * stack and holds what can be a return address. `out` gets the words that were read. */
 NOINLINE enum walk_result walk_step_record(struct walk *w, struct memo_frame *out);
 
 /* Past a signal handler: to the interrupted code, by the kernel's frame. */

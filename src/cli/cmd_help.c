@@ -32,7 +32,7 @@ static int run(int argc, char **argv)
 	const struct command *c = command_find(argv[1]);
 	if (!c)
 		return message_usage("help", "there is no command %s", argv[1]);
-	fputs(c->help, stdout);
+	command_print_help(c, stdout);
 	return COMMAND_GOOD;
 }
 

@@ -37,7 +37,7 @@ static int run_command(int argc, char **argv)
 		return refuse(argv[0]);
 	/* Only as the first word: in `midden record ls --help` it is for ls. */
 	if (argc > 1 && is_help(argv[1])) {
-		fputs(c->help, stdout);
+		command_print_help(c, stdout);
 		return COMMAND_GOOD;
 	}
 	return c->run(argc, argv);

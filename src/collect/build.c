@@ -107,15 +107,20 @@ static void build_modules(struct build *b)
 
 static uint32_t add_node(struct build *b, uint32_t id, uint32_t parent)
 {
-	const struct segment_node *from = &b->c->map.nodes[id];
-	uint32_t word = read_once(from->module);
-	uint32_t module = word & SEGMENT_NODE_MODULE_MASK;
+	const struct segment_map *map = &b->c->map;
+	uint32_t word = read_once(map->nodes[id].place);
+	uint32_t index = word & SEGMENT_NODE_PLACE_MASK;
+	const struct segment_place *place =
+		&map->places[index < map->layout.place_count ? index : 0];
+	uint32_t module = read_once(place->module);
+	bool exact = (word & SEGMENT_NODE_EXACT) != 0;
+	uint64_t address = read_once(place->address);
 
 	*vec_push(&b->p->nodes) = (struct profile_node){
-		.pc = read_once(from->pc),
+		.pc = address && !exact ? address + 1 : address,
 		.parent = parent,
 		.module = module < b->p->modules.count ? module : 0,
-		.exact = (word & SEGMENT_NODE_EXACT) != 0,
+		.exact = exact,
 		.cut = (word & SEGMENT_NODE_CUT) != 0,
 	};
 	return (uint32_t)b->p->nodes.count - 1;
@@ -272,6 +277,7 @@ static void build_threads(struct build *b, struct stream_losses *sum)
 {
 	struct threads *threads = &b->c->account.threads;
 
+	account_settle_threads(&b->c->account);
 	vec_reserve(&b->p->threads, threads->list.count);
 	for (size_t i = 0; i < threads->list.count; i++)
 		*vec_push(&b->p->threads) = get_thread(b, &threads->list.at[i]);
@@ -307,6 +313,8 @@ static uint64_t get_own_memory(const struct build *b)
 	const struct segment_map *map = &b->c->map;
 	const struct segment_layout *l = &map->layout;
 	struct segment_header *h = map->header;
+	uint64_t page = b->c->watch.page_bytes;
+	uint32_t page_roots = (uint32_t)(page / sizeof(uint32_t));
 	struct {
 		uint32_t used, most;
 		uint64_t unit;
@@ -314,9 +322,12 @@ static uint64_t get_own_memory(const struct build *b)
 		{atomic_load(&h->slots_used), l->slot_count, sizeof(struct segment_slot)},
 		{atomic_load(&h->modules_used), l->module_count, sizeof(struct segment_module)},
 		{atomic_load(&h->strings_used), l->string_bytes, 1},
+		{atomic_load(&h->places_used), l->place_count, sizeof(struct segment_place)},
 		{atomic_load(&h->nodes_used), l->node_count, sizeof(struct segment_node)},
 		{atomic_load(&h->chunks_used), l->chunk_count, sizeof(struct segment_chunk)},
-		{SEGMENT_ROOT_COUNT, SEGMENT_ROOT_COUNT, sizeof(uint32_t)},
+		/* Hashed: each node may have touched a page of its own. */
+		{atomic_load(&h->nodes_used), SEGMENT_ROOT_COUNT / page_roots, page},
+		{atomic_load(&h->places_used), SEGMENT_PLACE_ROOTS / page_roots, page},
 		{1, 1, sizeof(struct segment_header)},
 	};
 	uint64_t bytes = (uint64_t)b->c->streams.open_max * PRIVATE_THREAD_BYTES;
@@ -348,24 +359,27 @@ static void build_totals(struct build *b)
 {
 	const struct account *a = &b->c->account;
 	struct profile_totals *t = &b->p->totals;
+	struct account_totals sum = account_get_totals(a);
 
-	t->allocations = a->allocations;
-	t->frees = a->frees;
-	t->allocated_bytes = a->allocated_bytes;
-	t->freed_bytes = a->freed_bytes;
+	t->allocations = sum.allocations;
+	t->frees = sum.frees;
+	t->allocated_bytes = sum.allocated_bytes;
+	t->freed_bytes = sum.freed_bytes;
 	t->peak_bytes = a->peak.bytes;
 	t->peak_blocks = a->peak.blocks;
 	t->peak_time_ns = to_ns(b, a->peak.ticks);
 	t->leaked_bytes = a->peak.live_bytes;
 	t->leaked_blocks = a->peak.live_blocks;
-	t->temporary_allocations = a->temporary;
-	t->reallocations = a->reallocations;
 	t->threads = threads_get_count(&a->threads);
 	t->stacks = a->sites.list.count;
 	t->rss_peak_bytes = b->c->watch.rss_peak_bytes;
 	t->own_memory_bytes = get_own_memory(b);
 	for (unsigned i = 0; i < SEGMENT_API_KINDS; i++)
 		t->api_calls[i] = a->api_calls[i];
+	for (size_t i = 0; i < a->threads.list.count; i++) {
+		t->temporary_allocations += a->threads.list.at[i].temporary;
+		t->reallocations += a->threads.list.at[i].reallocations;
+	}
 }
 
 static const char *get_machine_name(uint32_t machine)

@@ -25,7 +25,9 @@
 #define MODULES_MIN	 512u
 #define STRING_BYTES_MAX (2u << 20)
 #define STRING_BYTES_MIN (256u << 10)
-#define NODES_MAX	 4194304u
+#define PLACES_MAX	 1048576u
+#define PLACES_MIN	 32768u
+#define NODES_MAX	 8388608u
 #define NODES_MIN	 65536u
 #define BUFFER_MIN	 (UINT64_C(1) << 20)
 #define BUFFER_MAX	 (UINT64_C(8) << 30)
@@ -49,6 +51,7 @@ static void plan(struct segment_layout *l, uint64_t *buffer_bytes, unsigned shif
 		.module_count = (uint32_t)clamp(MODULES_MAX >> shift, MODULES_MIN, MODULES_MAX),
 		.string_bytes = (uint32_t)clamp(STRING_BYTES_MAX >> shift, STRING_BYTES_MIN,
 						STRING_BYTES_MAX),
+		.place_count = (uint32_t)clamp(PLACES_MAX >> shift, PLACES_MIN, PLACES_MAX),
 		.node_count = (uint32_t)clamp(NODES_MAX >> shift, NODES_MIN, NODES_MAX),
 	};
 	/* One more per thread: each may always hold the chunk that it writes. */
@@ -149,6 +152,7 @@ static void address(struct segment_map *m, char *base)
 	m->slots = (void *)(base + m->layout.slots_offset);
 	m->modules = (void *)(base + m->layout.modules_offset);
 	m->strings = base + m->layout.strings_offset;
+	m->places = (void *)(base + m->layout.places_offset);
 	m->nodes = (void *)(base + m->layout.nodes_offset);
 	m->chunks = (void *)(base + m->layout.chunks_offset);
 }

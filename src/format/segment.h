@@ -11,9 +11,9 @@
  * The collector treats everything the target wrote as hostile: it computes all offsets from its
  * own copy of the layout and checks every index before use.
  *
- *   +--------+-------+---------+---------+-------+-------+--------+
- *   | header | slots | modules | strings | roots | nodes | chunks |    (page aligned, sparse)
- *   +--------+-------+---------+---------+-------+-------+--------+ */
+ *   +--------+-------+---------+---------+--------+-------+-------+--------+
+ *   | header | slots | modules | strings | places | roots | nodes | chunks |    (page aligned,
+ *   +--------+-------+---------+---------+--------+-------+-------+--------+     sparse) */
 #ifndef MIDDEN_FORMAT_SEGMENT_H
 #define MIDDEN_FORMAT_SEGMENT_H
 
@@ -21,17 +21,19 @@
 #include <stdint.h>
 
 #define SEGMENT_MAGIC	UINT64_C(0x31306e656464696d) /* "midden01" */
-#define SEGMENT_VERSION 2u			     /* raised with any change of this file */
+#define SEGMENT_VERSION 3u			     /* raised with any change of this file */
 #define SEGMENT_ALIGN	UINT64_C(65536)		     /* the largest page size in use on aarch64 */
 
-/* Index 0 is "none" for slots, nodes, modules and chunks alike, so that zeroed memory is valid. */
+/* Index 0 is "none" for slots, nodes, places, modules and chunks alike, so that zeroed memory is
+ * valid. */
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
 #define SEGMENT_CHUNK_BYTES   16384u /* 680 allocations: a refill per ~50 us of pure malloc */
 #define SEGMENT_CHUNK_PAYLOAD (SEGMENT_CHUNK_BYTES - 64u)
-#define SEGMENT_ROOT_COUNT    65536u /* first level of the stack trie: 256 KiB, never grows */
-#define SEGMENT_NAME_BYTES    16u    /* TASK_COMM_LEN */
+#define SEGMENT_ROOT_COUNT    262144u /* first level of the stack trie: 1 MiB, touched as used */
+#define SEGMENT_PLACE_ROOTS   16384u  /* chains of places: 64 KiB */
+#define SEGMENT_NAME_BYTES    16u     /* TASK_COMM_LEN */
 #define SEGMENT_BUILD_ID_MAX  32u
 
 struct segment_layout {
@@ -39,15 +41,17 @@ struct segment_layout {
 	uint64_t slots_offset;
 	uint64_t modules_offset;
 	uint64_t strings_offset;
+	uint64_t place_roots_offset;
+	uint64_t places_offset;
 	uint64_t roots_offset;
 	uint64_t nodes_offset;
 	uint64_t chunks_offset;
 	uint32_t slot_count; /* counts include the unused index 0 */
 	uint32_t module_count;
 	uint32_t string_bytes;
+	uint32_t place_count;
 	uint32_t node_count;
 	uint32_t chunk_count;
-	uint32_t reserved;
 };
 
 /* ---- header ---------------------------------------------------------------------------------- */
@@ -110,6 +114,7 @@ struct segment_header {
 	_Atomic uint32_t children;    /* child processes seen to start */
 	_Atomic uint32_t exit_status; /* of exit(), plus SEGMENT_EXITED; 0: did not get there */
 	_Atomic uint32_t foreign_allocator; /* the program brings a malloc that hides ours */
+	_Atomic uint32_t places_used;
 	_Alignas(128) _Atomic uint32_t nodes_used;
 	_Alignas(128) struct segment_losses losses;
 };
@@ -160,20 +165,30 @@ struct segment_module {
 
 /* ---- stacks ---------------------------------------------------------------------------------- */
 
-/* A frame below a parent frame: the stack is the path from a node to the root (parent 0).
- * `pc` is the return address as found (symbolise pc - 1 unless SEGMENT_NODE_EXACT).
- * Keyed by (parent, pc, module); filed in a 4-ary hash trie under roots[hash & ROOT_COUNT-1];
- * all fields but `child` are constant once linked. */
-struct segment_node {
-	uint64_t pc;
-	uint32_t parent;
-	uint32_t module; /* index into modules, 0 unknown (JIT); top bits: flags */
-	_Atomic uint32_t child[4];
+/* A piece of code that was executing: an address inside an instruction, of a call mostly. Keyed by
+ * (address, module), chained from place_roots; constant once linked. */
+struct segment_place {
+	uint64_t address;
+	uint64_t rule;	 /* the target's own: how to step out of a frame there (capture/rules.h) */
+	uint32_t module; /* index into modules, 0 unknown (JIT) */
+	uint32_t next;	 /* in the chain, 0: the last */
 };
 
-#define SEGMENT_NODE_EXACT	 0x80000000u /* pc itself was executing (below a signal frame) */
-#define SEGMENT_NODE_CUT	 0x40000000u /* stands for frames left out of a too deep stack */
-#define SEGMENT_NODE_MODULE_MASK 0x00ffffffu
+/* A frame below a parent frame: the stack is the path from a node to the root (parent 0). Keyed by
+ * (parent, place), filed in a binary hash trie below `roots`; all fields but `child` are constant
+ * once linked. A stack that is new in a program brings about seven of these, so their size counts:
+ * hence places, which are few, in a table of their own. */
+struct segment_node {
+	uint32_t parent;
+	uint32_t place; /* index into places, 0 unknown; top bits: flags */
+	_Atomic uint32_t child[2];
+};
+
+/* The address itself was executing (below a signal frame); else it is one less than a return
+ * address. */
+#define SEGMENT_NODE_EXACT	0x80000000u
+#define SEGMENT_NODE_CUT	0x40000000u /* stands for frames left out of a too deep stack */
+#define SEGMENT_NODE_PLACE_MASK 0x00ffffffu
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
@@ -247,7 +262,11 @@ static inline void segment_layout_build(struct segment_layout *l)
 		l->slots_offset + segment_round(l->slot_count * sizeof(struct segment_slot));
 	l->strings_offset =
 		l->modules_offset + segment_round(l->module_count * sizeof(struct segment_module));
-	l->roots_offset = l->strings_offset + segment_round(l->string_bytes);
+	l->place_roots_offset = l->strings_offset + segment_round(l->string_bytes);
+	l->places_offset =
+		l->place_roots_offset + segment_round(SEGMENT_PLACE_ROOTS * sizeof(uint32_t));
+	l->roots_offset =
+		l->places_offset + segment_round(l->place_count * sizeof(struct segment_place));
 	l->nodes_offset = l->roots_offset + segment_round(SEGMENT_ROOT_COUNT * sizeof(uint32_t));
 	l->chunks_offset =
 		l->nodes_offset + segment_round(l->node_count * sizeof(struct segment_node));
@@ -281,7 +300,7 @@ struct segment_welcome {
 	uint64_t total_bytes;
 };
 
-_Static_assert(sizeof(struct segment_node) == 32, "nodes are 32 bytes: two per cache line");
+_Static_assert(sizeof(struct segment_node) == 16, "nodes are 16 bytes: four per cache line");
 _Static_assert(sizeof(struct segment_chunk) == SEGMENT_CHUNK_BYTES, "chunk size");
 _Static_assert(SEGMENT_CHUNK_PAYLOAD % 8 == 0, "payload is whole words");
 _Static_assert(sizeof(struct segment_slot) % 128 == 0, "no false sharing between slots");

@@ -83,8 +83,13 @@ static const char *module_path(const struct profile *p, uint32_t module)
 	return *path || module == 0 ? path : profile_string(p, p->run.executable);
 }
 
+static uint64_t node_offset(const struct profile *p, const struct profile_node *n)
+{
+	return n->pc - p->modules.at[n->module].bias;
+}
+
 /* A location that symbols gave. One without a function is told apart by its line alone. */
-static void add_frame(struct builder *b, uint32_t index)
+static void add_frame(struct builder *b, uint32_t index, uint64_t seen_at)
 {
 	const struct profile *p = b->model->profile;
 	const struct profile_frame *f = &p->frames.at[index];
@@ -94,6 +99,7 @@ static void add_frame(struct builder *b, uint32_t index)
 		.frame = {.function = *function ? function : "??",
 			  .module = module_path(p, b->owner[index]),
 			  .file = display_file(&b->model->display, f->file),
+			  .seen_at = seen_at,
 			  .line = f->line,
 			  .inlined = f->next != 0},
 		.id = &b->model->frame_ids[index],
@@ -120,15 +126,16 @@ static bool is_first_at_address(struct builder *b, uint32_t node)
 static void add_address(struct builder *b, uint32_t node)
 {
 	const struct profile *p = b->model->profile;
-	const struct profile_node *n = &p->nodes.at[node];
+	uint64_t offset = node_offset(p, &p->nodes.at[node]);
 
 	if (!is_first_at_address(b, node))
 		return;
 	*vec_push(&b->candidates) = (struct candidate){
 		.frame = {.function = "",
-			  .module = module_path(p, n->module),
+			  .module = module_path(p, p->nodes.at[node].module),
 			  .file = "",
-			  .offset = n->pc - p->modules.at[n->module].bias},
+			  .offset = offset,
+			  .seen_at = offset},
 		.id = &b->model->node_ids[node],
 	};
 }
@@ -146,10 +153,11 @@ static void add_placeholder(struct builder *b, const char *text, uint32_t *id)
 static void claim_frames(struct builder *b, const struct profile_node *node)
 {
 	const struct profile *p = b->model->profile;
+	uint64_t seen_at = node_offset(p, node);
 
 	for (uint32_t f = node->frames; f && b->owner[f] == UINT32_MAX; f = p->frames.at[f].next) {
 		b->owner[f] = node->module;
-		add_frame(b, f);
+		add_frame(b, f, seen_at);
 	}
 }
 
@@ -192,7 +200,11 @@ static void number_candidates(struct builder *b)
 	for (size_t i = 0; i < b->candidates.count; i++) {
 		if (i == 0 || compare_candidates(&c[i - 1], &c[i]) != 0)
 			add_distinct(b->model, &c[i].frame);
-		*c[i].id = (uint32_t)b->model->frames.count - 1;
+		uint32_t id = (uint32_t)b->model->frames.count - 1;
+		struct model_frame *frame = &b->model->frames.at[id];
+		if (c[i].frame.seen_at < frame->seen_at)
+			frame->seen_at = c[i].frame.seen_at;
+		*c[i].id = id;
 	}
 	for (size_t i = 1; i < b->model->profile->nodes.count; i++)
 		b->model->node_ids[i] = b->model->node_ids[b->first[i]];
@@ -265,29 +277,63 @@ static void push_node(const struct model *m, uint32_t index, struct model_stack 
 		*vec_push(&stack->frames) = m->frame_ids[f];
 }
 
-static void drop_hidden_leaves(const struct model *m, struct model_stack *stack)
+static size_t count_hidden_leaves(const struct model *m, const struct model_stack *stack)
 {
 	size_t hidden = 0;
 
 	while (hidden + 1 < stack->frames.count && m->frames.at[stack->frames.at[hidden]].hidden)
 		hidden++;
-	stack->frames.count -= hidden;
-	memmove(stack->frames.at, stack->frames.at + hidden,
+	return hidden;
+}
+
+static void drop_leaves(struct model_stack *stack, size_t count)
+{
+	stack->frames.count -= count;
+	memmove(stack->frames.at, stack->frames.at + count,
 		stack->frames.count * sizeof(*stack->frames.at));
 }
 
-void model_get_stack(const struct model *m, size_t site, struct model_stack *stack)
+static void fill_up(struct model_stack *origins, size_t count, uint32_t node)
+{
+	while (origins->frames.count < count)
+		*vec_push(&origins->frames) = node;
+}
+
+/* `origins` may be NULL. */
+static void collect(const struct model *m, size_t site, struct model_stack *stack,
+		    struct model_stack *origins)
 {
 	uint32_t node = m->profile->sites.at[site].node;
 
 	stack->frames.count = 0;
 	for (; node && stack->frames.count < MODEL_STACK_MAX;
-	     node = m->profile->nodes.at[node].parent)
+	     node = m->profile->nodes.at[node].parent) {
 		push_node(m, node, stack);
+		if (origins)
+			fill_up(origins, stack->frames.count, node);
+	}
 	if (node)
 		stack->frames.at[stack->frames.count - 1] = m->cut_id;
 	if (stack->frames.count == 0)
 		*vec_push(&stack->frames) = m->none_id;
+}
+
+void model_get_stack(const struct model *m, size_t site, struct model_stack *stack)
+{
+	collect(m, site, stack, NULL);
 	if (!m->all_frames)
-		drop_hidden_leaves(m, stack);
+		drop_leaves(stack, count_hidden_leaves(m, stack));
+}
+
+void model_get_calls(const struct model *m, size_t site, struct model_stack *stack,
+		     struct model_stack *origins)
+{
+	origins->frames.count = 0;
+	collect(m, site, stack, origins);
+	fill_up(origins, stack->frames.count, 0);
+	if (m->all_frames)
+		return;
+	size_t hidden = count_hidden_leaves(m, stack);
+	drop_leaves(stack, hidden);
+	drop_leaves(origins, hidden);
 }

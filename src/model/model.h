@@ -21,9 +21,11 @@ struct model_frame {
 	const char *function;
 	const char *module; /* path */
 	const char *file;
-	uint64_t offset; /* without a function: ELF address in the module, or the address if there
+	uint64_t offset;  /* without a function: ELF address in the module, or the address if there
 			    is none */
-	uint32_t line;	 /* 0 unknown */
+	uint64_t seen_at; /* ELF address in the module of one place where it was seen; tells
+			     nothing apart */
+	uint32_t line;	  /* 0 unknown */
 	uint32_t group; /* id of the first frame of the same function: what tells functions apart */
 	bool inlined;	/* into the frame that comes next towards the root */
 	bool placeholder; /* not a function: stands for frames that are not known */
@@ -58,5 +60,11 @@ const struct model_frame *model_get_frame(const struct model *m, uint32_t id);
 /* Puts the stack of a site in place of what `stack` holds: at least one frame, at most
  * MODEL_STACK_MAX. */
 void model_get_stack(const struct model *m, size_t site, struct model_stack *stack);
+
+/* The same, and in `origins` for each frame the node of the profile that it comes from; 0 for the
+ * placeholder of a stack without frames. Frames of one node are one call: what was inlined first,
+ * the function that really is called last. */
+void model_get_calls(const struct model *m, size_t site, struct model_stack *stack,
+		     struct model_stack *origins);
 
 #endif

@@ -15,8 +15,9 @@ struct path {
 
 struct builder {
 	struct tree *tree;
-	VEC(struct path) paths; /* those that go on */
-	VEC(uint32_t) frames;	/* of all paths, in the direction of the tree */
+	const struct amount *amounts; /* by site; NULL: the figure's */
+	VEC(struct path) paths;	      /* those that go on */
+	VEC(uint32_t) frames;	      /* of all paths, in the direction of the tree */
 };
 
 struct order_key {
@@ -44,8 +45,12 @@ static void push_frames(struct builder *b, const struct model_stack *stack)
 	size_t count = stack->frames.count;
 	bool inverted = b->tree->view.direction == TREE_INVERTED;
 
-	for (size_t i = 0; i < count; i++)
-		*vec_push(&b->frames) = stack->frames.at[inverted ? i : count - 1 - i];
+	for (size_t i = 0; i < count; i++) {
+		uint32_t frame = stack->frames.at[inverted ? i : count - 1 - i];
+		*vec_push(&b->frames) = b->tree->view.by_function
+						? model_get_frame(b->tree->model, frame)->group
+						: frame;
+	}
 }
 
 /* Lists the stacks that count, with their sum in node 0. */
@@ -57,7 +62,8 @@ static void list_paths(struct builder *b)
 
 	vec_reserve(&b->frames, MODEL_STACK_MAX);
 	for (size_t i = 0; i < p->sites.count; i++) {
-		struct amount amount = figure_get(&p->sites.at[i], t->view.figure);
+		struct amount amount =
+			b->amounts ? b->amounts[i] : figure_get(&p->sites.at[i], t->view.figure);
 		if (amount_is_zero(amount))
 			continue;
 		model_get_stack(t->model, i, &stack);
@@ -157,8 +163,14 @@ static void sort_children(struct tree *t)
 
 struct tree *tree_build(const struct model *m, const struct tree_view *view)
 {
+	return tree_build_of(m, view, NULL);
+}
+
+struct tree *tree_build_of(const struct model *m, const struct tree_view *view,
+			   const struct amount *amounts)
+{
 	struct tree *t = mem_new(1, sizeof(*t));
-	struct builder b = {.tree = t};
+	struct builder b = {.tree = t, .amounts = amounts};
 
 	t->model = m;
 	t->view = *view;

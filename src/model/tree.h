@@ -18,6 +18,7 @@ struct tree_view {
 	enum tree_direction direction;
 	double threshold; /* leave out what has less than this share, in percent */
 	unsigned depth;	  /* levels shown; 0 all */
+	bool by_function; /* the lines of a function are one: a node's frame is its group */
 };
 
 struct tree_node {
@@ -41,6 +42,12 @@ struct tree {
 
 /* Never NULL. Sites to which the figure gives nothing are left out. */
 struct tree *tree_build(const struct model *m, const struct tree_view *view);
+
+/* The same over other amounts than a figure's, one for each site: what was live at some time, say.
+ * The view's figure tells whether bytes or blocks count. */
+struct tree *tree_build_of(const struct model *m, const struct tree_view *view,
+			   const struct amount *amounts);
+
 void tree_free(struct tree *t);
 
 const struct tree_node *tree_get_child(const struct tree *t, const struct tree_node *n, uint32_t i);

@@ -12,14 +12,6 @@
 
 #define SHORTEST_FUNCTION 16u /* columns a function keeps however narrow the terminal is */
 
-/* Controls (C0, DEL, C1), line separators, and marks that reorder the text around them. */
-static bool is_unsafe(uint32_t code)
-{
-	return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x2028 || code == 0x2029 ||
-	       (code >= 0x200e && code <= 0x200f) || (code >= 0x202a && code <= 0x202e) ||
-	       (code >= 0x2066 && code <= 0x2069) || code == 0xfeff;
-}
-
 /* Writes the escape of a code point; returns its characters, at most 4 per byte of UTF-8. */
 static size_t put_escape(char *out, uint32_t code)
 {
@@ -39,7 +31,7 @@ char *names_escape(const char *text, bool utf8)
 		if (bytes == 0) {
 			out += sprintf(out, "\\x%02" PRIx32, code);
 			bytes = 1;
-		} else if (is_unsafe(code) || (code >= 0x80 && !utf8)) {
+		} else if (utf8_is_unsafe(code) || (code >= 0x80 && !utf8)) {
 			out += put_escape(out, code);
 		} else {
 			memcpy(out, text, bytes);

@@ -2,115 +2,19 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/stats_json.h"
 
-#include <stddef.h>
-
 #include "base/json.h"
+#include "model/fields.h"
 #include "report/names.h"
 
-/* A uint64_t member of a struct and its name in JSON. */
-struct field {
-	const char *key;
-	size_t offset;
-	bool optional; /* UINT64_MAX means that there is none: null */
-};
-
-#define FIELD(type, member)                                   \
-	{                                                     \
-#member, offsetof(struct type, member), false \
-	}
-#define FIELD_OR_NULL(type, member)                          \
-	{                                                    \
-#member, offsetof(struct type, member), true \
-	}
-#define FIELD_AS(key, type, member)                       \
-	{                                                 \
-		key, offsetof(struct type, member), false \
-	}
-#define FIELD_COUNT(fields)	      (sizeof(fields) / sizeof(*(fields)))
-#define ADD_FIELDS(j, object, fields) add_fields(j, object, fields, FIELD_COUNT(fields))
-
-static const struct field total_fields[] = {
-	FIELD(profile_totals, allocations),	FIELD(profile_totals, frees),
-	FIELD(profile_totals, allocated_bytes), FIELD(profile_totals, freed_bytes),
-	FIELD(profile_totals, peak_bytes),	FIELD(profile_totals, peak_blocks),
-	FIELD(profile_totals, peak_time_ns),	FIELD(profile_totals, leaked_bytes),
-	FIELD(profile_totals, leaked_blocks),	FIELD(profile_totals, temporary_allocations),
-	FIELD(profile_totals, reallocations),	FIELD(profile_totals, failed_allocations),
-	FIELD(profile_totals, threads),		FIELD(profile_totals, stacks),
-	FIELD(profile_totals, lost_events),	FIELD(profile_totals, truncated_stacks),
-	FIELD(profile_totals, unwind_failures), FIELD(profile_totals, foreign_frees),
-	FIELD(profile_totals, reentrant_calls), FIELD(profile_totals, own_memory_bytes),
-	FIELD(profile_totals, rss_peak_bytes),
-};
-
-static const struct field bucket_fields[] = {
-	FIELD(profile_bucket, count),
-	FIELD(profile_bucket, bytes),
-	FIELD(profile_bucket, live_count),
-	FIELD(profile_bucket, live_bytes),
-};
-
-static const struct field thread_fields[] = {
-	FIELD(profile_thread, start_ns),
-	FIELD_OR_NULL(profile_thread, end_ns),
-	FIELD(profile_thread, allocations),
-	FIELD(profile_thread, allocated_bytes),
-	FIELD(profile_thread, frees),
-	FIELD(profile_thread, freed_bytes),
-	FIELD(profile_thread, temporary),
-	FIELD(profile_thread, reallocations),
-	FIELD(profile_thread, failed_allocations),
-	FIELD(profile_thread, live_blocks),
-	FIELD(profile_thread, live_bytes),
-	FIELD(profile_thread, own_peak_bytes),
-	FIELD(profile_thread, own_peak_time_ns),
-	FIELD(profile_thread, at_peak_bytes),
-	FIELD(profile_thread, at_peak_blocks),
-	FIELD_OR_NULL(profile_thread, lifetime_min_ns),
-	FIELD(profile_thread, lifetime_max_ns),
-	FIELD(profile_thread, lifetime_sum_ns),
-	FIELD_OR_NULL(profile_thread, size_min),
-	FIELD(profile_thread, size_max),
-	FIELD(profile_thread, losses),
-};
-
-static const struct field site_fields[] = {
-	FIELD(profile_site, allocations),
-	FIELD(profile_site, allocated_bytes),
-	FIELD(profile_site, frees),
-	FIELD(profile_site, freed_bytes),
-	FIELD_OR_NULL(profile_site, size_min),
-	FIELD(profile_site, size_max),
-	FIELD_AS("leaked_blocks", profile_site, live_blocks),
-	FIELD_AS("leaked_bytes", profile_site, live_bytes),
-	FIELD_AS("peak_blocks", profile_site, at_peak_blocks),
-	FIELD_AS("peak_bytes", profile_site, at_peak_bytes),
-	FIELD(profile_site, own_peak_bytes),
-	FIELD(profile_site, own_peak_time_ns),
-	FIELD_OR_NULL(profile_site, lifetime_min_ns),
-	FIELD(profile_site, lifetime_max_ns),
-	FIELD(profile_site, lifetime_sum_ns),
-	FIELD(profile_site, temporary),
-	FIELD(profile_site, reallocations),
-};
-
-static const struct field point_fields[] = {
-	FIELD(profile_point, time_ns),	   FIELD(profile_point, live_bytes),
-	FIELD(profile_point, live_blocks), FIELD(profile_point, peak_bytes),
-	FIELD(profile_point, allocations), FIELD(profile_point, allocated_bytes),
-	FIELD(profile_point, frees),	   FIELD(profile_point, freed_bytes),
-	FIELD(profile_point, rss_bytes),
-};
-
-static void add_fields(struct json *j, const void *object, const struct field *fields, size_t count)
+static void add_fields(struct json *j, const void *object, const struct field *fields)
 {
-	for (size_t i = 0; i < count; i++) {
-		const char *at = (const char *)object + fields[i].offset;
-		uint64_t value = *(const uint64_t *)(const void *)at;
-		if (fields[i].optional && value == UINT64_MAX)
-			json_add_null(j, fields[i].key);
+	uint64_t value;
+
+	for (; fields->key; fields++) {
+		if (fields_get(fields, object, &value))
+			json_add_uint(j, fields->key, value);
 		else
-			json_add_uint(j, fields[i].key, value);
+			json_add_null(j, fields->key);
 	}
 }
 
@@ -191,7 +95,7 @@ static void add_sizes(struct json *j, const struct profile *p)
 		json_begin_object(j, NULL);
 		json_add_uint(j, "min", bucket_min(i));
 		json_add_uint(j, "max", bucket_max(i));
-		ADD_FIELDS(j, &p->sizes[i], bucket_fields);
+		add_fields(j, &p->sizes[i], fields_bucket);
 		json_end_object(j);
 	}
 	json_end_list(j);
@@ -228,7 +132,7 @@ static void add_threads(struct json *j, const struct profile *p)
 		json_add_uint(j, "tid", t->tid);
 		json_add_uint(j, "serial", t->serial);
 		add_string(j, "name", p, t->name);
-		ADD_FIELDS(j, t, thread_fields);
+		add_fields(j, t, fields_thread);
 		json_end_object(j);
 	}
 	json_end_list(j);
@@ -258,7 +162,7 @@ static void add_sites(struct json *j, const struct model *m)
 	json_begin_list(j, "sites");
 	for (size_t i = 0; i < p->sites.count; i++) {
 		json_begin_object(j, NULL);
-		ADD_FIELDS(j, &p->sites.at[i], site_fields);
+		add_fields(j, &p->sites.at[i], fields_site);
 		model_get_stack(m, i, &stack);
 		add_stack(j, m, &stack, texts);
 		json_end_object(j);
@@ -275,7 +179,7 @@ static void add_points(struct json *j, const struct profile *p)
 	json_begin_list(j, "points");
 	for (size_t i = 0; i < p->points.count; i++) {
 		json_begin_object(j, NULL);
-		ADD_FIELDS(j, &p->points.at[i], point_fields);
+		add_fields(j, &p->points.at[i], fields_point);
 		json_end_object(j);
 	}
 	json_end_list(j);
@@ -288,7 +192,7 @@ void stats_json_print(FILE *out, const struct model *m, const struct stats_json_
 
 	json_begin_object(&j, NULL);
 	add_run(&j, p);
-	ADD_FIELDS(&j, &p->totals, total_fields);
+	add_fields(&j, &p->totals, fields_totals);
 	add_surroundings(&j, p);
 	add_sizes(&j, p);
 	add_lifetimes(&j, p);

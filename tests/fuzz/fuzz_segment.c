@@ -151,7 +151,8 @@ static void play(struct collector *c, const struct step *s)
 		break;
 	case SET_NODE:
 		map->nodes[s->index % 64].parent = (uint32_t)s->value;
-		map->nodes[s->index % 64].module = (uint32_t)(s->value >> 32);
+		map->nodes[s->index % 64].place = (uint32_t)(s->value >> 32);
+		map->places[s->index % 64].module = (uint32_t)(s->value >> 16);
 		break;
 	case SET_MODULE:
 		set_module(map, s->index, s->value);

@@ -15,6 +15,7 @@ CC=${CC:-gcc}
 CXX=${CXX:-g++}
 CLANG=${CLANG-clang}
 CLANGXX=${CLANGXX-clang++}
+READELF=${READELF:-readelf}
 LEVELS=${LEVELS:-O0 O1 O2 O3 Os}
 command -v ${CLANG:-none} >/dev/null && command -v ${CLANGXX:-none} >/dev/null || CLANG=
 mkdir -p "$out"
@@ -36,15 +37,20 @@ job() {
 	printf '%s\n' "$*" >>"$out/.jobs"
 }
 
-# ---- the oracle, which all others are linked to ------------------------------------------------------------------
+# ---- the oracle, which all others are linked to ----------------------------------------------------
 
 unwinder=
 if accepts "$gcc -Wl,--no-as-needed -l:libunwind.so.8 -include libunwind.h"; then
 	unwinder="-DORACLE_LIBUNWIND -l:libunwind.so.8"
 fi
-$gcc -O2 -fPIC -shared "$here/oracle.c" -o "$out/liboracle.so" -Wl,-soname,liboracle.so $unwinder
+# Its own frames leave the frame pointer alone, so that it matters to a walk right from where it starts.
+case $machine in
+x86_64*) alone=-ffixed-rbp ;;
+*) alone= ;;
+esac
+$gcc -O2 $alone -fPIC -shared "$here/oracle.c" -o "$out/liboracle.so" -Wl,-soname,liboracle.so $unwinder
 
-# ---- the shapes, in many flavours --------------------------------------------------------------------------------
+# ---- the shapes, in many flavours ------------------------------------------------------------------
 
 # flavour NAME COMPILER FLAGS: the shapes as a shared library, built that way.
 flavour() {
@@ -97,9 +103,9 @@ for kind in pie no-pie; do
 		"-o '$out/shapes_$kind' $link"
 done
 
-# ---- programs ----------------------------------------------------------------------------------------------------
+# ---- programs --------------------------------------------------------------------------------------
 
-for name in deep contexts signals thread_ends; do
+for name in deep slides contexts signals thread_ends; do
 	for level in O0 O2 Os; do
 		job "$gcc -$level '$here/$name.c' -o '$out/$name.gcc-$level' $link"
 	done
@@ -112,7 +118,7 @@ for level in $LEVELS; do
 		"-o '$out/throws.clang-$level' $link"
 done
 
-# ---- libraries that come and go ----------------------------------------------------------------------------------
+# ---- libraries that come and go --------------------------------------------------------------------
 
 mkdir -p "$out/gconv"
 : >"$out/gconv/gconv-modules"
@@ -133,23 +139,42 @@ for library in libearly early_plugin; do
 done
 job "$CXX -std=c++17 $flags -O2 '$here/early.cpp' -o '$out/early' -learly $link -Wl,-z,lazy"
 
-# ---- without unwind information ----------------------------------------------------------------------------------
+# ---- without unwind information --------------------------------------------------------------------
 
 silent="-g0 -fno-asynchronous-unwind-tables -fno-unwind-tables -fno-exceptions"
 for level in O0 O2; do
-	$gcc -$level $silent -fno-omit-frame-pointer -DUNTOLD_KIND=fp -c "$here/untold_links.c" -o "$out/untold_fp.$level.o"
-	$gcc -$level $silent -fomit-frame-pointer -DUNTOLD_KIND=bare -c "$here/untold_links.c" -o "$out/untold_bare.$level.o"
+	for kind in fp bare; do
+		pointer=$([ $kind = fp ] && echo no-omit || echo omit)
+		$gcc -$level $silent -f$pointer-frame-pointer -DUNTOLD_KIND=$kind -c "$here/untold_links.c" \
+			-o "$out/untold_$kind.$level.o"
+	done
 	job "$gcc -$level '$here/untold.c' '$here/untold_asm.S' '$out/untold_fp.$level.o'" \
 		"'$out/untold_bare.$level.o' -o '$out/untold.gcc-$level' $link"
 done
 
-# ---- without the table that finds unwind information ---------------------------------------------------------------
+# ---- without the table that finds unwind information -----------------------------------------------
 
 for level in O0 O2; do
 	job "$gcc -$level -fPIC -shared '$here/shapes_set.c' -o '$out/headless_$level.so' $link -Wl,--no-eh-frame-hdr"
+	job "$gcc -$level -fPIC -shared '$here/shapes_set.c' -o '$out/untabled_$level.so' $link"
+done
+for kind in pie no-pie; do
+	job "$gcc -O2 -$kind -DSHAPES_NESTED '$here/shapes.c' '$here/shapes_set.c' -rdynamic -Wl,-z,execstack" \
+		"-o '$out/headless_$kind' $link -Wl,--no-eh-frame-hdr"
+done
+for name in one two; do
+	job "$gcc -O2 -fPIC -shared -DSWAP_NAME=$name -DSWAP_PAD=$pad '$here/swap_library.c'" \
+		"-o '$out/headless_swap_$name.so' $link -Wl,--no-eh-frame-hdr"
+	pad=$((pad + 16))
 done
 
-# ---- all at once -------------------------------------------------------------------------------------------------
+# ---- all at once -----------------------------------------------------------------------------------
 
 xargs -d '\n' -P "$(nproc)" -I COMMAND sh -c COMMAND <"$out/.jobs"
 rm -f "$out/.probe" "$out/.jobs"
+
+# A header that says it has no table: its count and its rows are omitted (DW_EH_PE_omit).
+for level in O0 O2; do
+	offset=$($READELF -SW "$out/untabled_$level.so" | sed -n 's/.* \.eh_frame_hdr *[A-Z]* *[0-9a-f]* *\([0-9a-f]*\) .*/\1/p')
+	printf '\377\377' | dd of="$out/untabled_$level.so" bs=1 seek=$((0x$offset + 2)) conv=notrunc status=none
+done

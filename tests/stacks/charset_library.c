@@ -28,7 +28,8 @@ int gconv_init(struct __gconv_step *step)
 }
 
 int gconv(struct __gconv_step *step, struct __gconv_step_data *data, const unsigned char **in,
-	  const unsigned char *in_end, unsigned char **out, size_t *irreversible, int flush, int consume)
+	  const unsigned char *in_end, unsigned char **out, size_t *irreversible, int flush,
+	  int consume)
 {
 	(void)step;
 	(void)data;

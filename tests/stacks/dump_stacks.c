@@ -6,8 +6,9 @@
  *
  *   total NAME VALUE
  *   module INDEX BIAS START END PATH
- *   site ALLOCATIONS SIZE_MIN SIZE_MAX FRAME...     leaf first; a frame is PC:MODULE, PC:MODULE:x if
- *                                                   pc itself was executing, or `cut` */
+ *   site ALLOCATIONS SIZE_MIN SIZE_MAX FRAME...
+ *
+ * Frames are leaf first: PC:MODULE, PC:MODULE:x if pc itself was executing, or `cut`. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -50,7 +50,8 @@ void work()
 void load(const char *path)
 {
 	void *handle = dlopen(path, RTLD_LAZY);
-	auto *function = handle ? reinterpret_cast<void (*)()>(dlsym(handle, "early_function")) : nullptr;
+	auto *function =
+		handle ? reinterpret_cast<void (*)()>(dlsym(handle, "early_function")) : nullptr;
 
 	if (!function)
 		std::exit(1);

@@ -9,7 +9,8 @@
  * oracle_page), so nothing needs to be written at the end. Nothing in here allocates besides the
  * marked block. All signals are blocked meanwhile.
  *
- * Environment: ORACLE_FILE, ORACLE_UNWINDER=libunwind|libgcc (default: libunwind if built in). */
+ * Environment: ORACLE_FILE, ORACLE_UNWINDER=libunwind|libgcc|none (default: libunwind if built in;
+ * none: only the allocations, all of one size). */
 #ifndef MIDDEN_TESTS_STACKS_ORACLE_H
 #define MIDDEN_TESTS_STACKS_ORACLE_H
 

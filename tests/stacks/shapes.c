@@ -19,12 +19,12 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-#define SHAPES_MOST  4096
-#define SEEDS	     9
-#define DEPTH	     36
-#define VISITS	     120
-#define STACK_BYTES  (UINT64_C(2) << 20) /* more than any walk needs */
-#define STACKS_MOST  4
+#define SHAPES_MOST 4096
+#define SEEDS	    9
+#define DEPTH	    36
+#define VISITS	    120
+#define STACK_BYTES (UINT64_C(2) << 20) /* more than any walk needs */
+#define STACKS_MOST 4
 
 static shape_fn *all[SHAPES_MOST];
 static unsigned all_count;
@@ -140,7 +140,8 @@ static void add_set(struct shapes_set set)
 static void add_library(const char *path)
 {
 	void *handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
-	shapes_get_fn *get = handle ? (shapes_get_fn *)(uintptr_t)dlsym(handle, "shapes_get") : NULL;
+	shapes_get_fn *get =
+		handle ? (shapes_get_fn *)(uintptr_t)dlsym(handle, "shapes_get") : NULL;
 
 	if (!get) {
 		fprintf(stderr, "%s: %s\n", path, dlerror());

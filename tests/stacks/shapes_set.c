@@ -186,6 +186,26 @@ SHAPE aligned_and_grows(struct trip *t)
 	KEEP(line);
 }
 
+/* With arguments on the stack: they are found by the stack pointer as it was, which is saved. */
+static __attribute__((noinline)) int aligned_many(struct trip *t, int a, int b, int c, int d, int e,
+						  int f, int g, int h, int i)
+{
+	char line[64] __attribute__((aligned(64)));
+
+	memset(line, a, sizeof(line));
+	KEEP(line);
+	trip_onward(t);
+	KEEP(line);
+	return a + b + c + d + e + f + g + h + i;
+}
+
+SHAPE aligns_many(struct trip *t)
+{
+	int sum = aligned_many(t, 1, 2, 3, 4, 5, 6, 7, 8, 9);
+
+	KEEP(sum);
+}
+
 typedef float vector __attribute__((vector_size(32)));
 
 /* A vector that lives across a call lies in memory, aligned to its size. */
@@ -424,10 +444,11 @@ SHAPE nests(struct trip *t)
 /* ---- the set --------------------------------------------------------------------------------- */
 
 static shape_fn *const shapes[] = {
-	plain,	     twice,	     crowded,	roomy,		vast,	       passes_much,
-	passes_many, passes_various, grows,	grows_in_steps, varies,	       aligned,
-	vectors,     tail,	     recursive, catches,	leaps,	       aligned_and_grows,
-	splits,	     sorts,	     searches,	walks_tree,	lists_objects, runs_once,
+	aligns_many,	plain,	     twice,	  crowded,	     roomy,
+	vast,		passes_much, passes_many, passes_various,    grows,
+	grows_in_steps, varies,	     aligned,	  vectors,	     tail,
+	recursive,	catches,     leaps,	  aligned_and_grows, splits,
+	sorts,		searches,    walks_tree,  lists_objects,     runs_once,
 #ifdef SHAPES_NESTED
 	nests,
 #endif

@@ -3,10 +3,10 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "oracle.h"
 
-#define JOIN(a, b)  a##b
-#define NAME(a, b)  JOIN(a, b)
-#define OUTER	    NAME(outer_, SWAP_NAME)
-#define INNER	    NAME(inner_, SWAP_NAME)
+#define JOIN(a, b) a##b
+#define NAME(a, b) JOIN(a, b)
+#define OUTER	   NAME(outer_, SWAP_NAME)
+#define INNER	   NAME(inner_, SWAP_NAME)
 
 void swap_enter(void (*back)(int), int depth);
 

@@ -78,7 +78,8 @@ static void *run_plainly(void *argument)
 	return NULL;
 }
 
-static void start(void *(*run)(void *), unsigned depth, const pthread_attr_t *attributes, int cancel)
+static void start(void *(*run)(void *), unsigned depth, const pthread_attr_t *attributes,
+		  int cancel)
 {
 	pthread_t thread;
 
@@ -107,7 +108,8 @@ static void run_small(void)
 static void run_given(void)
 {
 	size_t bytes = 256u << 10;
-	char *memory = mmap(NULL, 3 * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *memory =
+		mmap(NULL, 3 * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	pthread_attr_t attributes;
 
 	pthread_attr_init(&attributes);

@@ -88,10 +88,27 @@ static NOINLINE void through_wild(struct chain *c)
 	through(c, asm_wild, ASM_WILD_RA);
 }
 
-static NOINLINE void through_astray(struct chain *c)
-{
-	through(c, asm_astray, ASM_ASTRAY_RA);
-}
+/* ---- links around code whose frame pointer leads astray --------------------------------------- */
+
+uint64_t untold_astray;
+
+static void *volatile heap_block;
+
+#define ASTRAY(name, value)                            \
+	static NOINLINE void name(struct chain *c)     \
+	{                                              \
+		untold_astray = (uint64_t)(value);     \
+		through(c, asm_astray, ASM_ASTRAY_RA); \
+	}
+
+ASTRAY(astray_number, 0x1234567)
+ASTRAY(astray_huge, UINT64_C(0x0102030405060708))
+ASTRAY(astray_heap, heap_block)
+ASTRAY(astray_stack, __builtin_frame_address(0))
+ASTRAY(astray_data, &untold_astray)
+ASTRAY(astray_text, "text")
+ASTRAY(astray_function, malloc)
+ASTRAY(astray_own, told)
 
 /* ---- code in no object ----------------------------------------------------------------------- */
 
@@ -149,7 +166,14 @@ static const struct {
 	{"asm_fp_large", through_fp_large},
 	{"asm_bare", through_bare},
 	{"asm_wild", through_wild},
-	{"asm_astray", through_astray},
+	{"astray_number", astray_number},
+	{"astray_huge", astray_huge},
+	{"astray_heap", astray_heap},
+	{"astray_stack", astray_stack},
+	{"astray_data", astray_data},
+	{"astray_text", astray_text},
+	{"astray_function", astray_function},
+	{"astray_own", astray_own},
 	{"jit", through_jit},
 	{"jit_large", through_jit_large},
 };
@@ -181,6 +205,9 @@ int main(int argc, char **argv)
 	link_fn *chosen[UNTOLD_DEPTH];
 	int count = 0;
 
+	heap_block = malloc(100);
+	memset(heap_block, 0xe8, 100); /* as if calls were there */
+	heap_block = (char *)heap_block + 50;
 	jit_fp = copy_code((const void *)(uintptr_t)asm_fp, asm_fp_end);
 	jit_fp_large = copy_code((const void *)(uintptr_t)asm_fp_large, asm_fp_large_end);
 	for (int i = 1; i < argc; i++)

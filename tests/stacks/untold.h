@@ -21,7 +21,8 @@ struct chain {
 
 static inline __attribute__((always_inline)) void chain_note(struct chain *c, const void *address)
 {
-	c->returns[c->depth++] = (uint64_t)(uintptr_t)__builtin_extract_return_addr((void *)(uintptr_t)address);
+	c->returns[c->depth++] =
+		(uint64_t)(uintptr_t)__builtin_extract_return_addr((void *)(uintptr_t)address);
 }
 
 /* Calls the next function; the caller's frame stays. */
@@ -45,12 +46,15 @@ link_fn untold_fp_small, untold_fp_large, untold_bare_small, untold_bare_large;
 
 /* Hand-written code: calls function(c). */
 typedef void call_fn(struct chain *c, link_fn *function);
-call_fn asm_told;	 /* with unwind information */
-call_fn asm_fp;		 /* none, keeps a frame record */
-call_fn asm_fp_large;	 /* the same with more between the record and its caller */
-call_fn asm_bare;	 /* none, leaves the frame pointer alone */
-call_fn asm_wild;	 /* none, the frame pointer is a small number */
-call_fn asm_astray;	 /* none, the frame pointer points to data on the stack */
+call_fn asm_told;     /* with unwind information */
+call_fn asm_fp;	      /* none, keeps a frame record */
+call_fn asm_fp_large; /* the same with more between the record and its caller */
+call_fn asm_bare;     /* none, leaves the frame pointer alone */
+call_fn asm_wild;     /* none, the frame pointer is a small number */
+call_fn asm_astray;   /* none, the frame pointer points to data on the stack */
+
+/* What asm_astray puts where a return address would be. */
+extern uint64_t untold_astray;
 
 /* The bytes of asm_fp and asm_fp_large, which can be copied anywhere. */
 extern const char asm_fp_end[], asm_fp_large_end[];

@@ -58,7 +58,8 @@ asm_fp_large_end:
 	function asm_astray
 	pushq %rbp
 	subq $32, %rsp
-	movq $0x1234567, 8(%rsp)
+	movq untold_astray(%rip), %rax
+	movq %rax, 8(%rsp)
 	leaq 24(%rsp), %rbp
 	movq %rbp, (%rsp)
 	movq %rsp, %rbp
@@ -126,7 +127,8 @@ asm_fp_large_end:
 	function asm_astray
 	stp x29, x30, [sp, #-48]!
 	add x29, sp, #40
-	mov x9, #0x4567
+	adrp x9, untold_astray
+	ldr x9, [x9, :lo12:untold_astray]
 	str x9, [sp, #24]
 	str x29, [sp, #16]
 	add x29, sp, #16

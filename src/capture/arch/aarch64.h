@@ -83,6 +83,18 @@ static inline bool arch_is_sigreturn(const uint8_t bytes[ARCH_SIGRETURN_BYTES])
 	return memcmp(bytes, code, sizeof(code)) == 0;
 }
 
+#define ARCH_CALL_BYTES 4
+
+/* Whether these bytes are a call: bl, blr, or one that authenticates its target. */
+static inline bool arch_is_call(const uint8_t bytes[ARCH_CALL_BYTES])
+{
+	uint32_t code;
+
+	memcpy(&code, bytes, sizeof(code));
+	return (code & 0xfc000000u) == 0x94000000u || (code & 0xfffffc1fu) == 0xd63f0000u ||
+	       (code & 0xfffff81fu) == 0xd63f081fu || (code & 0xfffff800u) == 0xd73f0800u;
+}
+
 /* Where the kernel saved register `reg` of the interrupted code. `sp` at the trampoline: siginfo
  * (128 bytes), ucontext with its machine context at 176, whose registers follow the fault address.
  */

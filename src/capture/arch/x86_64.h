@@ -77,6 +77,41 @@ static inline bool arch_is_sigreturn(const uint8_t bytes[ARCH_SIGRETURN_BYTES])
 	return memcmp(bytes, code, sizeof(code)) == 0;
 }
 
+#define ARCH_CALL_BYTES 7 /* the longest call */
+
+/* The bytes of an indirect call with this second byte, from the opcode to its end; 0: none. `third`
+ * matters where a scaled index follows. */
+static inline unsigned arch_indirect_call_bytes(uint8_t second, uint8_t third)
+{
+	unsigned mode = second >> 6, operand = second & 7;
+	unsigned index = operand == 4; /* a byte of scale, index and base */
+
+	if ((second >> 3 & 7) != 2)
+		return 0;
+	if (mode == 3)
+		return 2;
+	if (mode == 0)
+		return 2 + index + (operand == 5 || (index && (third & 7) == 5) ? 4 : 0);
+	return 2 + index + (mode == 1 ? 1 : 4);
+}
+
+/* Whether a call can end with these bytes. */
+static inline bool arch_is_call(const uint8_t bytes[ARCH_CALL_BYTES])
+{
+	const uint8_t *end = bytes + ARCH_CALL_BYTES;
+
+	if (end[-5] == 0xe8)
+		return true;
+	for (unsigned length = 2; length <= ARCH_CALL_BYTES; length++) {
+		const uint8_t *at = end - length;
+
+		if (at[0] == 0xff &&
+		    arch_indirect_call_bytes(at[1], length > 2 ? at[2] : 0) == length)
+			return true;
+	}
+	return false;
+}
+
 /* Where the kernel saved register `reg` of the interrupted code; 0 if nowhere. `sp` at the
  * trampoline. */
 static inline uint64_t arch_signal_slot(uint64_t sp, int reg)

@@ -122,6 +122,12 @@ def show(stack, mark=-1):
     return "\n".join(f"  {'>' if i == mark else ' '} {frame}" for i, frame in enumerate(stack))
 
 
+def is_part(some, of):
+    """Whether `some` frames are among those of a stack, in its order."""
+    rest = iter(of)
+    return all(frame in rest for frame in some)
+
+
 def describe(what, expected, seen):
     """Both stacks around the first frame that differs."""
     same = next((i for i, (a, b) in enumerate(zip(expected, seen)) if a != b), min(len(expected), len(seen)))
@@ -181,6 +187,23 @@ class Outcome:
         assert not texts, f"{len(texts)} of {len(self.oracle.stacks)} stacks differ\n" + "\n".join(texts[:3])
         assert self.missing() == missing
         assert self.profile.totals["lost_events"] == 0
+
+    def check_honest(self):
+        """Frames may be missing, and then the loss is counted; but none is made up, and they are in order. Stacks
+        that differ in what is missing become one site, which must be honest about all of them."""
+        assert self.recording.status == 0, self.recording.stderr
+        sites = self.profile.marked(self.oracle)
+        texts = [
+            describe(f"stack {size}", self.oracle.stacks[size], site.stack[1:])
+            for site in sites
+            for size in (site.size_min, site.size_max)
+            if not is_part(site.stack[1:], self.oracle.stacks[size])
+        ]
+        assert not texts, f"{len(texts)} stacks have frames that are not there\n" + "\n".join(texts[:3])
+        assert sum(site.allocations for site in sites) == sum(self.oracle.counts.values())
+        roots = {stack[-1] for stack in self.oracle.stacks.values()}
+        lost = sum(site.allocations for site in sites if site.stack[-1] not in roots)
+        assert self.profile.totals["unwind_failures"] == self.profile.totals["truncated_stacks"] == lost
 
 
 def has_avx2():

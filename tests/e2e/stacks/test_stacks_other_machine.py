@@ -7,6 +7,7 @@ SPDX-License-Identifier: Apache-2.0
 
 import pytest
 
+ASTRAY = [f"astray_{where}" for where in ("number", "huge", "heap", "stack", "data", "text", "function", "own")]
 BUILDS = pytest.mark.parametrize("build", ("gcc-O0", "gcc-O2"))
 
 
@@ -64,3 +65,14 @@ def test_code_with_frame_records_is_bridged(torture_other, build, links):
     outcome = torture_other.run(f"untold.{build}", *links, unwinder="libgcc")
     outcome.check(least=len(links) + 1)
     assert outcome.profile.totals["unwind_failures"] == 0
+
+
+@BUILDS
+@pytest.mark.parametrize("hiding", ("bare", "bare_large", "asm_bare", "asm_wild", *ASTRAY))
+def test_code_without_frame_records_makes_no_frame_up(torture_other, build, hiding):
+    torture_other.run(f"untold.{build}", "told_fp", hiding, "told", unwinder="libgcc").check_honest()
+
+
+@BUILDS
+def test_frames_that_slide_over_what_older_ones_left(torture_other, build):
+    torture_other.run(f"slides.{build}", 1000, unwinder="libgcc").check(least=32)

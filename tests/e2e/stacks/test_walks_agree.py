@@ -25,15 +25,16 @@ def times(few, many):
     return many if LONG else few
 
 
-@pytest.fixture(scope="session")
-def checking_library(midden):
+TIMEOUT_S = times(120, 3600)
+
+
+def build_checking(out, *options):
     """libmidden.so that walks every stack twice."""
-    out = machines.BUILD / "check"
-    out.mkdir(exist_ok=True)
+    out.mkdir(parents=True, exist_ok=True)
     configure = ["cmake", "-S", machines.ROOT, "-B", out, "-DMIDDEN_CAPTURE_ONLY=ON", "-DMIDDEN_CHECK_WALKS=ON"]
     with open(out / ".lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        for step in ([*configure, "-DMIDDEN_TESTS=OFF"], ["cmake", "--build", out]):
+        for step in ([*configure, "-DMIDDEN_TESTS=OFF", *options], ["cmake", "--build", out]):
             done = subprocess.run(step, capture_output=True, text=True)
             assert done.returncode == 0, done.stdout + done.stderr
     return out / "libmidden.so"
@@ -45,43 +46,66 @@ def walk_counts():
     return []
 
 
-@pytest.fixture
-def checked(checking_library, torture_machine, walk_counts, tmp_path, capsys):
-    """Runs a program under that library, and expects no complaint and at least so many walks."""
-    machine = machines.Machine("checked", torture_machine.victims, checking_library)
-    record = Recorder(tmp_path, machine)
+class Checked:
+    """Runs programs under such a library, and expects no complaint and at least so many walks."""
 
-    def check(recording, least):
+    def __init__(self, directory, machine, counts, capsys):
+        self.record = Recorder(directory, machine)
+        self.counts = counts
+        self.capsys = capsys
+
+    def check(self, recording, least):
         assert COMPLAINT not in recording.stderr, f"{recording.stderr.count(COMPLAINT)} walks differ"
         assert recording.path.exists(), recording.stderr
         walks = recording.stats["allocations"]
         assert walks >= least
-        walk_counts.append(walks)
-        with capsys.disabled():
-            print(f" {walks} walks, {sum(walk_counts)} in all", end=" ")
+        self.counts.append(walks)
+        with self.capsys.disabled():
+            print(f" {walks} walks, {sum(self.counts)} in all", end=" ")
         return recording
 
-    def run(command, least, **options):
-        return check(record.run(command, options=["--no-symbols"], **options), least)
+    def run(self, command, least, **options):
+        recording = self.record.run(command, options=["--no-symbols"], timeout=TIMEOUT_S, **options)
+        return self.check(recording, least)
 
-    run.start = lambda command: record.start(command, options=["--no-symbols"])
-    run.check = check
-    run.set = lambda name, *arguments, least=1, **options: run(
-        machine.command(name, *arguments), least, **options
+    def run_set(self, name, *arguments, least=1):
+        """A program of the torture set, which need not look at its stacks itself."""
+        return self.run(self.record.machine.command(name, *arguments), least, env={"ORACLE_UNWINDER": "none"})
+
+
+@pytest.fixture(scope="session")
+def checking_machine(torture_machine):
+    return machines.Machine("checking", torture_machine.victims, build_checking(machines.BUILD / "check"))
+
+
+@pytest.fixture
+def checked(checking_machine, walk_counts, tmp_path, capsys):
+    return Checked(tmp_path, checking_machine, walk_counts, capsys)
+
+
+@pytest.fixture
+def checked_other(other_machine, walk_counts, tmp_path, capsys):
+    compiler = f"{machines.OTHER_ARCH}-linux-gnu-gcc"
+    library = build_checking(
+        machines.BUILD / f"check-{machines.OTHER_ARCH}",
+        "-DCMAKE_SYSTEM_NAME=Linux",
+        f"-DCMAKE_SYSTEM_PROCESSOR={machines.OTHER_ARCH}",
+        f"-DCMAKE_C_COMPILER={compiler}",
     )
-    return run
+    machine = machines.Machine("checking", other_machine.victims, library, other_machine.prefix)
+    return Checked(tmp_path, machine, walk_counts, capsys)
 
 
-# ---- the torture set ---------------------------------------------------------------------------------------------
+# ---- the torture set --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("features", ("-", "s", "a", "c", "sac"))
 def test_on_shapes_of_all_builds(checked, torture, features):
-    checked.set("shapes_pie", times(150, 30000), 1, features, *torture.flavours(), least=5000)
+    checked.run_set("shapes_pie", times(600, 60000), 1, features, *torture.flavours(), least=30000)
 
 
 def test_on_shapes_in_threads(checked, torture):
-    checked.set("shapes_pie", times(60, 3000), 4, "sac", *torture.flavours(), least=5000)
+    checked.run_set("shapes_pie", times(150, 15000), 4, "sac", *torture.flavours(), least=30000)
 
 
 @pytest.mark.parametrize(
@@ -90,6 +114,10 @@ def test_on_shapes_in_threads(checked, torture):
         ("throws.gcc-O2",),
         ("throws.clang-O1",),
         ("contexts.gcc-O0",),
+        ("contexts.gcc-O2",),
+        ("slides.gcc-O0", times(100000, 10000000)),
+        ("slides.gcc-O2", times(100000, 10000000)),
+        ("slides.clang-O2", times(100000, 10000000)),
         ("signals.gcc-O2", "faults"),
         ("signals.gcc-O0", "nested"),
         ("signals.clang-O2", "timer", 1000),
@@ -101,15 +129,21 @@ def test_on_shapes_in_threads(checked, torture):
 )
 def test_on_the_torture_set(checked, torture, command):
     torture.need(command[0])
-    checked.set(*command)
+    checked.run_set(*command)
 
 
 def test_on_libraries_that_come_and_go(checked, torture):
-    checked.set("swaps", *(torture.path(f"swap_{name}.so") for name in ("one", "two", "three")))
-    checked.set("early", torture.path("early_plugin.so"))
+    checked.run_set("swaps", *(torture.path(f"swap_{name}.so") for name in ("one", "two", "three")))
+    checked.run_set("early", torture.path("early_plugin.so"))
 
 
-# ---- real programs -----------------------------------------------------------------------------------------------
+def test_on_the_other_machine(checked_other, torture_other):
+    checked_other.run_set("shapes_pie", times(40, 4000), 1, "-", *torture_other.flavours(), least=2000)
+    checked_other.run_set("slides.gcc-O2", times(5000, 500000), least=5000)
+    checked_other.run_set("throws.gcc-O2", least=1000)
+
+
+# ---- real programs ----------------------------------------------------------------------------------------------
 
 SQL = """
 create table t(id integer primary key, name text, value real);
@@ -166,17 +200,17 @@ def python3():
 
 
 def test_on_sqlite3(checked):
-    checked([need("sqlite3"), ":memory:", SQL.format(rows=times(40000, 2000000))], 50000)
+    checked.run([need("sqlite3"), ":memory:", SQL.format(rows=times(40000, 2000000))], 50000)
 
 
 def test_on_python3(checked):
     # Without its own allocator for small objects every object is a malloc.
     script = PYTHON.format(times=times(4, 2000))
-    checked([python3(), "-c", script], 100000, env={"PYTHONMALLOC": "malloc"})
+    checked.run([python3(), "-c", script], 100000, env={"PYTHONMALLOC": "malloc"})
 
 
 def test_on_perl(checked):
-    checked([need("perl"), "-e", PERL, times(600, 300000)], 50000)
+    checked.run([need("perl"), "-e", PERL, times(600, 300000)], 50000)
 
 
 @pytest.mark.parametrize("compiler", ("gcc", "clang"))
@@ -192,7 +226,7 @@ def test_on_a_compiler(checked, tmp_path, compiler):
         driver = need("clang++")
         command = [driver, "-fintegrated-cc1", "-O0", "-std=c++17", "-c", "source.cpp", "-o", "out.o"]
     for _ in range(times(1, 20)):
-        recording = checked(command, 20000, cwd=tmp_path)
+        recording = checked.run(command, 20000, cwd=tmp_path)
         assert recording.status == 0, recording.stderr
 
 
@@ -206,14 +240,15 @@ def test_on_git(checked, tmp_path):
         subprocess.run([git, "-C", repository, "add", "."], check=True)
         subprocess.run([git, "-C", repository, *identity, "commit", "-q", "-m", f"change {number}"], check=True)
     for _ in range(times(1, 50)):
-        checked([git, "--no-pager", "-C", repository, "log", "--stat", "-p", "-M"], 2000)
-        checked([git, "--no-pager", "-C", repository, "blame", "file3"], 200)
+        checked.run([git, "--no-pager", "-C", repository, "log", "--stat", "-p", "-M"], 2000)
+        checked.run([git, "--no-pager", "-C", repository, "blame", "file3"], 200)
 
 
 def test_on_redis(checked, tmp_path):
     server, benchmark, client = need("redis-server", "redis-benchmark", "redis-cli")
     port = free_port()
-    running = checked.start([server, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", tmp_path])
+    command = [server, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", tmp_path]
+    running = checked.record.start(command, options=["--no-symbols"])
     try:
         asked = [client, "-p", str(port), "ping"]
         wait_until(lambda: subprocess.run(asked, capture_output=True).stdout == b"PONG\n", "redis to answer")

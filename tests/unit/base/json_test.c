@@ -57,6 +57,30 @@ static void containers_nest_with_commas_between_elements_only(void **state)
 			"}\n");
 }
 
+static void a_dense_list_stays_on_its_line(void **state)
+{
+	struct page p;
+
+	(void)state;
+	open_page(&p);
+	json_begin_object(&p.json, NULL);
+	json_begin_list(&p.json, "a");
+	p.json.dense = true;
+	json_add_uint(&p.json, NULL, 0);
+	json_add_uint(&p.json, NULL, 10);
+	json_begin_object(&p.json, NULL);
+	json_add_uint(&p.json, "b", 1);
+	json_end_object(&p.json);
+	json_end_list(&p.json);
+	p.json.dense = false;
+	json_add_null(&p.json, "c");
+	json_end_object(&p.json);
+	assert_page(&p, "{\n"
+			"  \"a\": [0,10,{\"b\": 1}],\n"
+			"  \"c\": null\n"
+			"}\n");
+}
+
 static void strings_are_escaped_and_bad_bytes_replaced(void **state)
 {
 	struct page p;
@@ -77,6 +101,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(containers_nest_with_commas_between_elements_only),
+		cmocka_unit_test(a_dense_list_stays_on_its_line),
 		cmocka_unit_test(strings_are_escaped_and_bad_bytes_replaced),
 	};
 

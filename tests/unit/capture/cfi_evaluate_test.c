@@ -34,7 +34,9 @@ enum {
 	ROT = 0x17,
 	ABS = 0x19,
 	AND = 0x1a,
+	DIV = 0x1b,
 	MINUS = 0x1c,
+	MOD = 0x1d,
 	MUL = 0x1e,
 	NEG = 0x1f,
 	NOT = 0x20,
@@ -56,22 +58,24 @@ enum {
 	LIT0 = 0x30,
 	BREG0 = 0x70,
 	BREGX = 0x92,
+	DEREF_SIZE = 0x94,
 	NOP = 0x96,
 };
 
 #define LIT(n)	    (LIT0 + (n))
 #define MINUS_ONE   CONST1S, 0xff
 
-#define MAPPED_WORD UINT64_C(0x7000) /* the only address that can be read */
+#define MAPPED_WORD UINT64_C(0x7000) /* the only addresses that can be read: it and the next */
 #define ITS_VALUE   UINT64_C(0x1122334455667788)
+#define NEXT_VALUE  UINT64_C(0x99aabbccddeeff00)
 
 static bool read_fake(void *context, uint64_t address, uint64_t *value)
 {
 	unsigned *reads = context;
 
 	(*reads)++;
-	*value = ITS_VALUE;
-	return address == MAPPED_WORD;
+	*value = address == MAPPED_WORD ? ITS_VALUE : NEXT_VALUE;
+	return address == MAPPED_WORD || address == MAPPED_WORD + 8;
 }
 
 static unsigned reads; /* in the last evaluation */
@@ -147,6 +151,40 @@ static void memory_is_read_through_the_callers_function(void **state)
 	GIVES(ITS_VALUE, CONST2U, 0x00, 0x70, DEREF);
 	assert_int_equal(reads, 1);
 	GIVES(ITS_VALUE + 1, BREG0 + 7, 0, DEREF, PLUS_UCONST, 1);
+}
+
+static void parts_of_words_are_read_wherever_they_lie(void **state)
+{
+	(void)state;
+	GIVES(0x88, CONST2U, 0x00, 0x70, DEREF_SIZE, 1);
+	GIVES(0x55667788, CONST2U, 0x00, 0x70, DEREF_SIZE, 4);
+	GIVES(ITS_VALUE, CONST2U, 0x00, 0x70, DEREF_SIZE, 8);
+	GIVES(0x11, CONST2U, 0x07, 0x70, DEREF_SIZE, 1);
+	assert_int_equal(reads, 1);
+	GIVES(0x112233, CONST2U, 0x05, 0x70, DEREF_SIZE, 3);
+	assert_int_equal(reads, 1);
+	GIVES(0xff001122, CONST2U, 0x06, 0x70, DEREF_SIZE, 4);
+	assert_int_equal(reads, 2);
+	GIVES(0xaabbccddeeff0011, CONST2U, 0x07, 0x70, DEREF);
+	REFUSED(CONST2U, 0x00, 0x70, DEREF_SIZE, 0);
+	REFUSED(CONST2U, 0x00, 0x70, DEREF_SIZE, 9);
+	REFUSED(CONST2U, 0x0d, 0x70, DEREF_SIZE, 4); /* ends beyond */
+	REFUSED(CONST2U, 0xff, 0x6f, DEREF_SIZE, 2); /* begins before */
+}
+
+static void division_is_signed_and_the_remainder_is_not(void **state)
+{
+	(void)state;
+	GIVES(3, LIT(10), LIT(3), DIV);
+	GIVES(-3, CONST1S, 0xf6, LIT(3), DIV);
+	GIVES(-3, LIT(10), CONST1S, 0xfd, DIV);
+	GIVES(-10, LIT(10), MINUS_ONE, DIV);
+	GIVES(INT64_MIN, LIT(1), CONST1U, 63, SHL, MINUS_ONE, DIV);
+	GIVES(1, LIT(10), LIT(3), MOD);
+	GIVES(UINT64_MAX % 10, MINUS_ONE, LIT(10), MOD);
+	GIVES(5, LIT(5), MINUS_ONE, MOD);
+	REFUSED(LIT(10), LIT(0), DIV);
+	REFUSED(LIT(10), LIT(0), MOD);
 }
 
 static void the_stack_is_rearranged_as_dwarf_says(void **state)
@@ -248,8 +286,8 @@ static void the_cfa_is_on_the_stack_when_a_register_rule_begins(void **state)
 static void operands_that_are_not_there_are_refused(void **state)
 {
 	static const uint8_t unary[] = {DEREF, DUP, DROP, ABS, NEG, NOT};
-	static const uint8_t binary[] = {OVER, SWAP, AND, MINUS, MUL, OR, PLUS, SHL, SHR,
-					 SHRA, XOR,  EQ,  GE,	 GT,  LE, LT,	NE};
+	static const uint8_t binary[] = {OVER, SWAP, AND, DIV, MINUS, MOD, MUL, OR, PLUS, SHL,
+					 SHR,  SHRA, XOR, EQ,  GE,    GT,  LE,	LT, NE};
 
 	(void)state;
 	check_refused(unary, 0); /* no result */
@@ -262,6 +300,7 @@ static void operands_that_are_not_there_are_refused(void **state)
 	REFUSED(LIT(1), LIT(2), ROT);
 	REFUSED(LIT(1), PICK, 1);
 	REFUSED(PLUS_UCONST, 1);
+	REFUSED(DEREF_SIZE, 8);
 	REFUSED(BRA, 0, 0);
 	REFUSED(LIT(1), DROP);
 }
@@ -321,7 +360,8 @@ static void a_jump_that_is_not_taken_may_point_anywhere(void **state)
 static void memory_that_may_not_be_read_is_refused(void **state)
 {
 	(void)state;
-	REFUSED(CONST2U, 0x08, 0x70, DEREF);
+	REFUSED(CONST2U, 0x10, 0x70, DEREF);
+	REFUSED(CONST2U, 0x0c, 0x70, DEREF);
 	REFUSED(LIT(0), DEREF, LIT(1));
 	assert_int_equal(reads, 1);
 }
@@ -396,8 +436,10 @@ int main(void)
 		cmocka_unit_test(constants_of_every_width_and_sign),
 		cmocka_unit_test(registers_with_offsets),
 		cmocka_unit_test(memory_is_read_through_the_callers_function),
+		cmocka_unit_test(parts_of_words_are_read_wherever_they_lie),
 		cmocka_unit_test(the_stack_is_rearranged_as_dwarf_says),
 		cmocka_unit_test(arithmetic_and_logic),
+		cmocka_unit_test(division_is_signed_and_the_remainder_is_not),
 		cmocka_unit_test(shifts_by_the_whole_width_and_more_are_defined),
 		cmocka_unit_test(comparisons_are_signed),
 		cmocka_unit_test(branches_are_taken_when_the_top_is_not_zero),

@@ -87,6 +87,7 @@ static inline int fixture_make_segment(const struct fixture_options *o, uint64_t
 	struct segment_layout layout = {.slot_count = fixture_or(o->slots, 17),
 					.module_count = 64,
 					.string_bytes = 8192,
+					.place_count = 1u << 14,
 					.node_count = fixture_or(o->nodes, 1u << 16),
 					.chunk_count = fixture_or(o->chunks, 33)};
 	int fd = memfd_create("segment", MFD_CLOEXEC);
@@ -392,6 +393,24 @@ static inline void fixture_unpoison_stack(void)
 
 /* ---- looking at the results ------------------------------------------------------------------ */
 
+/* A frame as the segment has it, put together again. */
+struct walk_frame {
+	uint64_t pc;
+	uint32_t module; /* with SEGMENT_NODE_* flags */
+};
+
+static inline struct walk_frame fixture_read_frame(uint32_t word)
+{
+	const struct segment_place *place =
+		(const struct segment_place *)(const void *)((char *)process->header +
+							     process->layout.places_offset) +
+		(word & SEGMENT_NODE_PLACE_MASK);
+
+	assert_true((word & SEGMENT_NODE_PLACE_MASK) < process->layout.place_count);
+	return (struct walk_frame){.pc = place->address + (word & SEGMENT_NODE_EXACT ? 0 : 1),
+				   .module = place->module | (word & ~SEGMENT_NODE_PLACE_MASK)};
+}
+
 /* The stack of a node, leaf first; the number of frames, at most `room`. */
 static inline uint32_t fixture_read_stack(uint32_t node, struct walk_frame *frames, uint32_t room)
 {
@@ -399,8 +418,7 @@ static inline uint32_t fixture_read_stack(uint32_t node, struct walk_frame *fram
 
 	for (; node && count < room; node = process_node(node)->parent) {
 		assert_true(node < process->layout.node_count);
-		frames[count++] = (struct walk_frame){.pc = process_node(node)->pc,
-						      .module = process_node(node)->module};
+		frames[count++] = fixture_read_frame(process_node(node)->place);
 	}
 	return count;
 }

@@ -14,63 +14,76 @@
 static _Atomic uint32_t roots[SEGMENT_ROOT_COUNT];
 static struct segment_node nodes[NODE_COUNT];
 static _Atomic uint32_t nodes_used;
+static struct segment_slot slot;
+static struct thread adder = {.slot = &slot};
 
 static struct stacktree make_tree(uint32_t node_count)
 {
 	memset(roots, 0, sizeof(roots));
 	memset(nodes, 0, sizeof(nodes));
 	atomic_store(&nodes_used, 0);
+	adder.spare_node = 0;
 	return (struct stacktree){.roots = roots,
 				  .nodes = nodes,
 				  .nodes_used = &nodes_used,
 				  .node_count = node_count};
 }
 
-static uint32_t add(const struct stacktree *tree, uint32_t parent, uint64_t pc, uint64_t module)
+/* The hash of the path to a node, as whoever walked it would have it. */
+static uint32_t hash_of(uint32_t node)
 {
-	struct walk_frame frame = {.pc = pc, .module = module};
-	uint32_t spare = 0;
+	return node ? stacktree_hash(hash_of(nodes[node].parent), nodes[node].place) : 0;
+}
 
-	return stacktree_child(tree, parent, &frame, &spare);
+static uint32_t add(const struct stacktree *tree, uint32_t parent, uint32_t place)
+{
+	const struct stacktree_run run = {
+		.outer = parent, .outer_hash = hash_of(parent), .places = &place, .count = 1};
+
+	return stacktree_add(&adder, tree, &run);
+}
+
+static uint32_t find(const struct stacktree *tree, uint32_t parent, uint32_t place)
+{
+	const struct stacktree_run run = {
+		.outer = parent, .outer_hash = hash_of(parent), .places = &place, .count = 1};
+
+	return stacktree_find(tree, &run, stacktree_hash(hash_of(parent), place));
 }
 
 static void the_same_frame_below_the_same_parent_is_the_same_node(void **state)
 {
 	struct stacktree tree = make_tree(100);
-	uint32_t outer = add(&tree, 0, 0x1000, 1);
-	uint32_t inner = add(&tree, outer, 0x2000, 1);
+	uint32_t outer = add(&tree, 0, 0x1000);
+	uint32_t inner = add(&tree, outer, 0x2000);
 
 	(void)state;
 	assert_int_not_equal(outer, 0);
 	assert_int_not_equal(inner, 0);
-	assert_int_equal(add(&tree, 0, 0x1000, 1), outer);
-	assert_int_equal(add(&tree, outer, 0x2000, 1), inner);
+	assert_int_equal(add(&tree, 0, 0x1000), outer);
+	assert_int_equal(add(&tree, outer, 0x2000), inner);
 	assert_int_equal(atomic_load(&nodes_used), 2);
 }
 
 static void a_node_holds_what_it_was_made_of(void **state)
 {
 	struct stacktree tree = make_tree(100);
-	uint32_t outer = add(&tree, 0, 0x1000, 3);
-	uint32_t inner = add(&tree, outer, 0x123456789abc, 7 | SEGMENT_NODE_EXACT);
+	uint32_t outer = add(&tree, 0, 3);
+	uint32_t inner = add(&tree, outer, 7 | SEGMENT_NODE_EXACT);
 
 	(void)state;
-	assert_int_equal(nodes[inner].pc, 0x123456789abc);
 	assert_int_equal(nodes[inner].parent, outer);
-	assert_int_equal(nodes[inner].module, 7 | SEGMENT_NODE_EXACT);
+	assert_int_equal(nodes[inner].place, 7 | SEGMENT_NODE_EXACT);
 	assert_int_equal(nodes[outer].parent, 0);
 }
 
-static void another_parent_pc_module_or_flag_is_another_node(void **state)
+static void another_parent_place_or_flag_is_another_node(void **state)
 {
 	struct stacktree tree = make_tree(100);
-	uint32_t first = add(&tree, 0, 0x1000, 1);
-	uint32_t found[] = {first,
-			    add(&tree, first, 0x1000, 1),
-			    add(&tree, 0, 0x1008, 1),
-			    add(&tree, 0, 0x1000, 2),
-			    add(&tree, 0, 0x1000, 1 | SEGMENT_NODE_EXACT),
-			    add(&tree, 0, 0, SEGMENT_NODE_CUT)};
+	uint32_t first = add(&tree, 0, 0x1000);
+	uint32_t found[] = {first, add(&tree, first, 0x1000), add(&tree, 0, 0x1001),
+			    add(&tree, 0, 0x1000 | SEGMENT_NODE_EXACT),
+			    add(&tree, 0, SEGMENT_NODE_CUT)};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(found) / sizeof(found[0]); i++)
@@ -84,16 +97,18 @@ static void a_full_tree_gives_the_parent_and_still_knows_its_nodes(void **state)
 	uint32_t parent = 0, path[10];
 
 	(void)state;
-	for (uint64_t i = 0; i < 10; i++)
-		path[i] = parent = add(&tree, parent, 0x1000 + i, 1);
-	for (uint64_t i = 0; i < 1000; i++) {
-		assert_int_equal(add(&tree, path[3], 0x9000 + i, 1), path[3]);
-		assert_int_equal(add(&tree, 0, 0x9000 + i, 1), 0);
+	for (uint32_t i = 0; i < 10; i++)
+		path[i] = parent = add(&tree, parent, 0x1000 + i);
+	atomic_store(&slot.losses.truncated_stacks, 0);
+	for (uint32_t i = 0; i < 1000; i++) {
+		assert_int_equal(add(&tree, path[3], 0x9000 + i), path[3]);
+		assert_int_equal(add(&tree, 0, 0x9000 + i), 0);
 	}
+	assert_int_equal(atomic_load(&slot.losses.truncated_stacks), 2000);
 	assert_int_equal(atomic_load(&nodes_used), 10);
 	parent = 0;
-	for (uint64_t i = 0; i < 10; i++)
-		assert_int_equal(parent = add(&tree, parent, 0x1000 + i, 1), path[i]);
+	for (uint32_t i = 0; i < 10; i++)
+		assert_int_equal(parent = add(&tree, parent, 0x1000 + i), path[i]);
 }
 
 static void a_tree_filled_by_chance_has_no_node_twice_and_loses_none(void **state)
@@ -103,30 +118,31 @@ static void a_tree_filled_by_chance_has_no_node_twice_and_loses_none(void **stat
 	static uint32_t found[COUNT];
 
 	(void)state;
-	/* pcs that differ in a few low bits only, below a few parents: the worst the hash will
-	 * see */
-	for (uint32_t i = 0; i < COUNT; i++)
-		found[i] = add(&tree, i % 64, 0x7f0000000000 + i / 64 * 4, 1);
+	/* Places that differ in a few low bits only, below a few parents. */
+	for (uint32_t i = 0; i < COUNT; i++) {
+		assert_int_equal(find(&tree, i % 64, 0x10000 + i / 64), 0);
+		found[i] = add(&tree, i % 64, 0x10000 + i / 64);
+		assert_int_equal(find(&tree, i % 64, 0x10000 + i / 64), found[i]);
+	}
 	assert_int_equal(atomic_load(&nodes_used), COUNT);
 	for (uint32_t i = 0; i < COUNT; i++)
-		assert_int_equal(add(&tree, i % 64, 0x7f0000000000 + i / 64 * 4, 1), found[i]);
+		assert_int_equal(add(&tree, i % 64, 0x10000 + i / 64), found[i]);
 	assert_int_equal(atomic_load(&nodes_used), COUNT);
 }
 
 static void a_node_kept_in_reserve_is_used_before_a_new_one(void **state)
 {
 	struct stacktree tree = make_tree(100);
-	struct walk_frame known = {.pc = 0x1000, .module = 1}, fresh = {.pc = 0x2000, .module = 1};
-	uint32_t spare = 0;
+	enum { KNOWN = 0x1000, FRESH = 0x2000 };
 
 	(void)state;
-	(void)stacktree_child(&tree, 0, &known, &spare);
+	(void)add(&tree, 0, KNOWN);
 	atomic_store(&nodes_used, 2); /* as if node 2 had lost a race */
-	spare = 2;
-	(void)stacktree_child(&tree, 0, &known, &spare);
-	assert_int_equal(spare, 2);
-	assert_int_equal(stacktree_child(&tree, 0, &fresh, &spare), 2);
-	assert_int_equal(spare, 0);
+	adder.spare_node = 2;
+	(void)add(&tree, 0, KNOWN);
+	assert_int_equal(adder.spare_node, 2);
+	assert_int_equal(add(&tree, 0, FRESH), 2);
+	assert_int_equal(adder.spare_node, 0);
 	assert_int_equal(atomic_load(&nodes_used), 2);
 }
 
@@ -135,9 +151,9 @@ static void a_node_kept_in_reserve_is_used_before_a_new_one(void **state)
 enum { THREADS = 4, STACKS = 3000, INSERTS = 100000, DEPTH = 12, ABREAST = 20 };
 
 /* Stack s: its outer frames are shared with many others, its inner ones with few. */
-static uint64_t frame_of(uint32_t stack, uint32_t depth)
+static uint32_t frame_of(uint32_t stack, uint32_t depth)
 {
-	return UINT64_C(0x400000) + depth * 0x10000 + stack % (1u << depth) * 16;
+	return 0x400000 + depth * 0x10000 + stack % (1u << depth);
 }
 
 static uint32_t depth_of(uint32_t stack)
@@ -151,21 +167,21 @@ struct inserter {
 	pthread_t thread;
 	const struct stacktree *tree;
 	uint32_t number;
-	uint32_t spare;
+	struct segment_slot slot;
+	struct thread state;
 	uint32_t found[STACKS];
 	uint32_t contradictions;
 };
 
 static uint32_t insert_stack(struct inserter *in, uint32_t stack)
 {
-	uint32_t node = 0;
+	uint32_t count = depth_of(stack);
+	uint32_t leaf_first[DEPTH];
+	const struct stacktree_run run = {.places = leaf_first, .count = count};
 
-	for (uint32_t depth = 0; depth < depth_of(stack); depth++) {
-		struct walk_frame frame = {.pc = frame_of(stack, depth), .module = 1};
-
-		node = stacktree_child(in->tree, node, &frame, &in->spare);
-	}
-	return node;
+	for (uint32_t depth = 0; depth < count; depth++)
+		leaf_first[count - 1 - depth] = frame_of(stack, depth);
+	return stacktree_add(&in->state, in->tree, &run);
 }
 
 /* Waits for the others, awake: a sleeper would come too late for any race. */
@@ -201,7 +217,7 @@ static int compare_nodes(const void *a, const void *b)
 
 	if (x->parent != y->parent)
 		return x->parent < y->parent ? -1 : 1;
-	return x->pc < y->pc ? -1 : x->pc > y->pc;
+	return x->place < y->place ? -1 : x->place > y->place;
 }
 
 /* Every node but the reserved ones must have a key of its own. */
@@ -214,7 +230,7 @@ static void check_no_duplicates(const struct inserter *in)
 		bool is_spare = false;
 
 		for (uint32_t t = 0; t < THREADS; t++)
-			is_spare = is_spare || in[t].spare == i;
+			is_spare = is_spare || in[t].state.spare_node == i;
 		if (!is_spare)
 			sorted[count++] = nodes[i];
 	}
@@ -226,7 +242,7 @@ static void check_no_duplicates(const struct inserter *in)
 static void check_path(uint32_t node, uint32_t stack)
 {
 	for (uint32_t depth = depth_of(stack); depth-- > 0; node = nodes[node].parent)
-		assert_int_equal(nodes[node].pc, frame_of(stack, depth));
+		assert_int_equal(nodes[node].place, frame_of(stack, depth));
 	assert_int_equal(node, 0);
 }
 
@@ -235,6 +251,7 @@ static void insert_all_at_once(struct inserter *in, const struct stacktree *tree
 	atomic_store(&arrived, 0);
 	for (uint32_t i = 0; i < THREADS; i++) {
 		in[i] = (struct inserter){.tree = tree, .number = i + 1};
+		in[i].state.slot = &in[i].slot;
 		assert_int_equal(pthread_create(&in[i].thread, NULL, insert_many, &in[i]), 0);
 	}
 	for (uint32_t i = 0; i < THREADS; i++)
@@ -262,31 +279,30 @@ static void when_four_threads_insert_the_same_stacks_all_get_the_same_nodes(void
 
 /* ---- the stack of a thread ------------------------------------------------------------------- */
 
-static uint32_t intern(const uint64_t *pcs, uint32_t count)
+static uint32_t intern(const uint32_t *places, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
-		thread_self->frames[i] = (struct walk_frame){.pc = pcs[i], .module = 1};
+		thread_self->frames[i] = places[i];
 	return stacktree_intern(thread_self, count);
 }
 
 static void a_stack_is_found_again_from_its_node(void **state)
 {
-	static const uint64_t leaf_first[] = {0x50, 0x40, 0x30, 0x20, 0x10};
-	struct walk_frame frames[8];
+	static const uint32_t leaf_first[] = {0x50, 0x40, 0x30, 0x20, 0x10};
 
 	(void)state;
 	FIXTURE_BEGIN(0);
 	assert_true(cold_enter());
 	uint32_t node = intern(leaf_first, 5);
-	assert_int_equal(fixture_read_stack(node, frames, 8), 5);
-	for (uint32_t i = 0; i < 5; i++)
-		assert_int_equal(frames[i].pc, leaf_first[i]);
+	for (uint32_t i = 0; i < 5; i++, node = process_node(node)->parent)
+		assert_int_equal(process_node(node)->place, leaf_first[i]);
+	assert_int_equal(node, 0);
 }
 
 static void stacks_share_their_outer_frames(void **state)
 {
-	static const uint64_t one[] = {0x50, 0x40, 0x30, 0x20, 0x10};
-	static const uint64_t other[] = {0x99, 0x30, 0x20, 0x10};
+	static const uint32_t one[] = {0x50, 0x40, 0x30, 0x20, 0x10};
+	static const uint32_t other[] = {0x99, 0x30, 0x20, 0x10};
 
 	(void)state;
 	FIXTURE_BEGIN(0);
@@ -306,7 +322,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_same_frame_below_the_same_parent_is_the_same_node),
 		cmocka_unit_test(a_node_holds_what_it_was_made_of),
-		cmocka_unit_test(another_parent_pc_module_or_flag_is_another_node),
+		cmocka_unit_test(another_parent_place_or_flag_is_another_node),
 		cmocka_unit_test(a_full_tree_gives_the_parent_and_still_knows_its_nodes),
 		cmocka_unit_test(a_tree_filled_by_chance_has_no_node_twice_and_loses_none),
 		cmocka_unit_test(a_node_kept_in_reserve_is_used_before_a_new_one),

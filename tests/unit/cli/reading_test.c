@@ -165,6 +165,13 @@ static void wrong_usage_is_told_apart_from_failure(void **state)
 	assert_int_equal(run(&command_report, "report a b"), COMMAND_USAGE);
 	assert_int_equal(run(&command_stats, "stats --sites"), COMMAND_USAGE);
 	assert_int_equal(run(&command_stats, "stats --nonsense"), COMMAND_USAGE);
+	assert_int_equal(run(&command_export, "export"), COMMAND_USAGE);
+	assert_printed("midden: export: which format? name it with -f\n");
+	assert_int_equal(run(&command_export, "export -f nonsense"), COMMAND_USAGE);
+	assert_int_equal(run(&command_export, "export -o x.nonsense"), COMMAND_USAGE);
+	assert_int_equal(run(&command_export, "export -f collapsed --figure size"), COMMAND_USAGE);
+	assert_int_equal(run(&command_export, "export -f collapsed a b"), COMMAND_USAGE);
+	assert_int_equal(run(&command_export, "export -f"), COMMAND_USAGE);
 	assert_int_equal(run(&command_help, "help nonsense"), COMMAND_USAGE);
 	assert_int_equal(run(&command_report, "report /nowhere/x.mdn"), COMMAND_FAILED);
 	assert_printed("midden: /nowhere/x.mdn: ");
@@ -182,6 +189,48 @@ static void help_is_printed_wherever_the_option_stands(void **state)
 	assert_int_equal(run(&command_help, "help"), COMMAND_GOOD);
 	assert_printed("  report  ");
 	assert_null(strstr(printed, "  collect  "));
+}
+
+static void exports_go_to_standard_output_or_to_a_file(void **state)
+{
+	char line[64] = {0};
+
+	(void)state;
+	write_sample(sample_tables());
+	assert_int_equal(run(&command_export, "export -f collapsed"), COMMAND_GOOD);
+	assert_string_equal(printed, "main;load;table_new 700\nmain;save 50\n"
+				     "main;save;table_new 250\n");
+	assert_int_equal(run(&command_export, "export --figure calls -o x.folded"), COMMAND_GOOD);
+	assert_string_equal(printed, "");
+	FILE *file = fopen("x.folded", "r");
+	assert_non_null(file);
+	assert_non_null(fgets(line, sizeof(line), file));
+	assert_string_equal(line, "main;load;table_new 7\n");
+	fclose(file);
+	assert_int_equal(unlink("x.folded"), 0);
+}
+
+static void given_an_export_that_fails_then_nothing_is_left(void **state)
+{
+	(void)state;
+	write_sample(sample_tables());
+	assert_int_equal(run(&command_export, "export -f collapsed -o nowhere/x.folded"),
+			 COMMAND_FAILED);
+	assert_string_equal(printed, "midden: cannot write nowhere/x.folded: "
+				     "No such file or directory\n");
+	assert_int_equal(run(&command_export, "export -f collapsed -o ."), COMMAND_FAILED);
+	assert_string_equal(printed, "midden: cannot write .: Is a directory\n");
+	assert_int_equal(run(&command_export, "export -f collapsed -o /dev/full"), COMMAND_FAILED);
+	assert_string_equal(printed, "midden: cannot write /dev/full: No space left on device\n");
+}
+
+static void help_on_export_lists_the_formats(void **state)
+{
+	(void)state;
+	assert_int_equal(run(&command_help, "help export"), COMMAND_GOOD);
+	assert_printed("  collapsed       one figure as `root;...;leaf N` lines");
+	assert_int_equal(run(&command_export, "export -h"), COMMAND_GOOD);
+	assert_printed("  collapsed       one figure as `root;...;leaf N` lines");
 }
 
 static void write_unresolved(void)
@@ -261,6 +310,9 @@ int main(void)
 		IN_DIRECTORY(options_choose_figure_direction_and_form),
 		IN_DIRECTORY(stats_are_printed_for_people_and_for_scripts),
 		IN_DIRECTORY(wrong_usage_is_told_apart_from_failure),
+		IN_DIRECTORY(exports_go_to_standard_output_or_to_a_file),
+		IN_DIRECTORY(given_an_export_that_fails_then_nothing_is_left),
+		IN_DIRECTORY(help_on_export_lists_the_formats),
 		IN_DIRECTORY(help_is_printed_wherever_the_option_stands),
 		IN_DIRECTORY(given_no_symbols_then_they_are_looked_up_once_and_kept),
 		IN_DIRECTORY(given_a_cut_off_file_then_it_is_reported_with_a_notice_and_left_alone),

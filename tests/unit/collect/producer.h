@@ -186,11 +186,14 @@ static inline void producer_end(struct producer *p, uint64_t ticks)
 static inline uint32_t producer_add_node(struct collector *c, uint32_t parent, uint64_t pc,
 					 uint32_t module)
 {
+	uint32_t flags = module & (SEGMENT_NODE_EXACT | SEGMENT_NODE_CUT);
 	uint32_t id = atomic_fetch_add(&c->map.header->nodes_used, 1) + 1;
+	uint32_t place = atomic_fetch_add(&c->map.header->places_used, 1) + 1;
 
-	c->map.nodes[id].pc = pc;
+	c->map.places[place].address = flags & SEGMENT_NODE_EXACT ? pc : pc - 1;
+	c->map.places[place].module = module & ~flags;
 	c->map.nodes[id].parent = parent;
-	c->map.nodes[id].module = module;
+	c->map.nodes[id].place = place | flags;
 	return id;
 }
 

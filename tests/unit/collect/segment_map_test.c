@@ -27,7 +27,7 @@ static void without_a_limit_the_sizes_are_generous(void **state)
 	(void)state;
 	assert_int_equal(segment_map_plan(&l, &buffer_bytes, UINT64_MAX, &e), 0);
 	assert_int_equal(l.slot_count, 16384);
-	assert_int_equal(l.node_count, 4194304);
+	assert_int_equal(l.node_count, 8388608);
 	assert_int_equal(l.chunk_count, 256 + 16384);
 	assert_int_equal(buffer_bytes, 4 * MIB);
 }

@@ -68,6 +68,36 @@ static void inlined_frames_come_before_the_function_they_are_in(void **state)
 	profile_free(p);
 }
 
+static void calls_name_the_node_of_each_frame_and_hide_what_stacks_hide(void **state)
+{
+	struct profile *p = sample_new();
+	uint32_t outer = sample_frame(p, "outer", "/src/app.c", 3, 0);
+	uint32_t root = sample_node(p, 0, "main", 1);
+	uint32_t call = sample_node_in(p, root, 1, sample_frame(p, "in", "/src/app.c", 2, outer));
+	uint32_t libc = sample_module(p, "/lib/libc.so.6");
+	uint32_t entry = sample_node_in(p, call, libc, sample_frame(p, "malloc", "", 0, 0));
+	struct model_stack stack = {0}, origins = {0};
+
+	(void)state;
+	sample_site(p, entry, 8, 1);
+	sample_site(p, 0, 8, 1);
+	struct model *m = model_new(p, &usual);
+	model_get_calls(m, 0, &stack, &origins);
+	assert_int_equal(stack.frames.count, 3);
+	assert_int_equal(origins.frames.count, 3);
+	assert_int_equal(origins.frames.at[0], call);
+	assert_int_equal(origins.frames.at[1], call);
+	assert_int_equal(origins.frames.at[2], root);
+	assert_string_equal(model_get_frame(m, stack.frames.at[0])->function, "in");
+	model_get_calls(m, 1, &stack, &origins);
+	assert_int_equal(origins.frames.count, 1);
+	assert_int_equal(origins.frames.at[0], 0);
+	vec_free(&stack.frames);
+	vec_free(&origins.frames);
+	model_free(m);
+	profile_free(p);
+}
+
 static void given_equal_locations_at_different_addresses_then_they_share_one_id(void **state)
 {
 	struct profile *p = sample_tables();
@@ -81,6 +111,8 @@ static void given_equal_locations_at_different_addresses_then_they_share_one_id(
 	assert_int_not_equal(a.frames.at[1], b.frames.at[1]); /* load:20, load:21 */
 	assert_int_equal(model_get_frame(m, a.frames.at[1])->group,
 			 model_get_frame(m, b.frames.at[1])->group);
+	/* The stacks' last nodes are 6, 7 and 8: any would do, the lowest is told. */
+	assert_int_equal(model_get_frame(m, a.frames.at[0])->seen_at, 6 * 16);
 	vec_free(&a.frames);
 	vec_free(&b.frames);
 	model_free(m);
@@ -248,6 +280,7 @@ static void source_files_are_where_the_map_says(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(calls_name_the_node_of_each_frame_and_hide_what_stacks_hide),
 		cmocka_unit_test(a_stack_reads_from_the_allocating_function_outwards),
 		cmocka_unit_test(inlined_frames_come_before_the_function_they_are_in),
 		cmocka_unit_test(

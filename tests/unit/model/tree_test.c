@@ -88,6 +88,20 @@ static void the_top_down_tree_starts_at_the_programs_start(void **state)
 	drop(&x);
 }
 
+static void given_by_function_then_the_lines_of_a_function_are_one_node(void **state)
+{
+	struct fixture x;
+
+	(void)state;
+	build(&x, sample_tables(), FIGURE_PEAK, TREE_TOP_DOWN);
+	tree_free(x.tree);
+	x.tree = tree_build(x.model,
+			    &(struct tree_view){.direction = TREE_TOP_DOWN, .by_function = true});
+	assert_tree(x.tree, "main:10=1000/10(load:20=700/7(table_new:30=700/7) "
+			    "save:40=300/3(table_new:30=250/2))");
+	drop(&x);
+}
+
 static void every_node_is_its_children_and_itself(void **state)
 {
 	struct fixture x;
@@ -239,6 +253,26 @@ static void given_a_depth_then_one_level_more_is_known_and_not_shown(void **stat
 	drop(&x);
 }
 
+static void given_other_amounts_then_the_tree_is_of_them(void **state)
+{
+	static const struct amount amounts[] = {{0, 0}, {7, 1}, {3, 2}, {0, 0}};
+	static const struct tree_view view = {.direction = TREE_TOP_DOWN, .by_function = true};
+	struct fixture x;
+
+	(void)state;
+	build(&x, sample_tables(), FIGURE_PEAK, TREE_INVERTED);
+	tree_free(x.tree);
+	x.tree = tree_build_of(x.model, &view, amounts);
+	const struct tree_node *whole = &x.tree->nodes.at[0];
+	const struct tree_node *start = tree_get_child(x.tree, whole, 0);
+	assert_int_equal(whole->amount.bytes, 10);
+	assert_int_equal(whole->amount.blocks, 3);
+	assert_int_equal(start->child_count, 2);
+	assert_int_equal(tree_get_child(x.tree, start, 0)->amount.bytes, 7);
+	assert_int_equal(tree_get_child(x.tree, start, 1)->amount.bytes, 3);
+	drop(&x);
+}
+
 static void an_empty_profile_gives_an_empty_tree(void **state)
 {
 	struct fixture x;
@@ -255,6 +289,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_inverted_tree_starts_at_the_allocating_function),
 		cmocka_unit_test(the_top_down_tree_starts_at_the_programs_start),
+		cmocka_unit_test(given_by_function_then_the_lines_of_a_function_are_one_node),
 		cmocka_unit_test(every_node_is_its_children_and_itself),
 		cmocka_unit_test(given_recursion_then_no_byte_is_counted_twice),
 		cmocka_unit_test(equal_values_are_ordered_by_name),
@@ -264,6 +299,7 @@ int main(void)
 		cmocka_unit_test(given_a_threshold_then_shown_and_rest_are_the_whole),
 		cmocka_unit_test(given_a_threshold_then_nothing_is_built_below_what_is_left_out),
 		cmocka_unit_test(given_a_depth_then_one_level_more_is_known_and_not_shown),
+		cmocka_unit_test(given_other_amounts_then_the_tree_is_of_them),
 		cmocka_unit_test(an_empty_profile_gives_an_empty_tree),
 	};
 

@@ -1,0 +1,236 @@
+/* cmd_export.c -- `midden export`: a profile in the format of another tool. Runs: in the midden
+ * command.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/graphviz.h"
+#include "cli/load.h"
+#include "cli/message.h"
+#include "cli/outfile.h"
+#include "cli/output.h"
+#include "export/export.h"
+#include "report/losses.h"
+
+static const char help[] =
+	"usage: midden export -f FORMAT [-o OUT] [OPTIONS] [FILE]\n"
+	"\n"
+	"Writes a profile in the format of another tool. FILE defaults to the newest midden.*.mdn\n"
+	"in the working directory.\n"
+	"\n"
+	"  -f, --format FORMAT  see below; without it, OUT tells by its ending\n"
+	"  -o, --output OUT     the file to write; without it, or with -, standard output\n"
+	"  --figure NAME        peak (default), leaked, allocated, calls, temporary: for formats\n"
+	"                       that hold one figure, or that show one first\n"
+	"  --svg                with -f dot: have Graphviz draw the graph, and write the picture\n"
+	"  --all-frames         keep malloc, operator new and the like at the end of stacks\n"
+	"  --no-write           do not write symbols that were looked up back to FILE\n"
+	"  -h, --help           show this text\n";
+
+struct request {
+	const struct export_format *format;
+	const char *out; /* NULL: standard output */
+	struct export_request what;
+	struct model_options model;
+	bool svg;
+	bool no_write;
+	bool help;
+};
+
+enum option_code { OPTION_FIGURE = 256, OPTION_SVG, OPTION_ALL_FRAMES, OPTION_NO_WRITE };
+
+static const struct option options[] = {
+	{"format", required_argument, NULL, 'f'},
+	{"output", required_argument, NULL, 'o'},
+	{"figure", required_argument, NULL, OPTION_FIGURE},
+	{"svg", no_argument, NULL, OPTION_SVG},
+	{"all-frames", no_argument, NULL, OPTION_ALL_FRAMES},
+	{"no-write", no_argument, NULL, OPTION_NO_WRITE},
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+static void print_formats(FILE *out)
+{
+	const struct export_format *f;
+
+	fputs("\nFormats, and how their files are named:\n", out);
+	for (size_t i = 0; (f = export_get(i)); i++)
+		fprintf(out, "  %-15s %s\n  %-15s *%s\n", f->name, f->summary, "", f->suffix);
+}
+
+static int parse_format(struct request *r, const char *name)
+{
+	r->format = export_find(name);
+	if (!r->format)
+		return message_usage("export", "there is no format %s", name);
+	return COMMAND_GOOD;
+}
+
+static int parse_figure(struct request *r, const char *name)
+{
+	r->what.figure = figure_find(name);
+	r->what.by_figure_given = true;
+	if (r->what.figure == FIGURE_KINDS)
+		return message_usage("export", "there is no figure %s", name);
+	return COMMAND_GOOD;
+}
+
+static int parse_option(struct request *r, int code, char **argv)
+{
+	switch (code) {
+	case 'f':
+		return parse_format(r, optarg);
+	case 'o':
+		r->out = strcmp(optarg, "-") == 0 ? NULL : optarg;
+		break;
+	case OPTION_FIGURE:
+		return parse_figure(r, optarg);
+	case OPTION_SVG:
+		r->svg = true;
+		break;
+	case OPTION_ALL_FRAMES:
+		r->model.all_frames = true;
+		break;
+	case OPTION_NO_WRITE:
+		r->no_write = true;
+		break;
+	case 'h':
+		r->help = true;
+		break;
+	default:
+		return message_bad_option("export", code, argv);
+	}
+	return COMMAND_GOOD;
+}
+
+static int check_request(struct request *r, int files)
+{
+	if (files > 1)
+		return message_usage("export", "one FILE at a time");
+	if (!r->format && r->svg)
+		r->format = export_find("dot");
+	if (r->svg && strcmp(r->format->name, "dot") != 0)
+		return message_usage("export", "--svg goes with -f dot");
+	if (!r->format && r->out)
+		r->format = export_find_by_suffix(r->out);
+	if (!r->format && r->out)
+		return message_usage("export", "%s does not tell the format; name it with -f",
+				     r->out);
+	if (!r->format)
+		return message_usage("export", "which format? name it with -f");
+	if (!r->out && r->format->binary && isatty(STDOUT_FILENO))
+		return message_usage("export", "%s is not for terminals; name a file with -o",
+				     r->format->name);
+	return COMMAND_GOOD;
+}
+
+static int parse_arguments(struct request *r, int argc, char **argv)
+{
+	int status = COMMAND_GOOD;
+	int code;
+
+	opterr = 0;
+	while (status == COMMAND_GOOD &&
+	       (code = getopt_long(argc, argv, ":f:o:h", options, NULL)) != -1)
+		status = parse_option(r, code, argv);
+	if (status != COMMAND_GOOD || r->help)
+		return status;
+	return check_request(r, argc - optind);
+}
+
+/* dot reads the graph from a file without a name: it may take its time. */
+static int draw(FILE *out, const struct request *r, struct error *e)
+{
+	FILE *graph = tmpfile();
+
+	if (!graph)
+		return error_set_errno(e, "cannot make a temporary file");
+	int status = r->format->write(graph, &r->what, e);
+	if (status == 0)
+		status = graphviz_draw(graph, out, e);
+	fclose(graph);
+	return status;
+}
+
+static int write_to(FILE *out, const struct request *r, struct error *e)
+{
+	return r->svg ? draw(out, r, e) : r->format->write(out, &r->what, e);
+}
+
+static int write_stdout(const struct request *r)
+{
+	struct error e = {.offset = -1};
+	struct output o;
+
+	output_open(&o, OUTPUT_COLOUR_NEVER, false);
+	if (write_to(o.file, r, &e))
+		return message_fault(r->format->name, &e);
+	return output_close(&o);
+}
+
+static int write_file(const struct request *r)
+{
+	struct error e = {.offset = -1};
+	struct outfile o;
+
+	if (outfile_open(&o, r->out, &e)) {
+		message_print("cannot write %s", e.text);
+		return COMMAND_FAILED;
+	}
+	if (write_to(o.file, r, &e)) {
+		outfile_abandon(&o);
+		return message_fault(r->format->name, &e);
+	}
+	if (outfile_close(&o, &e)) {
+		message_print("cannot write %s", e.text);
+		return COMMAND_FAILED;
+	}
+	return COMMAND_GOOD;
+}
+
+static int export_profile(const struct profile *p, struct request *r)
+{
+	static const struct style plain = {0};
+	struct model *m = model_new(p, &r->model);
+
+	r->what.model = m;
+	/* Few formats can say what is missing. */
+	losses_print(stderr, p, &plain);
+	int status = r->out ? write_file(r) : write_stdout(r);
+	model_free(m);
+	return status;
+}
+
+static int run(int argc, char **argv)
+{
+	struct request r = {0};
+	int status = parse_arguments(&r, argc, argv);
+
+	if (status != COMMAND_GOOD)
+		return status;
+	if (r.help) {
+		command_print_help(&command_export, stdout);
+		return COMMAND_GOOD;
+	}
+
+	struct load_options load = {.symbols = true, .keep = !r.no_write};
+	struct profile *p = load_profile(argv[optind], &load);
+	if (!p)
+		return COMMAND_FAILED;
+	r.what.program_hint = argv[optind];
+	status = export_profile(p, &r);
+	profile_free(p);
+	return status;
+}
+
+const struct command command_export = {
+	.name = "export",
+	.summary = "write a profile in the format of another tool",
+	.help = help,
+	.run = run,
+	.print_more = print_formats,
+};

@@ -1,0 +1,28 @@
+/* outfile.h -- a file that a command writes: whole under its name, or not there at all. Runs: in
+ * the midden command.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef MIDDEN_CLI_OUTFILE_H
+#define MIDDEN_CLI_OUTFILE_H
+
+#include <stdio.h>
+
+#include "base/error.h"
+
+struct outfile {
+	FILE *file;
+	const char *path;
+	char *temporary; /* the name until it is complete; NULL if written in place */
+};
+
+/* Opens a new file beside `path` for writing, with the permissions that a new file gets. A device
+ * or pipe is written to directly. 0, or -1 with the error. `path` must stay. */
+int outfile_open(struct outfile *o, const char *path, struct error *e);
+
+/* Gives the file its name. 0, or -1 with the error: not all could be written, and `path` is as it
+ * was. Closes in either case. */
+int outfile_close(struct outfile *o, struct error *e);
+
+/* Closes and leaves nothing behind. */
+void outfile_abandon(struct outfile *o);
+
+#endif

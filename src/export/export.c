@@ -1,0 +1,77 @@
+/* export.c -- the table of formats. Runs: offline; called by cli and serve.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "export/export.h"
+
+#include <string.h>
+
+extern const struct export_format export_callgrind;
+extern const struct export_format export_collapsed;
+extern const struct export_format export_csv;
+extern const struct export_format export_dhat;
+extern const struct export_format export_dot;
+extern const struct export_format export_flamegraph;
+extern const struct export_format export_gprof2dot;
+extern const struct export_format export_json;
+extern const struct export_format export_mallocprofiler;
+extern const struct export_format export_massif;
+extern const struct export_format export_pprof;
+extern const struct export_format export_speedscope;
+
+static const struct export_format *const formats[] = {
+	&export_callgrind,
+	&export_collapsed,
+	&export_csv,
+	&export_dhat,
+	&export_dot,
+	&export_flamegraph,
+	&export_gprof2dot,
+	&export_json,
+	&export_mallocprofiler,
+	&export_massif,
+	&export_pprof,
+	&export_speedscope,
+	NULL,
+};
+
+const struct export_format *export_get(size_t i)
+{
+	return formats[i];
+}
+
+const struct export_format *export_find(const char *name)
+{
+	const struct export_format *f;
+
+	for (size_t i = 0; (f = export_get(i)); i++)
+		if (strcmp(f->name, name) == 0)
+			return f;
+	return NULL;
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+	size_t length = strlen(text), wanted = strlen(end);
+
+	return length > wanted && strcmp(text + length - wanted, end) == 0;
+}
+
+/* The longest ending wins: a .speedscope.json is a .json too. */
+const struct export_format *export_find_by_suffix(const char *path)
+{
+	const struct export_format *f, *best = NULL;
+
+	for (size_t i = 0; (f = export_get(i)); i++)
+		if (ends_in(path, f->suffix) && (!best || ends_in(f->suffix, best->suffix)))
+			best = f;
+	return best;
+}
+
+const char *export_get_program(const struct export_request *r)
+{
+	const struct profile *p = model_get_profile(r->model);
+	const char *program = profile_string(p, p->run.program);
+
+	if (*program)
+		return program;
+	return r->program_hint && *r->program_hint ? r->program_hint : "program";
+}
