@@ -45,7 +45,7 @@ test-quick: ## unit and rule tests only, without sanitizers
 bench: ## compare with native, a forward-only library and other profilers (QUICK=1: 2 minutes)
 	@$(SETUP) build bench
 	@cmake --preset release >/dev/null
-	@cmake --build $(BUILD) --target midden libmidden
+	@cmake --build $(BUILD) --target midden libmidden collector_bench
 	@bench/run.py $(if $(QUICK),--quick)
 
 fuzz: ## run each fuzzer for a minute (SECONDS_EACH=…)

@@ -128,3 +128,12 @@ def check(results):
     for subject in (memory_aims, collector_aims):
         aims += [aim for result in results for aim in subject(result)]
     return aims + list(loss_aims(results))
+
+
+def check_alone(parts):
+    """The aims of the collector without a target beside it."""
+    aims = []
+    for part in parts:
+        limit = COLLECTOR_LIVE_NS_MOST if part.live_blocks else COLLECTOR_NS_MOST
+        aims.append(at_most(f"collector alone, {part.load}: CPU time per event", part.ns, limit, " ns"))
+    return aims

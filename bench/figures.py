@@ -14,9 +14,9 @@ from contenders import AGAIN, NATIVE
 PAIRS_PER_S_LEAST = 100_000
 
 
-def said(run, key):
+def said(output, key):
     """A figure that the program printed on a line of its own, among what its profiler prints; or None."""
-    for line in run.output.splitlines():
+    for line in output.splitlines():
         name, _, value = line.partition(" ")
         if name == key:
             return float(value)
@@ -44,11 +44,11 @@ class Cell:
 
     def own_ns(self):
         """What the program says of itself: ns per pair."""
-        return statistics.median(said(run, "ns-per-pair") for run in self.runs)
+        return statistics.median(said(run.output, "ns-per-pair") for run in self.runs)
 
     def others_cpu_s(self):
         """CPU time of all processes but the program, whose own word is taken for its part."""
-        return statistics.median(run.cpu_s - said(run, "own-cpu-ns") / 1e9 for run in self.runs)
+        return statistics.median(run.cpu_s - said(run.output, "own-cpu-ns") / 1e9 for run in self.runs)
 
 
 @dataclass

@@ -21,6 +21,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import aims  # noqa: E402
+import alone  # noqa: E402
 import contenders as peers  # noqa: E402
 import loads as programs  # noqa: E402
 import measure  # noqa: E402
@@ -85,7 +86,7 @@ class Bout:
         program = shutil.which(self.load.program)
         order = measure.Order(wrapped, environment, SCRATCH, program, TIMEOUT_S, drive)
         done = measure.run(order, watch_memory)
-        if self.load.kind != "real" and said(done, "own-cpu-ns") is None:
+        if self.load.kind != "real" and said(done.output, "own-cpu-ns") is None:
             raise measure.Died(measure.describe(order, "the program did not come to its end"))
         return done
 
@@ -249,13 +250,16 @@ def main():
     if not loads:
         raise SystemExit(f"run.py: nothing to run: {', '.join(missing_loads.values())}")
     quietness = Quietness()
+    some = arguments.load or arguments.contender
+    parts_alone = [] if some else alone.measure(BUILD, programs.LIVE_BLOCKS, arguments.quick)
     results = measure_all(loads, contenders, arguments)
     shutil.rmtree(SCRATCH, ignore_errors=True)
     parts = [
         tables.head_text(BUILD, quietness.text()),
         tables.noise_text(results),
         tables.contenders_text(contenders, {**missing, **missing_loads}),
-        tables.aims_text(aims.check(results)),
+        tables.aims_text(aims.check(results) + aims.check_alone(parts_alone)),
+        tables.alone_text(parts_alone),
         tables.heaptrack_text(results),
         *map(tables.load_text, results),
     ]

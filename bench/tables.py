@@ -129,6 +129,14 @@ def aims_text(aims):
     return f"### Aims: {counts}\n\n" + table(["aim", "limit", "measured", ""], rows) + "\n"
 
 
+def alone_text(parts):
+    if not parts:
+        return ""
+    rows = [[f"{part.load}: {part.what}", f"{part.ns:.1f}", f"{part.least_ns:.1f}"] for part in parts]
+    head = ["", "ns per event", "quickest round"]
+    return "### The collector alone\n\n" + table(head, rows) + "\n"
+
+
 def noise_text(results):
     """How far native is from itself."""
     found = [(result, result.find(AGAIN)) for result in results]
