@@ -162,27 +162,26 @@ static HOT void give_back_plainly(struct account *a, struct actor *by,
 	a->temporary++;
 }
 
-/* The place for the event's block in the table. NULL, with nothing done, if the address is taken
- * and `force` is not set. */
-static inline struct live_block *make_place(struct account *a, const struct event *e, bool force)
+/* The place of a block whose free was never seen, for the one that is there now. */
+static struct live_block *replace(struct account *a, const struct event *e)
 {
 	struct live_block *stale = live_find(&a->live, e->hash, e->ptr);
 
-	if (!stale)
-		return live_add(&a->live, e->hash);
-	if (!force)
-		return NULL;
 	miss_free(a, stale, e->ticks);
 	return stale;
 }
 
+/* The event's block, in the table. NULL, with nothing done, if the address is taken and `force` is
+ * not set. */
 static HOT struct live_block *put(struct account *a, const struct event *e, bool force)
 {
-	struct live_block *block = make_place(a, e, force);
+	struct live_block *block = live_add(&a->live, e->hash, e->ptr);
 	struct actor *by = &a->actors[e->slot];
 
-	if (!block)
+	if (!block && !force)
 		return NULL;
+	if (!block)
+		block = replace(a, e);
 	*block = (struct live_block){
 		.ptr = e->ptr,
 		.ticks = e->ticks,
@@ -208,44 +207,40 @@ static HOT bool apply_alloc(struct account *a, const struct event *e, bool force
 
 static HOT bool apply_free(struct account *a, const struct event *e, bool force)
 {
-	struct live_block *block = live_find(&a->live, e->hash, e->ptr);
+	struct live_block gone;
 
-	if (!block) {
+	if (!live_remove(&a->live, e->hash, e->ptr, &gone)) {
 		a->foreign_frees += force;
 		return force;
 	}
-	give_back_plainly(a, &a->actors[e->slot], block, e->ticks);
-	live_remove(&a->live, e->hash, block);
+	give_back_plainly(a, &a->actors[e->slot], &gone, e->ticks);
 	return true;
 }
 
 /* Back under its address as it was, unless another block has come there since. */
 static void put_back(struct account *a, struct actor *by, uint64_t ticks)
 {
-	struct live_block block = by->resizing;
-	uint64_t hash = live_hash(block.ptr);
+	struct live_block old = by->resizing;
 
-	if (!block.ptr)
+	if (!old.ptr)
 		return;
 	by->resizing.ptr = 0;
-	if (live_find(&a->live, hash, block.ptr))
-		miss_free(a, &block, ticks);
+	struct live_block *block = live_add(&a->live, live_hash(old.ptr), old.ptr);
+	if (block)
+		*block = old;
 	else
-		*live_add(&a->live, hash) = block;
+		miss_free(a, &old, ticks);
 }
 
 static bool apply_resize(struct account *a, const struct event *e, bool force)
 {
 	struct actor *by = &a->actors[e->slot];
-	struct live_block *block = live_find(&a->live, e->hash, e->ptr);
+	struct live_block old = {0};
+	bool found = live_remove(&a->live, e->hash, e->ptr, &old);
 
-	if (!block && !force)
+	if (!found && !force)
 		return false;
-	struct live_block old = block ? *block : (struct live_block){0};
-	if (block)
-		live_remove(&a->live, e->hash, block);
-	else
-		a->foreign_frees++;
+	a->foreign_frees += !found;
 	put_back(a, by, e->ticks); /* only a damaged stream has one left over */
 	by->resizing = old;
 	return true;

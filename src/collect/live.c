@@ -62,16 +62,50 @@ static void shard_free(struct live_shard *s)
 	free(s);
 }
 
+/* The first empty place from the home on; there is one, since no shard gets full. */
+static struct live_block *add_to_shard(struct live_shard *s, uint64_t hash)
+{
+	uint32_t group = live_get_home(s, hash);
+	uint64_t empty;
+
+	while (!(empty = live_match(&s->heads[group], 0))) {
+		live_count_passed(&s->heads[group]);
+		group = live_get_next(s, group);
+	}
+	live_set_tag(&s->heads[group], live_get_first(empty), live_get_tag(hash));
+	s->count++;
+	return live_get_block(s, group, empty);
+}
+
+static void remove_from_shard(struct live_shard *s, uint64_t hash, const struct live_block *block)
+{
+	uint32_t index = (uint32_t)(block - s->blocks);
+	uint32_t holder = index / LIVE_GROUP_BLOCKS;
+	uint32_t group = live_get_home(s, hash);
+
+	live_clear_tag(&s->heads[holder], index % LIVE_GROUP_BLOCKS);
+	for (; group != holder; group = live_get_next(s, group))
+		live_uncount_passed(&s->heads[group]);
+	s->count--;
+}
+
+/* Of the place with this number in the shard. */
+static bool is_used(const struct live_shard *s, uint32_t place)
+{
+	return live_get_place_tag(&s->heads[place / LIVE_GROUP_BLOCKS],
+				  place % LIVE_GROUP_BLOCKS) != 0;
+}
+
 /* All blocks to one of two shards by the hash bit at `shift`. Homes keep their order from one
  * size to another, so both tables are walked from start to end. */
 static void move_blocks(const struct live_shard *from, struct live_shard *const to[2],
 			unsigned shift)
 {
 	for (uint32_t i = 0; i < from->groups * LIVE_GROUP_BLOCKS; i++) {
-		if (!from->heads[i / LIVE_GROUP_BLOCKS].tags[i % LIVE_GROUP_BLOCKS])
+		if (!is_used(from, i))
 			continue;
 		uint64_t hash = live_hash(from->blocks[i].ptr);
-		*live_add_to_shard(to[hash >> shift & 1], hash) = from->blocks[i];
+		*add_to_shard(to[hash >> shift & 1], hash) = from->blocks[i];
 	}
 }
 
@@ -87,6 +121,12 @@ static void rebuild(struct live_shard *s, size_t bytes)
 
 /* ---- the directory --------------------------------------------------------------------------- */
 
+static void set_depth(struct live *t, uint32_t depth)
+{
+	t->depth = depth;
+	t->shift = 63 - depth;
+}
+
 static void double_directory(struct live *t)
 {
 	size_t count = (size_t)1 << t->depth;
@@ -96,7 +136,7 @@ static void double_directory(struct live *t)
 		directory[i] = t->directory[i / 2];
 	free(t->directory);
 	t->directory = directory;
-	t->depth++;
+	set_depth(t, t->depth + 1);
 }
 
 /* The number of directory entries that lead to this shard. */
@@ -111,7 +151,7 @@ static uint32_t count_upper(const struct live_shard *s, unsigned shift)
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < s->groups * LIVE_GROUP_BLOCKS; i++)
-		if (s->heads[i / LIVE_GROUP_BLOCKS].tags[i % LIVE_GROUP_BLOCKS])
+		if (is_used(s, i))
 			count += (uint32_t)(live_hash(s->blocks[i].ptr) >> shift & 1);
 	return count;
 }
@@ -134,13 +174,13 @@ static void split(struct live *t, struct live_shard *s, uint64_t hash)
 	if (s->depth == t->depth)
 		double_directory(t);
 	size_t span = get_span(t, s);
-	size_t first = (size_t)((hash >> 1) >> (63 - t->depth)) & ~(span - 1);
+	size_t first = (size_t)((hash >> 1) >> t->shift) & ~(span - 1);
 	for (size_t i = 0; i < span; i++)
 		t->directory[first + i] = half[i >= span / 2];
 	shard_free(s);
 }
 
-void live_grow(struct live *t, uint64_t hash)
+static void grow(struct live *t, uint64_t hash)
 {
 	struct live_shard *s = live_get_shard(t, hash);
 
@@ -150,7 +190,7 @@ void live_grow(struct live *t, uint64_t hash)
 		rebuild(s, get_next_size(s->bytes));
 }
 
-void live_shrink(struct live *t, uint64_t hash)
+static void shrink(struct live *t, uint64_t hash)
 {
 	struct live_shard *s = live_get_shard(t, hash);
 	size_t bytes = BYTES_MIN;
@@ -164,7 +204,7 @@ void live_shrink(struct live *t, uint64_t hash)
 
 void live_init(struct live *t)
 {
-	t->depth = 0;
+	set_depth(t, 0);
 	t->directory = mem_new(1, sizeof(struct live_shard *));
 	t->directory[0] = shard_new(BYTES_MIN, 0);
 }
@@ -188,4 +228,48 @@ uint64_t live_get_bytes(const struct live *t)
 	for (size_t i = 0; i >> t->depth == 0; i += get_span(t, t->directory[i]))
 		bytes += t->directory[i]->bytes;
 	return bytes;
+}
+
+/* ---- beyond the home group ------------------------------------------------------------------- */
+
+struct live_block *live_find(const struct live *t, uint64_t hash, uint64_t ptr)
+{
+	const struct live_shard *s = live_get_shard(t, hash);
+	uint32_t group = live_get_home(s, hash);
+	uint8_t tag = live_get_tag(hash);
+
+	for (uint32_t i = 0; i < s->groups; i++) {
+		for (uint64_t mask = live_match(&s->heads[group], tag); mask; mask &= mask - 1)
+			if (live_get_block(s, group, mask)->ptr == ptr)
+				return live_get_block(s, group, mask);
+		if (live_get_passed(&s->heads[group]) == 0)
+			return NULL;
+		group = live_get_next(s, group);
+	}
+	return NULL;
+}
+
+struct live_block *live_add_slowly(struct live *t, uint64_t hash, uint64_t ptr)
+{
+	const struct live_shard *s = live_get_shard(t, hash);
+
+	if (live_find(t, hash, ptr))
+		return NULL;
+	if (s->count >= s->most)
+		grow(t, hash);
+	return add_to_shard(live_get_shard(t, hash), hash);
+}
+
+bool live_remove_slowly(struct live *t, uint64_t hash, uint64_t ptr, struct live_block *gone)
+{
+	struct live_shard *s = live_get_shard(t, hash);
+	const struct live_block *block = live_find(t, hash, ptr);
+
+	if (!block)
+		return false;
+	*gone = *block;
+	remove_from_shard(s, hash, block);
+	if (s->count < s->least)
+		shrink(t, hash);
+	return true;
 }

@@ -20,11 +20,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
-#define LIVE_GROUP_BLOCKS  15u
-#define LIVE_PASSED_STICKS 255u
-#define LIVE_CACHED_BYTES  (1u << 20) /* a shard of at most this size stays in a cache */
+#include "collect/live_tags.h"
+
+#define LIVE_CACHED_BYTES      (1u << 20) /* a shard of at most this size stays in a cache */
+
+#define LIVE_RARELY(condition) __builtin_expect(!!(condition), 0)
 
 struct live_block {
 	uint64_t ptr;
@@ -32,11 +33,6 @@ struct live_block {
 	uint64_t size;
 	uint32_t site;
 	uint32_t thread;
-};
-
-struct live_head {
-	uint8_t tags[LIVE_GROUP_BLOCKS]; /* 0: an empty place */
-	uint8_t passed; /* blocks that were on their way past here when stored; sticks at 255 */
 };
 
 struct live_shard {
@@ -54,14 +50,11 @@ struct live {
 	/* 1 << depth entries; shards of smaller depth appear repeatedly */
 	struct live_shard **directory;
 	uint32_t depth;
+	uint32_t shift; /* 63 - depth */
 };
 
 void live_init(struct live *t);
 void live_fini(struct live *t);
-
-/* The slow parts of live_add and live_remove: the shard of this hash gets another size. */
-void live_grow(struct live *t, uint64_t hash);
-void live_shrink(struct live *t, uint64_t hash);
 
 /* Bytes that the table has from the kernel. */
 uint64_t live_get_bytes(const struct live *t);
@@ -78,7 +71,7 @@ static inline uint64_t live_hash(uint64_t ptr)
 
 static inline struct live_shard *live_get_shard(const struct live *t, uint64_t hash)
 {
-	return t->directory[(hash >> 1) >> (63 - t->depth)];
+	return t->directory[(hash >> 1) >> t->shift];
 }
 
 /* Groups are known by their index. */
@@ -99,101 +92,52 @@ static inline uint8_t live_get_tag(uint64_t hash)
 	return tag ? tag : 1;
 }
 
-/* The top bits of those bytes of the word that equal the tag. Exact, also where another byte
- * matches: a removed block must not be found by a carry from its neighbour. */
-static inline uint64_t live_match_word(uint64_t word, uint8_t tag)
-{
-	const uint64_t low_bits = UINT64_C(0x7f7f7f7f7f7f7f7f);
-
-	word ^= tag * UINT64_C(0x0101010101010101);
-	word |= (word & low_bits) + low_bits; /* the top bit of a byte is 0 now if the byte was */
-	return ~word & ~low_bits;
-}
-
-/* The places whose tag is this, as bits: 8 i for place i, 8 i + 1 for place i + 8. */
-static inline uint64_t live_match(const struct live_head *head, uint8_t tag)
-{
-	uint64_t words[2];
-
-	memcpy(words, head, sizeof(words)); /* with `passed`, the last byte, which is masked out */
-	uint64_t high = live_match_word(words[1], tag) & (UINT64_MAX >> 8);
-	return live_match_word(words[0], tag) >> 7 | high >> 6;
-}
-
-/* The place of one bit of such a mask, which is not 0. */
-static inline unsigned live_get_first(uint64_t mask)
-{
-	unsigned bit = (unsigned)__builtin_ctzll(mask);
-
-	return bit / 8 + (bit & 1) * 8;
-}
-
 static inline struct live_block *live_get_block(const struct live_shard *s, uint32_t group,
 						uint64_t mask)
 {
 	return &s->blocks[group * LIVE_GROUP_BLOCKS + live_get_first(mask)];
 }
 
-/* NULL if there is none. Valid until the table changes. */
-static inline struct live_block *live_find(const struct live *t, uint64_t hash, uint64_t ptr)
+/* The block under this address, or NULL. Valid until the table changes. */
+struct live_block *live_find(const struct live *t, uint64_t hash, uint64_t ptr);
+
+/* What live_add and live_remove do where the home group does not settle it: a tag that is
+ * another block's, a full group, a shard that needs another size. */
+struct live_block *live_add_slowly(struct live *t, uint64_t hash, uint64_t ptr);
+bool live_remove_slowly(struct live *t, uint64_t hash, uint64_t ptr, struct live_block *gone);
+
+/* A new block, which the caller fills in, ptr too; NULL if the address is taken. */
+static inline struct live_block *live_add(struct live *t, uint64_t hash, uint64_t ptr)
 {
-	const struct live_shard *s = live_get_shard(t, hash);
+	struct live_shard *s = live_get_shard(t, hash);
 	uint32_t group = live_get_home(s, hash);
+	struct live_head *head = &s->heads[group];
 	uint8_t tag = live_get_tag(hash);
+	uint64_t empty = live_match(head, 0);
 
-	for (uint32_t i = 0; i < s->groups; i++) {
-		for (uint64_t mask = live_match(&s->heads[group], tag); mask; mask &= mask - 1)
-			if (live_get_block(s, group, mask)->ptr == ptr)
-				return live_get_block(s, group, mask);
-		if (s->heads[group].passed == 0)
-			return NULL;
-		group = live_get_next(s, group);
-	}
-	return NULL;
-}
-
-/* The first empty place from the home on; there is one, since no shard gets full. */
-static inline struct live_block *live_add_to_shard(struct live_shard *s, uint64_t hash)
-{
-	uint32_t group = live_get_home(s, hash);
-	uint64_t empty;
-
-	while (!(empty = live_match(&s->heads[group], 0))) {
-		if (s->heads[group].passed < LIVE_PASSED_STICKS)
-			s->heads[group].passed++;
-		group = live_get_next(s, group);
-	}
-	s->heads[group].tags[live_get_first(empty)] = live_get_tag(hash);
+	if (LIVE_RARELY(live_match(head, tag) || live_get_passed(head) || !empty ||
+			s->count >= s->most))
+		return live_add_slowly(t, hash, ptr);
+	live_set_tag(head, live_get_first(empty), tag);
 	s->count++;
 	return live_get_block(s, group, empty);
 }
 
-/* A new block under an address that live_find has not found; the caller fills it in, ptr too. */
-static inline struct live_block *live_add(struct live *t, uint64_t hash)
+/* Takes a block off the table, into `gone`; false if there is none under this address. */
+static inline bool live_remove(struct live *t, uint64_t hash, uint64_t ptr, struct live_block *gone)
 {
 	struct live_shard *s = live_get_shard(t, hash);
-
-	if (__builtin_expect(s->count >= s->most, 0)) {
-		live_grow(t, hash);
-		s = live_get_shard(t, hash);
-	}
-	return live_add_to_shard(s, hash);
-}
-
-/* Takes out a block that live_find has returned; all pointers into the table are void then. */
-static inline void live_remove(struct live *t, uint64_t hash, const struct live_block *block)
-{
-	struct live_shard *s = live_get_shard(t, hash);
-	uint32_t index = (uint32_t)(block - s->blocks);
-	uint32_t holder = index / LIVE_GROUP_BLOCKS;
 	uint32_t group = live_get_home(s, hash);
+	struct live_head *head = &s->heads[group];
+	uint64_t mask = live_match(head, live_get_tag(hash));
 
-	s->heads[holder].tags[index % LIVE_GROUP_BLOCKS] = 0;
-	for (; group != holder; group = live_get_next(s, group))
-		if (s->heads[group].passed < LIVE_PASSED_STICKS)
-			s->heads[group].passed--;
-	if (__builtin_expect(--s->count < s->least, 0))
-		live_shrink(t, hash);
+	if (LIVE_RARELY(!mask || live_get_block(s, group, mask)->ptr != ptr ||
+			s->count <= s->least))
+		return live_remove_slowly(t, hash, ptr, gone);
+	*gone = *live_get_block(s, group, mask);
+	live_clear_tag(head, live_get_first(mask));
+	s->count--;
+	return true;
 }
 
 /* Whether a lookup is likely to miss the cache. */

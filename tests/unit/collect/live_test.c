@@ -23,7 +23,7 @@ static uint64_t next_random(void)
 
 static void add(struct live *t, uint64_t ptr, uint64_t size)
 {
-	struct live_block *block = live_add(t, live_hash(ptr));
+	struct live_block *block = live_add(t, live_hash(ptr), ptr);
 
 	*block = (struct live_block){.ptr = ptr, .size = size};
 }
@@ -35,11 +35,15 @@ static struct live_block *find(const struct live *t, uint64_t ptr)
 
 static void take_out(struct live *t, uint64_t ptr)
 {
-	live_remove(t, live_hash(ptr), find(t, ptr));
+	struct live_block gone;
+
+	assert_true(live_remove(t, live_hash(ptr), ptr, &gone));
+	assert_int_equal(gone.ptr, ptr);
 }
 
 static void a_block_is_found_under_its_address_until_it_is_removed(void **state)
 {
+	struct live_block gone;
 	struct live t;
 
 	(void)state;
@@ -48,7 +52,9 @@ static void a_block_is_found_under_its_address_until_it_is_removed(void **state)
 	add(&t, 0x1000, 7);
 	add(&t, 0x1010, 8);
 	assert_int_equal(find(&t, 0x1000)->size, 7);
+	assert_null(live_add(&t, live_hash(0x1000), 0x1000)); /* taken */
 	take_out(&t, 0x1000);
+	assert_false(live_remove(&t, live_hash(0x1000), 0x1000, &gone));
 	assert_null(find(&t, 0x1000));
 	assert_int_equal(find(&t, 0x1010)->size, 8);
 	live_fini(&t);
@@ -151,7 +157,8 @@ static void blocks_with_colliding_hashes_overflow_into_later_groups(void **state
 	for (uint64_t i = 2; i <= count; i += 2)
 		take_out(&t, unhash(UINT64_C(0x1200000000000000) | i << 40 | 7));
 	for (uint32_t i = 0; i < t.directory[0]->groups; i++)
-		assert_int_equal(t.directory[0]->heads[i].passed, 0); /* no mark is left */
+		assert_int_equal(live_get_passed(&t.directory[0]->heads[i]),
+				 0); /* no mark is left */
 	live_fini(&t);
 }
 
