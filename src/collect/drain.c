@@ -142,56 +142,58 @@ static void beat(struct segment_header *header)
 
 static void flush(struct drain *d, struct streams *s)
 {
-	handle(s->account, d->batch, d->count);
-	d->count = 0;
+	handle(s->account, d->batch.at, d->batch.count);
+	d->batch.count = 0;
 	beat(s->map->header);
 }
 
 /* Makes room. Events of the latest stamp stay: one that ties with them may follow. */
 static void flush_settled(struct drain *d, struct streams *s)
 {
-	uint32_t settled = d->count;
+	struct event *at = d->batch.at;
+	uint32_t count = d->batch.count;
+	uint32_t settled = count;
 
-	while (settled && d->batch[settled - 1].ticks == d->batch[d->count - 1].ticks)
+	while (settled && at[settled - 1].ticks == at[count - 1].ticks)
 		settled--;
 	if (!settled) {
 		flush(d, s);
 		return;
 	}
-	handle(s->account, d->batch, settled);
-	d->count -= settled;
-	memmove(d->batch, d->batch + settled, d->count * sizeof(d->batch[0]));
+	handle(s->account, at, settled);
+	d->batch.count -= settled;
+	memmove(at, at + settled, d->batch.count * sizeof(at[0]));
 	beat(s->map->header);
 }
 
-static void prefetch(const struct live *live, struct event *events, uint32_t count)
+static void prefetch(const struct live *live, const struct event *events, uint32_t count)
 {
-	for (uint32_t i = 0; i < count; i++) {
-		events[i].hash = live_hash(events[i].ptr);
+	for (uint32_t i = 0; i < count; i++)
 		live_prefetch_head(live, events[i].hash);
-	}
 }
 
 /* ---- the merge ------------------------------------------------------------------------------- */
 
-/* Lets one stream run up to `bound`. Returns the stamp of its next event, UINT64_MAX if it has
- * none. */
+/* Lets one stream, which stands before an event stamped up to `bound`, run that far. Returns the
+ * stamp of its next event, UINT64_MAX if it has none. */
 static uint64_t run(struct drain *d, struct streams *s, uint32_t slot, uint64_t bound)
 {
 	uint64_t next;
 
-	while (streams_peek(s, slot, &next)) {
-		if (next > bound)
-			return next;
-		if (d->count == DRAIN_BATCH)
+	do {
+		if (d->batch.count == EVENT_BATCH)
 			flush_settled(d, s);
 
-		struct event *out = d->batch + d->count;
-		uint32_t count = streams_take(s, slot, bound, out, DRAIN_BATCH - d->count);
-		prefetch(&s->account->live, out, count);
-		d->count += count;
-	}
-	return UINT64_MAX;
+		uint32_t from = d->batch.count;
+		next = streams_take(s, slot, bound, &d->batch);
+		if (live_is_big(&s->account->live))
+			prefetch(&s->account->live, d->batch.at + from, d->batch.count - from);
+		if (next)
+			return next;
+		if (!streams_peek(s, slot, &next))
+			return UINT64_MAX;
+	} while (next <= bound);
+	return next;
 }
 
 static void gather(struct drain *d, struct streams *s, uint64_t limit)

@@ -13,8 +13,6 @@
 #include "base/vec.h"
 #include "collect/streams.h"
 
-#define DRAIN_BATCH 128u /* decoded ahead of handling: enough to overlap cache misses, 6 KiB */
-
 /* A stream's place in the merge. */
 struct turn {
 	uint64_t ticks; /* of its next event */
@@ -24,8 +22,7 @@ struct turn {
 /* Zero-initialise. */
 struct drain {
 	VEC(struct turn) turns; /* a heap: the earliest first */
-	uint32_t count;
-	struct event batch[DRAIN_BATCH];
+	struct event_batch batch;
 };
 
 void drain_fini(struct drain *d);

@@ -16,7 +16,14 @@ struct event {
 	uint32_t node;
 	uint32_t slot; /* whose stream it came from */
 	uint8_t kind;  /* enum segment_event; the BIG forms are folded into the plain ones */
-	uint8_t api;
+	uint8_t api;   /* enum segment_api */
+};
+
+#define EVENT_BATCH 128u /* decoded ahead of handling: enough to overlap cache misses, 6 KiB */
+
+struct event_batch {
+	uint32_t count;
+	struct event at[EVENT_BATCH];
 };
 
 /* Brings an address to life. */

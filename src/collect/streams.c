@@ -19,11 +19,29 @@
  * use. */
 #define read_once(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
 
+/* Nodes from here on are beyond what decode() can judge, by kind: for an arrival those that do not
+ * exist, for a departure none, for what has to be looked at more closely all. */
+static uint64_t get_node_limit(uint32_t kind, uint64_t node_count)
+{
+	switch (kind) {
+	case SEGMENT_EVENT_ALLOC:
+	case SEGMENT_EVENT_RESIZED:
+		return node_count;
+	case SEGMENT_EVENT_FREE:
+	case SEGMENT_EVENT_RESIZE_FREED:
+		return UINT64_MAX;
+	default:
+		return 0;
+	}
+}
+
 void streams_init(struct streams *s, const struct segment_map *map, struct account *account,
 		  uint32_t chunk_base)
 {
 	*s = (struct streams){.map = map, .account = account, .chunk_base = chunk_base};
 	s->at = mem_new(map->layout.slot_count, sizeof(s->at[0]));
+	for (uint32_t kind = 0; kind < 16; kind++)
+		s->node_limits[kind] = get_node_limit(kind, map->layout.node_count);
 	atomic_store_explicit(&map->header->chunk_limit, chunk_base + SPARE_CHUNKS,
 			      memory_order_relaxed);
 }
@@ -223,88 +241,123 @@ bool streams_peek(struct streams *s, uint32_t slot, uint64_t *ticks)
 	return true;
 }
 
-#define KIND_BIT(name) (1u << SEGMENT_EVENT_##name)
-#define BIG_KINDS      (KIND_BIT(ALLOC_BIG) | KIND_BIT(RESIZED_BIG))
-#define ARRIVAL_KINDS  (KIND_BIT(ALLOC) | KIND_BIT(RESIZED) | BIG_KINDS)
-#define RESIZE_KINDS   (KIND_BIT(RESIZE) | KIND_BIT(RESIZE_FAILED))
+/* ---- decoding -------------------------------------------------------------------------------- */
+
+static bool is_arrival(uint32_t kind)
+{
+	return kind == SEGMENT_EVENT_ALLOC || kind == SEGMENT_EVENT_ALLOC_BIG ||
+	       kind == SEGMENT_EVENT_RESIZED || kind == SEGMENT_EVENT_RESIZED_BIG;
+}
+
+/* The big forms become plain ones here. */
+static void fold_big(const uint64_t words[4], struct event *e)
+{
+	if (e->kind != SEGMENT_EVENT_ALLOC_BIG && e->kind != SEGMENT_EVENT_RESIZED_BIG)
+		return;
+	e->kind--;
+	e->size = read_once(words[3]);
+}
 
 /* A failed realloc names no block: it is the one that the thread's RESIZE named. */
 static void pair_resize(struct stream *stream, struct event *e)
 {
 	if (e->kind == SEGMENT_EVENT_RESIZE)
 		stream->resize_ptr = e->ptr;
-	else
+	if (e->kind == SEGMENT_EVENT_RESIZE_FAILED)
 		e->ptr = stream->resize_ptr;
+	e->hash = live_hash(e->ptr);
 }
 
-/* Reads four words, of which an event of fewer uses the first ones. Returns its size, 0 if it
- * breaks the contract. Without branches on the kind, which no processor can foresee. The big
- * forms become plain ones here. */
-static inline uint32_t decode(const uint64_t *words, uint64_t node_count, struct event *e)
+/* What decode() leaves: `third` is the third word as it was read. */
+static __attribute__((noinline)) uint32_t decode_rest(const struct streams *s,
+						      struct stream *stream, const uint64_t *words,
+						      uint64_t third, struct event *e)
 {
+	uint32_t kind = e->kind;
+
+	fold_big(words, e);
+	uint64_t node = kind == e->kind ? e->node : third;
+	if (is_arrival(kind) && (e->ptr == 0 || node >= s->map->layout.node_count))
+		return 0;
+	pair_resize(stream, e);
+	return segment_event_bytes(kind);
+}
+
+/* Reads three words, of which an event of fewer uses the first ones. Returns its size, 0 if it
+ * breaks the contract. Without branches on the common kinds, which no processor can foresee. */
+static inline uint32_t decode(const struct streams *s, struct stream *stream, const uint64_t *words,
+			      struct event *e)
+{
+	static const uint8_t apis[16] = {
+		SEGMENT_API_MALLOC, SEGMENT_API_CALLOC, SEGMENT_API_REALLOC, SEGMENT_API_ALIGNED,
+		SEGMENT_API_NEW,    SEGMENT_API_OTHER,	SEGMENT_API_OTHER,   SEGMENT_API_OTHER,
+		SEGMENT_API_OTHER,  SEGMENT_API_OTHER,	SEGMENT_API_OTHER,   SEGMENT_API_OTHER,
+		SEGMENT_API_OTHER,  SEGMENT_API_OTHER,	SEGMENT_API_OTHER,   SEGMENT_API_OTHER,
+	};
 	uint64_t first = read_once(words[0]);
+	uint64_t ptr = read_once(words[1]);
 	uint64_t third = read_once(words[2]);
 	uint32_t kind = (uint32_t)first & 15u;
-	uint32_t api = (uint32_t)first >> 4 & 15u;
-	bool is_big = BIG_KINDS >> kind & 1u;
-	bool is_arrival = ARRIVAL_KINDS >> kind & 1u;
-	uint64_t node = is_big ? third : third & UINT32_MAX;
 
 	e->ticks = first >> 8;
-	e->ptr = read_once(words[1]);
-	e->size = is_big ? read_once(words[3]) : third >> 32;
-	e->node = (uint32_t)node;
-	e->kind = (uint8_t)(kind - is_big);
-	e->api = (uint8_t)(api < SEGMENT_API_KINDS ? api : SEGMENT_API_OTHER);
-	bool is_wrong = is_arrival & ((e->ptr == 0) | (node >= node_count));
-	return is_wrong ? 0 : segment_event_bytes(kind);
+	e->ptr = ptr;
+	e->hash = live_hash(ptr);
+	e->size = third >> 32;
+	e->node = (uint32_t)third;
+	e->kind = (uint8_t)kind;
+	e->api = apis[first >> 4 & 15u];
+	if (__builtin_expect((uint32_t)third >= s->node_limits[kind] || ptr == 0, 0))
+		return decode_rest(s, stream, words, third, e);
+	return segment_event_bytes(kind);
 }
 
 /* The same where fewer words than four have been published: the others must not be touched. */
-static uint32_t decode_last(const uint64_t *words, uint64_t node_count, struct event *e,
-			    uint32_t left)
+static uint32_t decode_last(const struct streams *s, struct stream *stream, const uint64_t *words,
+			    uint32_t left, struct event *e)
 {
 	uint64_t copy[4] = {0};
 
 	for (uint32_t i = 0; i < left / 8; i++)
 		copy[i] = read_once(words[i]);
-	uint32_t bytes = decode(copy, node_count, e);
+	uint32_t bytes = decode(s, stream, copy, e);
 	return bytes <= left ? bytes : 0;
 }
 
-uint32_t streams_take(struct streams *s, uint32_t slot, uint64_t bound, struct event *out,
-		      uint32_t room)
+uint64_t streams_take(struct streams *s, uint32_t slot, uint64_t bound, struct event_batch *batch)
 {
 	struct stream *stream = &s->at[slot];
 	const char *payload = (const char *)s->map->chunks[stream->chunk].words;
-	uint64_t node_count = s->map->layout.node_count;
 	uint64_t waiting = stream->head - stream->base;
 	uint32_t end = waiting < SEGMENT_CHUNK_PAYLOAD ? (uint32_t)waiting : SEGMENT_CHUNK_PAYLOAD;
 	uint32_t offset = stream->offset;
-	struct event *e = out;
+	struct event *e = batch->at + batch->count;
+	uint64_t stopped_at = 0;
 
-	for (; e < out + room && offset < end; e++) {
+	for (; e < batch->at + EVENT_BATCH && offset < end; e++) {
 		const uint64_t *words = (const void *)(payload + offset);
 		uint32_t left = end - offset;
+		uint32_t bytes;
 
-		if (left < SEGMENT_EVENT_MAX && end == SEGMENT_CHUNK_PAYLOAD)
+		if (__builtin_expect(left >= SEGMENT_EVENT_MAX, 1))
+			bytes = decode(s, stream, words, e);
+		else if (end < SEGMENT_CHUNK_PAYLOAD)
+			bytes = decode_last(s, stream, words, left, e);
+		else
 			break; /* the stream goes on in the next chunk */
-		uint32_t bytes = left >= SEGMENT_EVENT_MAX
-					 ? decode(words, node_count, e)
-					 : decode_last(words, node_count, e, left);
 		if (bytes == 0) {
 			mark_broken(s, slot);
 			break;
 		}
-		if (e->ticks > bound)
+		if (e->ticks > bound) {
+			stopped_at = e->ticks;
 			break;
+		}
 		e->slot = slot;
-		if (RESIZE_KINDS >> e->kind & 1u)
-			pair_resize(stream, e);
 		offset += bytes;
 	}
 	stream->offset = offset;
-	return (uint32_t)(e - out);
+	batch->count = (uint32_t)(e - batch->at);
+	return stopped_at;
 }
 
 /* ---- the end of a thread --------------------------------------------------------------------- */

@@ -46,7 +46,9 @@ struct streams {
 	const struct segment_map *map;
 	struct account *account;
 	struct stream *at; /* by slot */
-	uint32_t used;	   /* no slot above this is in use */
+	/* by kind: an event with a node from here on has to be looked at more closely */
+	uint64_t node_limits[16];
+	uint32_t used; /* no slot above this is in use */
 	uint32_t open;
 	uint32_t open_max;
 	uint32_t chunk_base; /* chunks that the buffer budget pays for */
@@ -68,10 +70,10 @@ void streams_refresh(struct streams *s, uint32_t slot);
 /* The stamp of the stream's next event; false if it has none in this round. */
 bool streams_peek(struct streams *s, uint32_t slot, uint64_t *ticks);
 
-/* After a peek that was true: decodes at most `room` events stamped up to `bound`, all from one
- * chunk. */
-uint32_t streams_take(struct streams *s, uint32_t slot, uint64_t bound, struct event *out,
-		      uint32_t room);
+/* After a peek that was true, or a take that the bound stopped: appends events stamped up to
+ * `bound` to the batch, all from one chunk. Returns the stamp of the event at which the bound
+ * stopped it, 0 if something else did. */
+uint64_t streams_take(struct streams *s, uint32_t slot, uint64_t bound, struct event_batch *batch);
 
 /* If the stream has ended and all of it was handled, hands its slot back to the target. */
 void streams_retire(struct streams *s, uint32_t slot);

@@ -189,7 +189,7 @@ static void a_tie_is_settled_across_the_end_of_a_batch(void **state)
 	struct producer one = producer_open(c, 1), two = producer_open(c, 2);
 
 	producer_alloc(&two, 10, A, 10, 1);
-	for (uint32_t i = 0; i < DRAIN_BATCH - 2; i++)
+	for (uint32_t i = 0; i < EVENT_BATCH - 2; i++)
 		producer_alloc(&one, 20 + i, 0x100000 + i * 16, 1, 1);
 	producer_alloc(&one, 500, A, 30, 2); /* the last of the first batch */
 	producer_free(&two, 500, A);
