@@ -11,6 +11,8 @@
 
 /* What runs for every event is one piece of code: a call here costs as much as the work it does. */
 #define HOT inline __attribute__((always_inline))
+/* And what hardly ever runs is kept out of it. */
+#define COLD __attribute__((noinline, cold))
 
 void account_init(struct account *a, const struct ticks *clock, uint32_t slot_count)
 {
@@ -31,6 +33,8 @@ void account_fini(struct account *a)
 
 struct thread *account_open_thread(struct account *a, uint32_t slot, uint32_t serial)
 {
+	account_settle_threads(a); /* they may be two from now on */
+
 	uint32_t index = threads_reserve(&a->threads, serial);
 	struct thread *thread = &a->threads.list.at[index];
 
@@ -53,19 +57,65 @@ void account_close_thread(struct account *a, uint32_t slot)
 	*by = (struct actor){0};
 }
 
+/* ---- sums ------------------------------------------------------------------------------------ */
+
+struct account_totals account_get_totals(const struct account *a)
+{
+	struct account_totals t = {0};
+
+	lifetimes_sum(&a->lifetimes, &t.allocations, &t.allocated_bytes);
+	t.frees = t.allocations - a->peak.live_blocks;
+	t.freed_bytes = t.allocated_bytes - a->peak.live_bytes;
+	return t;
+}
+
+/* While there is one thread, what it holds is all there is, and no event spends time on it. */
+static inline bool has_one_thread(const struct account *a)
+{
+	return a->threads.list.count == 1;
+}
+
+/* What it holds then follows from the totals, the peak and the sites. */
+static struct holding get_all(const struct account *a)
+{
+	struct account_totals t = account_get_totals(a);
+	struct holding all;
+
+	holding_init(&all);
+	all.allocations = t.allocations;
+	all.allocated_bytes = t.allocated_bytes;
+	all.frees = t.frees;
+	all.freed_bytes = t.freed_bytes;
+	all.peak_seen = a->peak.number;
+	all.own_peak_bytes = all.at_peak_bytes = a->peak.bytes;
+	all.own_peak_ticks = a->peak.ticks;
+	all.at_peak_blocks = a->peak.blocks;
+	for (size_t i = 0; i < a->sites.list.count; i++)
+		holding_widen(&all, &a->sites.list.at[i].held);
+	return all;
+}
+
+void account_settle_threads(struct account *a)
+{
+	if (has_one_thread(a))
+		a->threads.list.at[0].held = get_all(a);
+}
+
 /* ---- time ------------------------------------------------------------------------------------ */
 
 struct profile_point account_get_point(const struct account *a, uint64_t ticks)
 {
+	struct account_totals t = account_get_totals(a);
+
 	return (struct profile_point){
 		.time_ns = ticks,
 		.live_bytes = a->peak.live_bytes,
 		.live_blocks = a->peak.live_blocks,
 		.peak_bytes = a->peak.span_bytes,
-		.allocations = a->allocations,
-		.allocated_bytes = a->allocated_bytes,
-		.frees = a->frees,
-		.freed_bytes = a->freed_bytes,
+		.allocations = t.allocations,
+		.allocated_bytes = t.allocated_bytes,
+		.frees = t.frees,
+		.freed_bytes = t.freed_bytes,
 		.rss_bytes = a->rss_bytes,
 	};
 }
@@ -100,13 +150,12 @@ void account_pass_time(struct account *a, uint64_t ticks)
 static HOT void enter(struct account *a, const struct live_block *block, uint8_t api)
 {
 	struct site *site = sites_touch(&a->sites, block->site);
-	struct thread *thread = &a->threads.list.at[block->thread];
 
 	holding_add(&site->held, &a->peak, block->size, block->ticks);
-	holding_add(&thread->held, &a->peak, block->size, block->ticks);
+	if (!has_one_thread(a))
+		holding_add(&a->threads.list.at[block->thread].held, &a->peak, block->size,
+			    block->ticks);
 	lifetimes_add(&a->lifetimes, block->size);
-	a->allocations++;
-	a->allocated_bytes += block->size;
 	a->api_calls[api]++;
 	peak_add(&a->peak, block->size, block->ticks);
 }
@@ -114,19 +163,18 @@ static HOT void enter(struct account *a, const struct live_block *block, uint8_t
 static HOT void leave(struct account *a, const struct live_block *block, uint64_t ticks)
 {
 	struct site *site = sites_touch(&a->sites, block->site);
-	struct thread *thread = &a->threads.list.at[block->thread];
 	uint64_t life = ticks > block->ticks ? ticks - block->ticks : 0;
 
 	holding_remove(&site->held, &a->peak, block->size, life);
-	holding_remove(&thread->held, &a->peak, block->size, life);
+	if (!has_one_thread(a))
+		holding_remove(&a->threads.list.at[block->thread].held, &a->peak, block->size,
+			       life);
 	lifetimes_remove(&a->lifetimes, block->size, ticks_to_rough_ns(a->clock, life));
-	a->frees++;
-	a->freed_bytes += block->size;
 	peak_remove(&a->peak, block->size);
 }
 
 /* An address that is taken was freed unseen, at the latest now. */
-static void miss_free(struct account *a, const struct live_block *stale, uint64_t ticks)
+static COLD void miss_free(struct account *a, const struct live_block *stale, uint64_t ticks)
 {
 	leave(a, stale, ticks);
 	a->missed_frees++;
@@ -153,17 +201,16 @@ static inline bool is_temporary(const struct actor *by, const struct live_block 
 static HOT void give_back_plainly(struct account *a, struct actor *by,
 				  const struct live_block *block, uint64_t ticks)
 {
+	if (is_temporary(by, block)) {
+		by->last_ptr = 0;
+		a->sites.list.at[block->site].temporary++;
+		a->threads.list.at[by->thread].temporary++;
+	}
 	give_back(a, by, block, ticks);
-	if (!is_temporary(by, block))
-		return;
-	by->last_ptr = 0;
-	a->sites.list.at[block->site].temporary++;
-	a->threads.list.at[by->thread].temporary++;
-	a->temporary++;
 }
 
 /* The place of a block whose free was never seen, for the one that is there now. */
-static struct live_block *replace(struct account *a, const struct event *e)
+static COLD struct live_block *replace(struct account *a, const struct event *e)
 {
 	struct live_block *stale = live_find(&a->live, e->hash, e->ptr);
 
@@ -171,48 +218,52 @@ static struct live_block *replace(struct account *a, const struct event *e)
 	return stale;
 }
 
-/* The event's block, in the table. NULL, with nothing done, if the address is taken and `force` is
- * not set. */
-static HOT struct live_block *put(struct account *a, const struct event *e, bool force)
+/* Puts the event's block into the table, and a copy into `made`: one that no store can change in
+ * the eyes of the compiler. False, with nothing done, if the address is taken and `force` is not
+ * set. */
+static HOT bool put(struct account *a, const struct event *e, bool force, struct live_block *made)
 {
 	struct live_block *block = live_add(&a->live, e->hash, e->ptr);
 	struct actor *by = &a->actors[e->slot];
 
 	if (!block && !force)
-		return NULL;
+		return false;
 	if (!block)
 		block = replace(a, e);
-	*block = (struct live_block){
+	*made = (struct live_block){
 		.ptr = e->ptr,
 		.ticks = e->ticks,
 		.size = e->size,
 		.site = sites_reserve(&a->sites, e->node),
 		.thread = by->thread,
 	};
-	by->last_ptr = e->ptr;
-	by->last_ticks = e->ticks;
-	return block;
+	*block = *made;
+	by->last_ptr = made->ptr;
+	by->last_ticks = made->ticks;
+	return true;
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
 static HOT bool apply_alloc(struct account *a, const struct event *e, bool force)
 {
-	struct live_block *block = put(a, e, force);
+	struct live_block block;
 
-	if (block)
-		enter(a, block, e->api);
-	return block != NULL;
+	if (!put(a, e, force, &block))
+		return false;
+	enter(a, &block, e->api);
+	return true;
 }
 
 static HOT bool apply_free(struct account *a, const struct event *e, bool force)
 {
-	struct live_block gone;
+	const struct live_block *found = live_remove(&a->live, e->hash, e->ptr);
 
-	if (!live_remove(&a->live, e->hash, e->ptr, &gone)) {
+	if (!found) {
 		a->foreign_frees += force;
 		return force;
 	}
+	struct live_block gone = *found;
 	give_back_plainly(a, &a->actors[e->slot], &gone, e->ticks);
 	return true;
 }
@@ -235,8 +286,8 @@ static void put_back(struct account *a, struct actor *by, uint64_t ticks)
 static bool apply_resize(struct account *a, const struct event *e, bool force)
 {
 	struct actor *by = &a->actors[e->slot];
-	struct live_block old = {0};
-	bool found = live_remove(&a->live, e->hash, e->ptr, &old);
+	const struct live_block *found = live_remove(&a->live, e->hash, e->ptr);
+	struct live_block old = found ? *found : (struct live_block){0};
 
 	if (!found && !force)
 		return false;
@@ -249,17 +300,16 @@ static bool apply_resize(struct account *a, const struct event *e, bool force)
 static bool apply_resized(struct account *a, const struct event *e, bool force)
 {
 	struct actor *by = &a->actors[e->slot];
-	struct live_block *block = put(a, e, force);
+	struct live_block block;
 
-	if (!block)
+	if (!put(a, e, force, &block))
 		return false;
 	if (by->resizing.ptr) /* goes first: the peak does not hold both */
 		give_back(a, by, &by->resizing, e->ticks);
 	by->resizing.ptr = 0;
-	enter(a, block, e->api);
-	a->sites.list.at[block->site].reallocations++;
-	a->threads.list.at[block->thread].reallocations++;
-	a->reallocations++;
+	enter(a, &block, e->api);
+	a->sites.list.at[block.site].reallocations++;
+	a->threads.list.at[block.thread].reallocations++;
 	return true;
 }
 

@@ -23,6 +23,14 @@ struct actor {
 	uint32_t thread;
 };
 
+/* Sums that no event has to keep: they follow from the histogram of sizes and what is live. */
+struct account_totals {
+	uint64_t allocations;
+	uint64_t allocated_bytes;
+	uint64_t frees;
+	uint64_t freed_bytes;
+};
+
 struct account {
 	struct live live;
 	struct sites sites;
@@ -33,12 +41,6 @@ struct account {
 	struct actor *actors; /* by slot */
 	const struct ticks *clock;
 	uint64_t events;
-	uint64_t allocations;
-	uint64_t allocated_bytes;
-	uint64_t frees;
-	uint64_t freed_bytes;
-	uint64_t temporary;
-	uint64_t reallocations;
 	uint64_t foreign_frees;
 	uint64_t missed_frees; /* an address was given out again: its free was never seen */
 	uint64_t api_calls[SEGMENT_API_KINDS];
@@ -63,6 +65,11 @@ void account_force(struct account *a, const struct event *e);
 
 /* Time has come this far: makes a point of the series if one is due. */
 void account_pass_time(struct account *a, uint64_t ticks);
+
+struct account_totals account_get_totals(const struct account *a);
+
+/* To be called before what threads hold is read. */
+void account_settle_threads(struct account *a);
 
 /* The state as a point of the series at this time. */
 struct profile_point account_get_point(const struct account *a, uint64_t ticks);

@@ -272,6 +272,7 @@ static void build_threads(struct build *b, struct stream_losses *sum)
 {
 	struct threads *threads = &b->c->account.threads;
 
+	account_settle_threads(&b->c->account);
 	vec_reserve(&b->p->threads, threads->list.count);
 	for (size_t i = 0; i < threads->list.count; i++)
 		*vec_push(&b->p->threads) = get_thread(b, &threads->list.at[i]);
@@ -348,24 +349,27 @@ static void build_totals(struct build *b)
 {
 	const struct account *a = &b->c->account;
 	struct profile_totals *t = &b->p->totals;
+	struct account_totals sum = account_get_totals(a);
 
-	t->allocations = a->allocations;
-	t->frees = a->frees;
-	t->allocated_bytes = a->allocated_bytes;
-	t->freed_bytes = a->freed_bytes;
+	t->allocations = sum.allocations;
+	t->frees = sum.frees;
+	t->allocated_bytes = sum.allocated_bytes;
+	t->freed_bytes = sum.freed_bytes;
 	t->peak_bytes = a->peak.bytes;
 	t->peak_blocks = a->peak.blocks;
 	t->peak_time_ns = to_ns(b, a->peak.ticks);
 	t->leaked_bytes = a->peak.live_bytes;
 	t->leaked_blocks = a->peak.live_blocks;
-	t->temporary_allocations = a->temporary;
-	t->reallocations = a->reallocations;
 	t->threads = threads_get_count(&a->threads);
 	t->stacks = a->sites.list.count;
 	t->rss_peak_bytes = b->c->watch.rss_peak_bytes;
 	t->own_memory_bytes = get_own_memory(b);
 	for (unsigned i = 0; i < SEGMENT_API_KINDS; i++)
 		t->api_calls[i] = a->api_calls[i];
+	for (size_t i = 0; i < a->threads.list.count; i++) {
+		t->temporary_allocations += a->threads.list.at[i].temporary;
+		t->reallocations += a->threads.list.at[i].reallocations;
+	}
 }
 
 static const char *get_machine_name(uint32_t machine)

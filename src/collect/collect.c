@@ -102,6 +102,7 @@ void collect_close_fd(struct collector *c)
 void collect_get_status(const struct collector *c, struct collect_status *status)
 {
 	const struct account *a = &c->account;
+	struct account_totals sum = account_get_totals(a);
 	uint64_t lost =
 		atomic_load_explicit(&c->map.header->losses.lost_events, memory_order_relaxed);
 
@@ -110,8 +111,8 @@ void collect_get_status(const struct collector *c, struct collect_status *status
 		.live_bytes = a->peak.live_bytes,
 		.live_blocks = a->peak.live_blocks,
 		.peak_bytes = a->peak.bytes,
-		.allocations = a->allocations,
-		.frees = a->frees,
+		.allocations = sum.allocations,
+		.frees = sum.frees,
 		.lost_events = lost + c->streams.retired.lost_events + c->streams.broken +
 			       a->missed_frees + c->open_lost,
 		.threads_live = c->streams.open,

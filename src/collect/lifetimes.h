@@ -12,16 +12,16 @@ struct lifetimes {
 	struct {
 		uint64_t count;
 		uint64_t bytes;
-		uint64_t freed_count;
 		uint64_t freed_bytes;
 	} sizes[PROFILE_SIZE_BUCKETS];
 	uint64_t size_by_life[PROFILE_SIZE_BUCKETS][PROFILE_LIFE_BUCKETS];
 };
 
-/* 0 for 0, i for 2^(i-1) <= value < 2^i. */
+/* 0 for 0, i for 2^(i-1) <= value < 2^i: the highest bit of twice the value, so that 0 needs no
+ * branch. Nothing that is measured has its top bit set. */
 static inline unsigned lifetimes_get_bucket(uint64_t value)
 {
-	return value ? 64u - (unsigned)__builtin_clzll(value) : 0;
+	return 63u - (unsigned)__builtin_clzll(value * 2 + 1);
 }
 
 static inline void lifetimes_add(struct lifetimes *l, uint64_t size)
@@ -36,10 +36,12 @@ static inline void lifetimes_remove(struct lifetimes *l, uint64_t size, uint64_t
 {
 	unsigned bucket = lifetimes_get_bucket(size);
 
-	l->sizes[bucket].freed_count++;
 	l->sizes[bucket].freed_bytes += size;
 	l->size_by_life[bucket][lifetimes_get_bucket(life_ns)]++;
 }
+
+/* What lifetimes_add was told in all. */
+void lifetimes_sum(const struct lifetimes *l, uint64_t *count, uint64_t *bytes);
 
 /* Copies both histograms into the profile. */
 void lifetimes_build(const struct lifetimes *l, struct profile *p);

@@ -260,16 +260,16 @@ struct live_block *live_add_slowly(struct live *t, uint64_t hash, uint64_t ptr)
 	return add_to_shard(live_get_shard(t, hash), hash);
 }
 
-bool live_remove_slowly(struct live *t, uint64_t hash, uint64_t ptr, struct live_block *gone)
+const struct live_block *live_remove_slowly(struct live *t, uint64_t hash, uint64_t ptr)
 {
 	struct live_shard *s = live_get_shard(t, hash);
 	const struct live_block *block = live_find(t, hash, ptr);
 
 	if (!block)
-		return false;
-	*gone = *block;
+		return NULL;
+	t->removed = *block;
 	remove_from_shard(s, hash, block);
 	if (s->count < s->least)
 		shrink(t, hash);
-	return true;
+	return &t->removed;
 }

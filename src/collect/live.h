@@ -50,7 +50,8 @@ struct live {
 	/* 1 << depth entries; shards of smaller depth appear repeatedly */
 	struct live_shard **directory;
 	uint32_t depth;
-	uint32_t shift; /* 63 - depth */
+	uint32_t shift;		   /* 63 - depth */
+	struct live_block removed; /* by live_remove_slowly, which may have moved the others */
 };
 
 void live_init(struct live *t);
@@ -104,7 +105,7 @@ struct live_block *live_find(const struct live *t, uint64_t hash, uint64_t ptr);
 /* What live_add and live_remove do where the home group does not settle it: a tag that is
  * another block's, a full group, a shard that needs another size. */
 struct live_block *live_add_slowly(struct live *t, uint64_t hash, uint64_t ptr);
-bool live_remove_slowly(struct live *t, uint64_t hash, uint64_t ptr, struct live_block *gone);
+const struct live_block *live_remove_slowly(struct live *t, uint64_t hash, uint64_t ptr);
 
 /* A new block, which the caller fills in, ptr too; NULL if the address is taken. */
 static inline struct live_block *live_add(struct live *t, uint64_t hash, uint64_t ptr)
@@ -123,8 +124,9 @@ static inline struct live_block *live_add(struct live *t, uint64_t hash, uint64_
 	return live_get_block(s, group, empty);
 }
 
-/* Takes a block off the table, into `gone`; false if there is none under this address. */
-static inline bool live_remove(struct live *t, uint64_t hash, uint64_t ptr, struct live_block *gone)
+/* Takes a block off the table. Returns what it was, valid until the table changes again; NULL if
+ * there is none under this address. */
+static inline const struct live_block *live_remove(struct live *t, uint64_t hash, uint64_t ptr)
 {
 	struct live_shard *s = live_get_shard(t, hash);
 	uint32_t group = live_get_home(s, hash);
@@ -133,11 +135,10 @@ static inline bool live_remove(struct live *t, uint64_t hash, uint64_t ptr, stru
 
 	if (LIVE_RARELY(!mask || live_get_block(s, group, mask)->ptr != ptr ||
 			s->count <= s->least))
-		return live_remove_slowly(t, hash, ptr, gone);
-	*gone = *live_get_block(s, group, mask);
+		return live_remove_slowly(t, hash, ptr);
 	live_clear_tag(head, live_get_first(mask));
 	s->count--;
-	return true;
+	return live_get_block(s, group, mask);
 }
 
 /* Whether a lookup is likely to miss the cache. */

@@ -41,6 +41,9 @@ struct holding {
 
 void holding_init(struct holding *h);
 
+/* Sizes and lifetimes of `part` are among those of `h`. */
+void holding_widen(struct holding *h, const struct holding *part);
+
 static inline uint64_t holding_get_bytes(const struct holding *h)
 {
 	return h->allocated_bytes - h->freed_bytes;

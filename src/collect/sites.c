@@ -32,3 +32,9 @@ uint32_t sites_add(struct sites *s, uint32_t node)
 	s->by_node.at[node] = (uint32_t)s->list.count;
 	return (uint32_t)s->list.count - 1;
 }
+
+void sites_note_change(struct sites *s, uint32_t index)
+{
+	s->list.at[index].changed = true;
+	*vec_push(&s->changed) = index;
+}

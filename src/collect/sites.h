@@ -33,6 +33,9 @@ void sites_fini(struct sites *s);
 /* Slow path of sites_reserve: a node seen for the first time. */
 uint32_t sites_add(struct sites *s, uint32_t node);
 
+/* Slow path of sites_touch: the first change since the last point. */
+void sites_note_change(struct sites *s, uint32_t index);
+
 /* The index of the node's site, made if need be. The caller has checked the node against the
  * layout. */
 static inline uint32_t sites_reserve(struct sites *s, uint32_t node)
@@ -47,10 +50,8 @@ static inline struct site *sites_touch(struct sites *s, uint32_t index)
 {
 	struct site *site = &s->list.at[index];
 
-	if (!site->changed) {
-		site->changed = true;
-		*vec_push(&s->changed) = index;
-	}
+	if (!site->changed)
+		sites_note_change(s, index);
 	return site;
 }
 

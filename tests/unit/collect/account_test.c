@@ -157,6 +157,57 @@ static void a_free_by_another_thread_is_done_by_it_on_the_owners_block(void **st
 	assert_int_equal(p->totals.temporary_allocations, 0);
 }
 
+/* Blocks of two sites, a peak that is past; also what is read of them once more later. */
+static void check_first_thread(const struct profile_thread *t)
+{
+	assert_int_equal(t->allocations, 3);
+	assert_int_equal(t->allocated_bytes, 64 + 200 + 16);
+	assert_int_equal(t->frees, 2);
+	assert_int_equal(t->freed_bytes, 264);
+	assert_int_equal(t->temporary, 1);
+	assert_int_equal(t->live_blocks, 1);
+	assert_int_equal(t->live_bytes, 16);
+	assert_int_equal(t->own_peak_bytes, 264);
+	assert_int_equal(t->own_peak_time_ns, 110);
+	assert_int_equal(t->at_peak_bytes, 264);
+	assert_int_equal(t->at_peak_blocks, 2);
+	assert_int_equal(t->lifetime_min_ns, 10);
+	assert_int_equal(t->lifetime_max_ns, 30);
+	assert_int_equal(t->lifetime_sum_ns, 40);
+	assert_int_equal(t->size_min, 16);
+	assert_int_equal(t->size_max, 200);
+}
+
+static void the_only_thread_holds_everything_also_when_a_second_one_comes(void **state)
+{
+	struct fixture *f = *state;
+	struct producer first;
+
+	collect_free(f->c);
+	f->c = producer_new_collector(0);
+	first = producer_open(f->c, 1);
+	producer_alloc(&first, 100, A, 64, 1);
+	producer_alloc(&first, 110, B, 200, 2);
+	producer_free(&first, 120, B);
+	producer_free(&first, 130, A);
+	producer_alloc(&first, 140, C, 16, 2);
+	check_first_thread(&finish(f)->threads.at[0]);
+
+	f->two = producer_open(f->c, 2);
+	producer_alloc(&f->two, 150, A, 8, 1);
+	struct profile *p = finish(f);
+	check_first_thread(&p->threads.at[0]);
+	assert_int_equal(p->threads.at[1].live_bytes, 8);
+	assert_int_equal(p->threads.at[1].at_peak_bytes, 0);
+
+	producer_free(&first, 160, C);
+	p = finish(f);
+	assert_int_equal(p->threads.at[0].frees, 3);
+	assert_int_equal(p->threads.at[0].live_bytes, 0);
+	assert_int_equal(p->threads.at[0].at_peak_bytes, 264);
+	assert_int_equal(p->threads.at[0].lifetime_sum_ns, 60);
+}
+
 static void a_free_of_an_unknown_address_is_foreign(void **state)
 {
 	struct fixture *f = *state;
@@ -441,6 +492,7 @@ int main(void)
 		with_fixture(a_size_of_more_than_32_bits_is_kept),
 		with_fixture(a_block_of_0_bytes_is_a_block),
 		with_fixture(a_free_by_another_thread_is_done_by_it_on_the_owners_block),
+		with_fixture(the_only_thread_holds_everything_also_when_a_second_one_comes),
 		with_fixture(a_free_of_an_unknown_address_is_foreign),
 		with_fixture(an_address_given_out_twice_means_that_a_free_was_missed),
 		with_fixture(freed_before_the_thread_allocates_again_is_temporary),

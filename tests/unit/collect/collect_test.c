@@ -162,7 +162,7 @@ static void an_exec_is_noticed(void **state)
 	(void)state;
 	assert_int_equal(collect_run(t.c, 10 * SECONDS, NULL), COLLECT_END_EXEC);
 	assert_true(clock_monotonic_ns() - start < 5 * SECONDS);
-	assert_int_equal(t.c->account.allocations, 1);
+	assert_int_equal(account_get_totals(&t.c->account).allocations, 1);
 	end_target(&t);
 }
 
@@ -180,7 +180,7 @@ static void a_quiet_target_is_not_taken_for_gone(void **state)
 
 	(void)state;
 	assert_int_equal(collect_run(t.c, 1 * SECONDS, NULL), COLLECT_END_TICK);
-	assert_int_equal(t.c->account.allocations, 1);
+	assert_int_equal(account_get_totals(&t.c->account).allocations, 1);
 	assert_int_equal(t.c->streams.open, 1);
 	end_target(&t);
 }
@@ -200,7 +200,7 @@ static void an_abandoned_recording_ends_with_all_it_has(void **state)
 
 	(void)state;
 	assert_int_equal(collect_run(t.c, 10 * SECONDS, NULL), COLLECT_END_ABANDONED);
-	assert_int_equal(t.c->account.allocations, 1);
+	assert_int_equal(account_get_totals(&t.c->account).allocations, 1);
 	end_target(&t);
 }
 
@@ -269,7 +269,7 @@ static void what_was_published_counts_when_it_is_stopped(void **state)
 	producer_alloc(&one, SEGMENT_TICKS_MASK, 32, 100,
 		       1); /* as if stamped after the last look */
 	assert_int_equal(collect_run(c, 0, &stop), COLLECT_END_STOPPED);
-	assert_int_equal(c->account.allocations, 1);
+	assert_int_equal(account_get_totals(&c->account).allocations, 1);
 	assert_int_equal(c->streams.broken, 0); /* the target goes on: nothing is lost */
 	collect_free(c);
 }
