@@ -33,7 +33,8 @@ const char report_options_help[] =
 	"  --growth T1..T2      live at T2 less what was live at T1: what grew, what shrank\n"
 	"  --figure NAME        the same by name: peak, leaked, allocated, calls, temporary,\n"
 	"                       realloc, own-peak\n"
-	"  --lifetime[=ORDER]   how long blocks lived, the longest first, or the shortest\n"
+	"  --lifetime           how long freed blocks lived, the longest first\n"
+	"  --shortest           with --lifetime: the shortest first\n"
 	"  --histogram WHAT     all blocks of the program by size or by lifetime\n"
 	"  --timeline           what was live over time, as a chart\n"
 	"  --findings           habits that cost time or memory, with the evidence\n"
@@ -75,6 +76,7 @@ enum option_code {
 	OPTION_LIVE_AT,
 	OPTION_GROWTH,
 	OPTION_LIFETIME,
+	OPTION_SHORTEST,
 	OPTION_HISTOGRAM,
 	OPTION_TIMELINE,
 	OPTION_FINDINGS,
@@ -111,7 +113,8 @@ static const struct option options[] = {
 	{"figure", required_argument, NULL, OPTION_FIGURE_NAME},
 	{"live-at", required_argument, NULL, OPTION_LIVE_AT},
 	{"growth", required_argument, NULL, OPTION_GROWTH},
-	{"lifetime", optional_argument, NULL, OPTION_LIFETIME},
+	{"lifetime", no_argument, NULL, OPTION_LIFETIME},
+	{"shortest", no_argument, NULL, OPTION_SHORTEST},
 	{"histogram", required_argument, NULL, OPTION_HISTOGRAM},
 	{"timeline", no_argument, NULL, OPTION_TIMELINE},
 	{"findings", no_argument, NULL, OPTION_FINDINGS},
@@ -183,15 +186,6 @@ static int parse_times(struct report_options *o, int code, const char *text)
 	if (status != 0)
 		return message_usage("report", "%s", e.text);
 	return set_figure(o, code == OPTION_GROWTH ? FIGURE_GROWTH : FIGURE_LIVE);
-}
-
-static int parse_lifetime(struct report_options *o, const char *order)
-{
-	if (order && strcmp(order, "longest") != 0 && strcmp(order, "shortest") != 0)
-		return message_usage("report", "--lifetime is longest or shortest, not %s", order);
-	o->sheet.shape = SHEET_LIFETIME;
-	o->sheet.shortest_first = order && strcmp(order, "shortest") == 0;
-	return COMMAND_GOOD;
 }
 
 static int parse_histogram(struct report_options *o, const char *what)
@@ -357,6 +351,12 @@ static void parse_form(struct report_options *o, int code)
 	case OPTION_NO_FOLD:
 		t->fold = false;
 		break;
+	case OPTION_LIFETIME:
+		o->sheet.shape = SHEET_LIFETIME;
+		break;
+	case OPTION_SHORTEST:
+		o->sheet.shortest_first = true;
+		break;
 	default:
 		o->sheet.shape = code == OPTION_TIMELINE ? SHEET_TIMELINE : SHEET_FINDINGS;
 	}
@@ -406,8 +406,6 @@ static int parse_argument(struct report_options *o, int code, const char *argume
 	case OPTION_LIVE_AT:
 	case OPTION_GROWTH:
 		return parse_times(o, code, argument);
-	case OPTION_LIFETIME:
-		return parse_lifetime(o, argument);
 	case OPTION_HISTOGRAM:
 		return parse_histogram(o, argument);
 	case OPTION_BY:
@@ -459,6 +457,8 @@ static int check(const struct report_options *o)
 	if ((s->shape == SHEET_SIZES || s->shape == SHEET_LIFETIMES) &&
 	    !filter_is_empty(&o->filter))
 		return message_usage("report", "--histogram is of the whole program: no filters");
+	if (s->shortest_first && s->shape != SHEET_LIFETIME)
+		return message_usage("report", "--shortest goes with --lifetime");
 	if (s->shape == SHEET_LIFETIME && o->by_thread)
 		return message_usage("report", "--lifetime is by function, line or module");
 	if (s->shape != SHEET_THREADS)
