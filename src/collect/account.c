@@ -18,6 +18,7 @@ void account_init(struct account *a, const struct ticks *clock, uint32_t slot_co
 {
 	*a = (struct account){.clock = clock};
 	live_init(&a->live);
+	a->parts.most = PARTS_MAX;
 	series_init(&a->series, ticks_from_ns(clock, FIRST_INTERVAL_NS));
 	a->actors = mem_new(slot_count, sizeof(a->actors[0]));
 }
@@ -26,6 +27,7 @@ void account_fini(struct account *a)
 {
 	live_fini(&a->live);
 	sites_fini(&a->sites);
+	parts_fini(&a->parts);
 	threads_fini(&a->threads);
 	series_fini(&a->series);
 	free(a->actors);
@@ -145,16 +147,63 @@ void account_pass_time(struct account *a, uint64_t ticks)
 		cross_points(a, ticks);
 }
 
+/* ---- shares of threads ----------------------------------------------------------------------- */
+
+/* A second thread allocates here: what there is so far is the first one's. */
+static COLD void split_site(struct account *a, uint32_t index)
+{
+	struct site *site = &a->sites.list.at[index];
+	struct holding *held = &site->held;
+
+	holding_settle(held, &a->peak);
+	const struct part whole = {
+		.allocations = held->allocations,
+		.allocated_bytes = held->allocated_bytes,
+		.frees = held->frees,
+		.freed_bytes = held->freed_bytes,
+		.peak_seen = held->peak_seen,
+		.at_peak_bytes = held->at_peak_bytes,
+		.at_peak_blocks = held->at_peak_blocks,
+		.temporary = site->temporary,
+	};
+	parts_split(&a->parts, index, site->thread, &whole);
+	site->thread = SITES_SHARED;
+}
+
+/* Before the site has the block. Out of line, as the next one: most sites are one thread's. */
+static __attribute__((noinline)) void enter_part(struct account *a, const struct live_block *block)
+{
+	if (a->sites.list.at[block->site].thread != SITES_SHARED)
+		split_site(a, block->site);
+
+	struct part *part = parts_reserve(&a->parts, block->site, block->thread);
+	parts_settle(part, &a->peak);
+	part->allocations++;
+	part->allocated_bytes += block->size;
+}
+
+static __attribute__((noinline)) void leave_part(struct account *a, const struct live_block *block)
+{
+	struct part *part = parts_get(&a->parts, block->site, block->thread);
+
+	parts_settle(part, &a->peak);
+	part->frees++;
+	part->freed_bytes += block->size;
+}
+
 /* ---- blocks come and go ---------------------------------------------------------------------- */
 
 static HOT void enter(struct account *a, const struct live_block *block, uint8_t api)
 {
 	struct site *site = sites_touch(&a->sites, block->site);
 
-	holding_add(&site->held, &a->peak, block->size, block->ticks);
-	if (!has_one_thread(a))
+	if (!has_one_thread(a)) {
+		if (site->thread != block->thread)
+			enter_part(a, block);
 		holding_add(&a->threads.list.at[block->thread].held, &a->peak, block->size,
 			    block->ticks);
+	}
+	holding_add(&site->held, &a->peak, block->size, block->ticks);
 	lifetimes_add(&a->lifetimes, block->size);
 	a->api_calls[api]++;
 	peak_add(&a->peak, block->size, block->ticks);
@@ -166,9 +215,12 @@ static HOT void leave(struct account *a, const struct live_block *block, uint64_
 	uint64_t life = ticks > block->ticks ? ticks - block->ticks : 0;
 
 	holding_remove(&site->held, &a->peak, block->size, life);
-	if (!has_one_thread(a))
+	if (!has_one_thread(a)) {
+		if (site->thread != block->thread)
+			leave_part(a, block);
 		holding_remove(&a->threads.list.at[block->thread].held, &a->peak, block->size,
 			       life);
+	}
 	lifetimes_remove(&a->lifetimes, block->size, ticks_to_rough_ns(a->clock, life));
 	peak_remove(&a->peak, block->size);
 }
@@ -202,8 +254,12 @@ static HOT void give_back_plainly(struct account *a, struct actor *by,
 				  const struct live_block *block, uint64_t ticks)
 {
 	if (is_temporary(by, block)) {
+		struct site *site = &a->sites.list.at[block->site];
+
 		by->last_ptr = 0;
-		a->sites.list.at[block->site].temporary++;
+		site->temporary++;
+		if (site->thread != block->thread)
+			parts_get(&a->parts, block->site, block->thread)->temporary++;
 		a->threads.list.at[by->thread].temporary++;
 	}
 	give_back(a, by, block, ticks);
@@ -234,7 +290,7 @@ static HOT bool put(struct account *a, const struct event *e, bool force, struct
 		.ptr = e->ptr,
 		.ticks = e->ticks,
 		.size = e->size,
-		.site = sites_reserve(&a->sites, e->node),
+		.site = sites_reserve(&a->sites, e->node, by->thread),
 		.thread = by->thread,
 	};
 	*block = *made;

@@ -10,6 +10,7 @@
 #include "collect/event.h"
 #include "collect/lifetimes.h"
 #include "collect/live.h"
+#include "collect/parts.h"
 #include "collect/series.h"
 #include "collect/sites.h"
 #include "collect/threads.h"
@@ -34,6 +35,7 @@ struct account_totals {
 struct account {
 	struct live live;
 	struct sites sites;
+	struct parts parts; /* of sites that several threads use */
 	struct threads threads;
 	struct lifetimes lifetimes;
 	struct series series;

@@ -61,6 +61,7 @@ enum wire_section_flags {
 #define WIRE_TAG_MODULES WIRE_TAG('M', 'O', 'D', 'L')
 #define WIRE_TAG_NODES	 WIRE_TAG('N', 'O', 'D', 'E')
 #define WIRE_TAG_SITES	 WIRE_TAG('S', 'I', 'T', 'E')
+#define WIRE_TAG_PARTS	 WIRE_TAG('P', 'A', 'R', 'T') /* sites by thread */
 #define WIRE_TAG_FRAMES	 WIRE_TAG('F', 'R', 'A', 'M')
 #define WIRE_TAG_CHANGES WIRE_TAG('C', 'H', 'N', 'G')
 /* no payload; its sequence counts the others */
@@ -102,6 +103,7 @@ enum wire_info_column {
 	WIRE_INFO_RESOLVED = 9,
 	WIRE_INFO_DAMAGED = 10, /* the profile was incomplete before it was written */
 	WIRE_INFO_DAMAGE = 11,	/* 128 bytes */
+	WIRE_INFO_PARTS = 12,
 };
 
 enum wire_text_column {
@@ -241,6 +243,21 @@ enum wire_sites_column {
 	WIRE_SITES_LIFETIME_SUM_NS = 16,
 	WIRE_SITES_TEMPORARY = 17,
 	WIRE_SITES_REALLOCATIONS = 18,
+	WIRE_SITES_THREAD = 19, /* the only one that allocated here; 0: see PART */
+};
+
+enum wire_parts_column {
+	WIRE_PARTS_SITE = 1,
+	WIRE_PARTS_THREAD = 2,
+	WIRE_PARTS_ALLOCATIONS = 3,
+	WIRE_PARTS_ALLOCATED_BYTES = 4,
+	WIRE_PARTS_FREES = 5,
+	WIRE_PARTS_FREED_BYTES = 6,
+	WIRE_PARTS_LIVE_BLOCKS = 7,
+	WIRE_PARTS_LIVE_BYTES = 8,
+	WIRE_PARTS_AT_PEAK_BLOCKS = 9,
+	WIRE_PARTS_AT_PEAK_BYTES = 10,
+	WIRE_PARTS_TEMPORARY = 11,
 };
 
 enum wire_frames_column {

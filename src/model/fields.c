@@ -86,6 +86,19 @@ const struct field fields_site[] = {
 	{NULL, 0, false},
 };
 
+const struct field fields_part[] = {
+	FIELD(profile_part, allocations),
+	FIELD(profile_part, allocated_bytes),
+	FIELD(profile_part, frees),
+	FIELD(profile_part, freed_bytes),
+	FIELD_AS("leaked_blocks", profile_part, live_blocks),
+	FIELD_AS("leaked_bytes", profile_part, live_bytes),
+	FIELD_AS("peak_blocks", profile_part, at_peak_blocks),
+	FIELD_AS("peak_bytes", profile_part, at_peak_bytes),
+	FIELD(profile_part, temporary),
+	{NULL, 0, false},
+};
+
 const struct field fields_point[] = {
 	FIELD(profile_point, time_ns),	   FIELD(profile_point, live_bytes),
 	FIELD(profile_point, live_blocks), FIELD(profile_point, peak_bytes),

@@ -22,6 +22,7 @@ static const struct column info_columns[] = {
 	COLUMN(WIRE_INFO_THREADS, PLAIN, U64, struct columns_info, rows[COLUMNS_THREADS]),
 	COLUMN(WIRE_INFO_POINTS, PLAIN, U64, struct columns_info, rows[COLUMNS_POINTS]),
 	COLUMN(WIRE_INFO_CHANGES, PLAIN, U64, struct columns_info, rows[COLUMNS_CHANGES]),
+	COLUMN(WIRE_INFO_PARTS, PLAIN, U64, struct columns_info, rows[COLUMNS_PARTS]),
 	COLUMN(WIRE_INFO_RESOLVED, PLAIN, BOOL, struct columns_info, resolved),
 	COLUMN(WIRE_INFO_DAMAGED, PLAIN, BOOL, struct columns_info, damaged),
 	COLUMN(WIRE_INFO_DAMAGE, BYTES, BYTES, struct columns_info, damage),
@@ -175,6 +176,21 @@ static const struct column sites_columns[] = {
 	COLUMN(WIRE_SITES_LIFETIME_SUM_NS, PLAIN, U64, struct profile_site, lifetime_sum_ns),
 	COLUMN(WIRE_SITES_TEMPORARY, PLAIN, U64, struct profile_site, temporary),
 	COLUMN(WIRE_SITES_REALLOCATIONS, PLAIN, U64, struct profile_site, reallocations),
+	COLUMN(WIRE_SITES_THREAD, PLAIN, U32, struct profile_site, thread),
+};
+
+static const struct column parts_columns[] = {
+	COLUMN(WIRE_PARTS_SITE, DELTA, U32, struct profile_part, site),
+	COLUMN(WIRE_PARTS_THREAD, DELTA, U32, struct profile_part, thread),
+	COLUMN(WIRE_PARTS_ALLOCATIONS, PLAIN, U64, struct profile_part, allocations),
+	COLUMN(WIRE_PARTS_ALLOCATED_BYTES, PLAIN, U64, struct profile_part, allocated_bytes),
+	COLUMN(WIRE_PARTS_FREES, PLAIN, U64, struct profile_part, frees),
+	COLUMN(WIRE_PARTS_FREED_BYTES, PLAIN, U64, struct profile_part, freed_bytes),
+	COLUMN(WIRE_PARTS_LIVE_BLOCKS, PLAIN, U64, struct profile_part, live_blocks),
+	COLUMN(WIRE_PARTS_LIVE_BYTES, PLAIN, U64, struct profile_part, live_bytes),
+	COLUMN(WIRE_PARTS_AT_PEAK_BLOCKS, PLAIN, U64, struct profile_part, at_peak_blocks),
+	COLUMN(WIRE_PARTS_AT_PEAK_BYTES, PLAIN, U64, struct profile_part, at_peak_bytes),
+	COLUMN(WIRE_PARTS_TEMPORARY, PLAIN, U64, struct profile_part, temporary),
 };
 
 static const struct column frames_columns[] = {
@@ -226,6 +242,8 @@ const struct table columns_vecs[COLUMNS_VECS] = {
 		IN_VEC("points in time", WIRE_TAG_POINTS, points, struct profile_point, points),
 	[COLUMNS_CHANGES] =
 		IN_VEC("site changes", WIRE_TAG_CHANGES, changes, struct profile_change, changes),
+	[COLUMNS_PARTS] =
+		IN_VEC("shares of threads", WIRE_TAG_PARTS, parts, struct profile_part, parts),
 };
 
 const struct table *columns_find_table(uint32_t tag)
@@ -268,6 +286,7 @@ SAME_SHAPE(sites);
 SAME_SHAPE(threads);
 SAME_SHAPE(points);
 SAME_SHAPE(changes);
+SAME_SHAPE(parts);
 
 static struct any_vec get_vec(const struct table *t, const void *base)
 {

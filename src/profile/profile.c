@@ -37,6 +37,7 @@ void profile_free(struct profile *p)
 	vec_free(&p->nodes);
 	vec_free(&p->frames);
 	vec_free(&p->sites);
+	vec_free(&p->parts);
 	vec_free(&p->threads);
 	vec_free(&p->points);
 	vec_free(&p->changes);
@@ -137,7 +138,7 @@ static int check_counts(const struct profile *p, struct error *e)
 {
 	const size_t counts[] = {p->strings.count, p->modules.count, p->nodes.count,
 				 p->frames.count,  p->sites.count,   p->threads.count,
-				 p->points.count,  p->changes.count};
+				 p->points.count,  p->changes.count, p->parts.count};
 
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
 		if (counts[i] > UINT32_MAX)
@@ -228,6 +229,23 @@ static int check_sites(const struct profile *p, struct error *e)
 	return 0;
 }
 
+static bool is_part_before(const struct profile_part *a, const struct profile_part *b)
+{
+	return a->site < b->site || (a->site == b->site && a->thread < b->thread);
+}
+
+static int check_parts(const struct profile *p, struct error *e)
+{
+	for (size_t i = 0; i < p->parts.count; i++) {
+		const struct profile_part *part = &p->parts.at[i];
+		if (part->site >= p->sites.count)
+			return error_set(e, "part %zu: site %u not defined", i, part->site);
+		if (i && !is_part_before(part - 1, part))
+			return error_set(e, "part %zu: out of order", i);
+	}
+	return 0;
+}
+
 static bool is_before(const struct profile_change *a, const struct profile_change *b)
 {
 	return a->point < b->point || (a->point == b->point && a->site < b->site);
@@ -253,7 +271,7 @@ static int check_time_line(const struct profile *p, struct error *e)
 int profile_check(const struct profile *p, struct error *e)
 {
 	if (check_counts(p, e) || check_strings(p, e) || check_modules(p, e) || check_nodes(p, e) ||
-	    check_frames(p, e) || check_sites(p, e) || check_time_line(p, e))
+	    check_frames(p, e) || check_sites(p, e) || check_parts(p, e) || check_time_line(p, e))
 		return -1;
 	return 0;
 }

@@ -112,6 +112,8 @@ struct profile_frame {
 /* All allocations made by one stack. */
 struct profile_site {
 	uint32_t node;
+	uint32_t thread; /* serial of the only thread that allocated here; 0: several, whose
+			    shares are in `parts`, or not recorded */
 	uint64_t allocations;
 	uint64_t allocated_bytes;
 	uint64_t frees;
@@ -129,6 +131,22 @@ struct profile_site {
 	uint64_t lifetime_sum_ns;
 	uint64_t temporary;
 	uint64_t reallocations; /* allocations that came from a realloc of an existing block */
+};
+
+/* A thread's share of a site: the blocks that it allocated there, whoever freed them. The shares of
+ * a site add up to the site. Ordered by (site, thread), each pair at most once. */
+struct profile_part {
+	uint32_t site;	 /* index into sites */
+	uint32_t thread; /* serial; 0: all further threads together */
+	uint64_t allocations;
+	uint64_t allocated_bytes;
+	uint64_t frees;
+	uint64_t freed_bytes;
+	uint64_t live_blocks;
+	uint64_t live_bytes;
+	uint64_t at_peak_blocks;
+	uint64_t at_peak_bytes;
+	uint64_t temporary;
 };
 
 struct profile_thread {
@@ -201,6 +219,7 @@ struct profile {
 	VEC(struct profile_node) nodes;
 	VEC(struct profile_frame) frames;
 	VEC(struct profile_site) sites;
+	VEC(struct profile_part) parts;
 	VEC(struct profile_thread) threads;
 	VEC(struct profile_point) points;
 	VEC(struct profile_change) changes;

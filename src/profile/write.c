@@ -157,6 +157,7 @@ static void write_sections(struct writer *w, const struct profile *p)
 	write_vec(w, COLUMNS_SITES, p);
 	write_rows(w, text, p, (struct codec_block){early, p->strings.count - early});
 	write_vec(w, COLUMNS_FRAMES, p);
+	write_vec(w, COLUMNS_PARTS, p);
 	write_vec(w, COLUMNS_CHANGES, p);
 	write_section(w, WIRE_TAG_END);
 }

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "model/fields.h"
+#include "model/shares.h"
 #include "report/names.h"
 
 static void add_fields(struct json *j, const void *object, const struct field *fields)
@@ -152,6 +153,19 @@ static void add_stack(struct json *j, const struct model *m, const struct model_
 	json_end_list(j);
 }
 
+static void add_shares(struct json *j, const struct profile *p, size_t site)
+{
+	json_begin_list(j, "threads");
+	for (size_t i = 0; i < shares_get_count(p, site); i++) {
+		struct profile_part share = shares_get(p, site, i);
+		json_begin_object(j, NULL);
+		json_add_uint(j, "serial", share.thread);
+		add_fields(j, &share, fields_part);
+		json_end_object(j);
+	}
+	json_end_list(j);
+}
+
 static void add_sites(struct json *j, const struct model *m)
 {
 	const struct profile *p = model_get_profile(m);
@@ -165,6 +179,7 @@ static void add_sites(struct json *j, const struct model *m)
 		add_fields(j, &p->sites.at[i], fields_site);
 		model_get_stack(m, i, &stack);
 		add_stack(j, m, &stack, texts);
+		add_shares(j, p, i);
 		json_end_object(j);
 	}
 	json_end_list(j);
