@@ -15,6 +15,7 @@
 #include "collect/sites.h"
 #include "collect/threads.h"
 #include "collect/ticks.h"
+#include "profile/trace_write.h"
 
 /* What has to be remembered of the thread in a slot from one event to the next. */
 struct actor {
@@ -40,7 +41,8 @@ struct account {
 	struct lifetimes lifetimes;
 	struct series series;
 	struct peak peak;
-	struct actor *actors; /* by slot */
+	struct actor *actors;	    /* by slot */
+	struct trace_writer *trace; /* NULL: none is wanted */
 	const struct ticks *clock;
 	uint64_t events;
 	uint64_t foreign_frees;

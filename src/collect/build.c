@@ -453,6 +453,10 @@ static void build_run(struct build *b)
 	run->pid = (uint32_t)c->hello.pid;
 	run->parent_pid = (uint32_t)c->hello.parent_pid;
 	run->exit_code = -1;
+	if (c->account.trace) {
+		run->clock_ticks = c->clock.span_ticks;
+		run->clock_ns = c->clock.span_ns;
+	}
 	run->children_not_recorded =
 		c->follow ? 0
 			  : atomic_load_explicit(&c->map.header->children, memory_order_relaxed);

@@ -49,6 +49,9 @@ struct profile_run {
 	int32_t exit_code;   /* -1 unknown */
 	int32_t exit_signal; /* 0 none */
 	uint32_t children_not_recorded;
+	/* The trace's clock: so many ticks in so many ns; 0: it has none, a tick is a ns. */
+	uint64_t clock_ticks;
+	uint64_t clock_ns;
 };
 
 struct profile_totals {
@@ -75,7 +78,8 @@ struct profile_totals {
 	uint64_t unwind_failures;
 	uint64_t foreign_frees;
 	uint64_t reentrant_calls;
-	uint64_t api_calls[8]; /* by enum segment_api: allocations per entry point */
+	uint64_t trace_lost_events; /* that could not be written to the trace */
+	uint64_t api_calls[8];	    /* by enum segment_api: allocations per entry point */
 };
 
 struct profile_module {
@@ -198,6 +202,7 @@ struct profile_point {
 	uint64_t frees;
 	uint64_t freed_bytes;
 	uint64_t rss_bytes;
+	uint64_t events; /* of the trace that came before */
 };
 
 /* At point `point`, `site` had these bytes live; unchanged until its next entry. Ordered by (point,
@@ -209,6 +214,13 @@ struct profile_change {
 	uint64_t live_blocks;
 };
 
+/* A block of the trace; events are in order of time, block after block. */
+struct profile_block {
+	uint64_t events;
+	uint64_t ticks; /* of its first event */
+};
+
+struct trace_store;  /* where the blocks are: trace_store.h */
 struct string_index; /* of profile_add_string, in profile.c */
 
 struct profile {
@@ -223,6 +235,8 @@ struct profile {
 	VEC(struct profile_thread) threads;
 	VEC(struct profile_point) points;
 	VEC(struct profile_change) changes;
+	VEC(struct profile_block) blocks; /* of the trace (trace.h) */
+	struct trace_store *trace;	  /* NULL: there is none */
 	struct profile_bucket sizes[PROFILE_SIZE_BUCKETS];
 	uint64_t size_by_life[PROFILE_SIZE_BUCKETS][PROFILE_LIFE_BUCKETS]; /* freed blocks */
 	bool resolved;	  /* symbols have been looked up */

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "model/fields.h"
 #include "model/shares.h"
+#include "profile/trace.h"
 #include "report/names.h"
 
 static void add_fields(struct json *j, const void *object, const struct field *fields)
@@ -71,6 +72,7 @@ static void add_surroundings(struct json *j, const struct profile *p)
 	json_add_uint(j, "start_unix_ns", run->start_unix_ns);
 	json_add_uint(j, "page_bytes", run->page_bytes);
 	json_add_uint(j, "children_not_recorded", run->children_not_recorded);
+	json_add_uint(j, "trace_events", trace_get_count(p));
 	json_add_bool(j, "resolved", p->resolved);
 	json_add_bool(j, "damaged", p->damaged);
 	if (p->damaged)

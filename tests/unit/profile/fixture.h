@@ -87,6 +87,8 @@ static inline void fixture_add_run(struct profile *p)
 	run->exit_code = -1;
 	run->exit_signal = 11;
 	run->children_not_recorded = 3;
+	run->clock_ticks = 1;
+	run->clock_ns = 1;
 }
 
 static inline void fixture_add_modules(struct profile *p, size_t count)
@@ -183,6 +185,7 @@ static inline void fixture_add_time_line(struct profile *p, size_t points, size_
 		struct profile_point *point = vec_push(&p->points);
 		fixture_fill(point, sizeof(*point));
 		point->time_ns = time_ns;
+		point->events = p->points.count * 1000;
 	}
 	size_t steps = points * p->sites.count / (changes + 1) + 1;
 	for (size_t at = 0; p->changes.count < changes; at += 1 + fixture_below(steps)) {
@@ -310,6 +313,7 @@ static inline void fixture_assert_equal(const struct profile *a, const struct pr
 	FIXTURE_ROWS_EQUAL(a, b, points);
 	FIXTURE_ROWS_EQUAL(a, b, changes);
 	FIXTURE_ROWS_EQUAL(a, b, parts);
+	FIXTURE_ROWS_EQUAL(a, b, blocks);
 	assert_int_equal(a->resolved, b->resolved);
 	assert_int_equal(a->damaged, b->damaged);
 	assert_string_equal(a->damage, b->damage);
