@@ -132,7 +132,7 @@ _midden() {
 		return
 		;;
 	export:-f|export:--format)
-		mapfile -t COMPREPLY < <(compgen -W "callgrind collapsed csv dhat dot flamegraph gprof2dot json mallocprofiler massif pprof speedscope" -- "$word")
+		mapfile -t COMPREPLY < <(compgen -W "callgrind collapsed csv dhat dot flamegraph gprof2dot heaptrack json mallocprofiler massif pprof speedscope" -- "$word")
 		return
 		;;
 	export:-o|export:--output)
@@ -173,7 +173,7 @@ _midden() {
 		;;
 	esac
 	case $command in
-	record) options="-o --output -f --follow -q --quiet --progress --max-depth --buffer --patience --no-symbols --library -h --help" ;;
+	record) options="-o --output -f --follow -q --quiet --progress --max-depth --buffer --patience --trace --no-symbols --library -h --help" ;;
 	report) options="--peak --leaks --allocated --calls --temporary --realloc --own-peak --live-at --growth --figure --lifetime --shortest --histogram --timeline --findings -i --include -x --exclude --module --not-module --thread --min-size --max-size --suppressions --no-suppressions --tree --inverted --top-down --flat --by -t --threshold -d --depth -n --limit --no-fold --all-frames --json --color --no-pager -h --help --debug-dir --sysroot --map --full-names --no-write" ;;
 	stats) options="--json --sites --points --all-frames --color --no-pager -h --help --debug-dir --sysroot --map --full-names --no-write" ;;
 	export) options="-f --format -o --output --figure --svg --all-frames -h --help --debug-dir --sysroot --map --full-names --no-write" ;;

@@ -440,15 +440,6 @@ static int parse_option(struct report_options *o, int code, char **argv)
 
 /* ---- all together ---------------------------------------------------------------------------- */
 
-/* What asks for a part of the stacks, other than by thread. */
-static bool asks_for_stacks(const struct filter *f)
-{
-	struct filter others = *f;
-
-	others.threads.all.count = 0;
-	return !filter_is_empty(&others);
-}
-
 /* Options that do not go together. */
 static int check(const struct report_options *o)
 {
@@ -466,8 +457,6 @@ static int check(const struct report_options *o)
 	if (!by_thread_is_possible(s->view.figure))
 		return message_usage("report", "%s is not recorded thread by thread",
 				     figure_name(s->view.figure));
-	if (asks_for_stacks(&o->filter))
-		return message_usage("report", "--by thread takes no filter but --thread");
 	return COMMAND_GOOD;
 }
 
@@ -515,13 +504,30 @@ void report_options_free(struct report_options *o)
 	suppress_free(&o->suppress);
 }
 
+/* Whether threads can be told apart as far as shape and filter ask for it. */
+static int check_threads(const struct report_options *o, const struct profile *p, struct error *e)
+{
+	const struct sheet *s = &o->sheet;
+	bool of_figure = is_of_figure(s->shape);
+
+	if (s->shape == SHEET_THREADS
+		    ? !filter_asks_for_stacks(&o->filter) || by_thread_has_shares(p, s->view.figure)
+		    : answer_is_possible(p, &o->filter, of_figure ? s->view.figure : FIGURE_ALL))
+		return 0;
+	if (!of_figure)
+		return error_set(e, "--thread goes with trees and tables of a figure only");
+	if (s->view.figure >= FIGURE_KINDS)
+		return error_set(e, "%s is not kept for each thread's share of a stack",
+				 figure_name(s->view.figure));
+	return error_set(e, "the profile does not tell which thread allocated at which stack");
+}
+
 int report_options_apply(struct report_options *o, const struct profile *p, struct error *e)
 {
 	struct view *v = &o->sheet.view;
 
-	if (o->sheet.shape != SHEET_THREADS && !answer_is_possible(p, &o->filter))
-		return error_set(e, "the profile does not tell which thread allocated at which "
-				    "stack; --by thread has totals");
+	if (check_threads(o, p, e) != 0)
+		return -1;
 	if (v->figure != FIGURE_LIVE && v->figure != FIGURE_GROWTH)
 		return 0;
 	if (v->figure == FIGURE_GROWTH && moment_find(p, &o->times[0], &v->from, e) != 0)

@@ -3,11 +3,13 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "model/answer.h"
 
+#include "model/shares.h"
+
 static const struct filter everything;
 
-bool answer_is_possible(const struct profile *p, const struct filter *f)
+bool answer_is_possible(const struct profile *p, const struct filter *f, enum figure figure)
 {
-	return filter_has_all_threads(f, p);
+	return filter_has_all_threads(f, p) || (figure < FIGURE_KINDS && shares_are_known(p));
 }
 
 static void fill_growth(struct answer *a)
@@ -55,6 +57,63 @@ static void judge(struct answer *a)
 	a->verdicts = filter_judge(filter, a->model);
 	if (a->view.figure == FIGURE_LEAKED && a->view.suppress)
 		a->rules = suppress_judge(a->view.suppress, a->model, a->verdicts);
+}
+
+/* What the chosen threads have of a site. */
+static struct amount get_share(const struct answer *a, const uint8_t *chosen, size_t site)
+{
+	const struct profile *p = model_get_profile(a->model);
+	size_t count = shares_get_count(p, site);
+	struct amount sum = {0, 0};
+
+	for (size_t i = 0; i < count; i++) {
+		struct profile_part share = shares_get(p, site, i);
+		if (share.thread <= p->threads.count && chosen[share.thread])
+			sum = amount_plus(sum, shares_get_amount(&share, a->view.figure));
+	}
+	return sum;
+}
+
+/* By serial; 0, which stands for threads beyond what was kept apart, is never chosen. */
+static uint8_t *choose_threads(const struct answer *a)
+{
+	const struct profile *p = model_get_profile(a->model);
+	uint8_t *chosen = mem_new(p->threads.count + 1, sizeof(*chosen));
+
+	for (size_t i = 0; i < p->threads.count; i++) {
+		const struct profile_thread *t = &p->threads.at[i];
+		if (t->serial && t->serial <= p->threads.count)
+			chosen[t->serial] = filter_has_thread(a->view.filter, p, t);
+	}
+	return chosen;
+}
+
+/* Leaves of each site that is kept the part of the chosen threads. */
+static void take_shares(struct answer *a)
+{
+	const struct profile *p = model_get_profile(a->model);
+	struct answer_part *others = &a->parts[FILTER_THREAD];
+	uint8_t *chosen = choose_threads(a);
+
+	for (size_t i = 0; i < p->sites.count; i++) {
+		if (a->verdicts[i] != FILTER_KEPT || amount_is_zero(a->amounts[i]))
+			continue;
+		struct amount share = get_share(a, chosen, i);
+		struct amount rest = amount_minus(a->amounts[i], share);
+		others->amount = amount_plus(others->amount, rest);
+		others->sites += !amount_is_zero(rest);
+		a->whole = amount_plus(a->whole, rest);
+		a->amounts[i] = share;
+	}
+	free(chosen);
+}
+
+static bool asks_for_threads(const struct answer *a)
+{
+	const struct profile *p = model_get_profile(a->model);
+
+	return a->view.filter && !filter_has_all_threads(a->view.filter, p) &&
+	       answer_is_possible(p, a->view.filter, a->view.figure);
 }
 
 /* Sums up, and takes away what is left out. */
@@ -105,6 +164,8 @@ struct answer *answer_new(const struct model *m, const struct view *view)
 	a->amounts = mem_new(model_get_profile(m)->sites.count, sizeof(*a->amounts));
 	fill(a);
 	judge(a);
+	if (asks_for_threads(a))
+		take_shares(a);
 	sum_up(a);
 	if (view->figure == FIGURE_GROWTH)
 		divide_growth(a);

@@ -26,7 +26,7 @@ struct view {
 /* Stacks that were left out for one reason, or kept. */
 struct answer_part {
 	struct amount amount;
-	size_t sites; /* with an amount other than 0 */
+	size_t sites; /* with an amount other than 0; one divided between threads counts in both */
 };
 
 /* Amounts of `growth` are signed: its sums are to be read as int64_t, and `amounts` has what grew,
@@ -47,7 +47,7 @@ struct answer {
 struct answer *answer_new(const struct model *m, const struct view *view);
 void answer_free(struct answer *a);
 
-/* True if sites can be told apart by thread as far as the filter asks for it. */
-bool answer_is_possible(const struct profile *p, const struct filter *f);
+/* True if the figure of a site can be told apart by thread as far as the filter asks for it. */
+bool answer_is_possible(const struct profile *p, const struct filter *f, enum figure figure);
 
 #endif

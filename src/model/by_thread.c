@@ -2,9 +2,16 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "model/by_thread.h"
 
+#include "model/shares.h"
+
 bool by_thread_is_possible(enum figure f)
 {
 	return f != FIGURE_LIVE && f != FIGURE_GROWTH;
+}
+
+bool by_thread_has_shares(const struct profile *p, enum figure f)
+{
+	return f < FIGURE_KINDS && shares_are_known(p);
 }
 
 static struct amount get_amount(const struct profile_thread *t, enum figure f)
@@ -48,19 +55,43 @@ static int compare_by_blocks(const void *left, const void *right)
 	return compare_serials(a, b);
 }
 
-void by_thread_build(struct by_thread *b, const struct profile *p, enum figure f,
-		     const struct filter *filter)
+/* By serial: what each thread has of the sites that are kept. */
+static struct amount *sum_shares(const struct profile *p, enum figure f, const uint8_t *verdicts)
 {
+	struct amount *sums = mem_new(p->threads.count + 1, sizeof(*sums));
+
+	for (size_t i = 0; i < p->sites.count; i++) {
+		size_t count = verdicts[i] == FILTER_KEPT ? shares_get_count(p, i) : 0;
+		for (size_t k = 0; k < count; k++) {
+			struct profile_part share = shares_get(p, i, k);
+			if (share.thread > p->threads.count)
+				continue;
+			sums[share.thread] =
+				amount_plus(sums[share.thread], shares_get_amount(&share, f));
+		}
+	}
+	return sums;
+}
+
+void by_thread_build(struct by_thread *b, const struct profile *p, enum figure f,
+		     const struct filter *filter, const uint8_t *verdicts)
+{
+	struct amount *sums = verdicts ? sum_shares(p, f, verdicts) : NULL;
+
 	*b = (struct by_thread){0};
 	for (size_t i = 0; i < p->threads.count; i++) {
 		const struct profile_thread *t = &p->threads.at[i];
 		struct amount amount = get_amount(t, f);
 		b->whole = amount_plus(b->whole, amount);
+		if (sums)
+			amount = t->serial <= p->threads.count ? sums[t->serial]
+							       : (struct amount){0, 0};
 		if (filter && !filter_has_thread(filter, p, t))
 			continue;
 		*vec_push(&b->rows) = (struct by_thread_row){t, amount};
 		b->kept = amount_plus(b->kept, amount);
 	}
+	free(sums);
 	if (b->rows.count)
 		qsort(b->rows.at, b->rows.count, sizeof(*b->rows.at),
 		      figure_is_count(f) ? compare_by_blocks : compare_by_bytes);

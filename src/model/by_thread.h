@@ -22,8 +22,13 @@ struct by_thread {
 /* False for figures that are not kept for threads: those that need a time. */
 bool by_thread_is_possible(enum figure f);
 
-/* `filter` may be NULL: all threads. Free with vec_free(&b->rows). */
+/* `filter` may be NULL: all threads. `verdicts` (enum filter_verdict by site) too: all that the
+ * threads did; otherwise it is their shares of the sites that are kept, which the profile must have
+ * (by_thread_has_shares). Free with vec_free(&b->rows). */
 void by_thread_build(struct by_thread *b, const struct profile *p, enum figure f,
-		     const struct filter *filter);
+		     const struct filter *filter, const uint8_t *verdicts);
+
+/* True if the figure is kept for each thread's share of a site. */
+bool by_thread_has_shares(const struct profile *p, enum figure f);
 
 #endif

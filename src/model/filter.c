@@ -34,6 +34,14 @@ bool filter_is_empty(const struct filter *f)
 	       !f->has_size_max;
 }
 
+bool filter_asks_for_stacks(const struct filter *f)
+{
+	struct filter others = *f;
+
+	others.threads.all.count = 0;
+	return !filter_is_empty(&others);
+}
+
 static bool has_function(const struct pattern_list *list, const struct model_frame *frame)
 {
 	for (size_t i = 0; i < list->all.count; i++)

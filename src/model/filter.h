@@ -28,6 +28,7 @@ enum filter_verdict {
 	FILTER_MODULE,
 	FILTER_SIZE,	   /* all its blocks are too small or too large */
 	FILTER_STRADDLES,  /* some of its blocks are, and which is not recorded */
+	FILTER_THREAD,	   /* allocated by other threads: of a site, that part */
 	FILTER_SUPPRESSED, /* a leak that a rule names: see suppress.h */
 	FILTER_VERDICTS
 };
@@ -36,6 +37,9 @@ void filter_free(struct filter *f);
 
 /* True if nothing is asked for that a stack could fail. */
 bool filter_is_empty(const struct filter *f);
+
+/* True if something is asked for that is no matter of threads. */
+bool filter_asks_for_stacks(const struct filter *f);
 
 /* The verdict on every site, an array to be freed with free(). Frames of the C library at the root
  * end of a stack, which start the program or thread, belong to no module here: every stack has

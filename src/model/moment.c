@@ -1,4 +1,4 @@
-/* moment.c -- a time in a recording, and what was live then. Runs: offline, pure.
+/* moment.c -- a time in a recording, and what was live then. Runs: offline.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "model/moment.h"
 
@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "model/replay.h"
+#include "profile/trace.h"
 
 #define LATEST_NS 1e18 /* later than any recording, and far from overflow */
 
@@ -107,6 +109,24 @@ static int check_time_line(const struct profile *p, struct error *e)
 	return 0;
 }
 
+/* Takes the exact state instead of a point's, if a trace goes as far. */
+static int trace(const struct profile *p, struct moment *m, struct error *e)
+{
+	struct replay r;
+
+	if (trace_get_count(p) == 0)
+		return 0;
+	if (replay_init(&r, p, m->asked_ns, e) != 0)
+		return -1;
+	if (r.exact)
+		*m = (struct moment){.kind = MOMENT_TRACED,
+				     .asked_ns = m->asked_ns,
+				     .time_ns = m->asked_ns,
+				     .total = r.whole};
+	replay_fini(&r);
+	return 0;
+}
+
 static uint64_t find_ns(const struct profile *p, const struct moment_name *name)
 {
 	double ns = name->value;
@@ -131,7 +151,19 @@ int moment_find(const struct profile *p, const struct moment_name *name, struct 
 		*m = find_point(p, name->kind == MOMENT_AT_END ? UINT64_MAX : find_ns(p, name));
 	if (name->kind == MOMENT_AT_END)
 		m->asked_ns = m->time_ns;
-	return 0;
+	return name->kind == MOMENT_AT_NS || name->kind == MOMENT_AT_PERCENT ? trace(p, m, e) : 0;
+}
+
+/* That it works was seen when the moment was found. */
+static void fill_traced(const struct profile *p, const struct moment *m, struct amount *amounts)
+{
+	struct error ignored = {0};
+	struct replay r;
+
+	if (replay_init(&r, p, m->time_ns, &ignored) != 0)
+		return;
+	memcpy(amounts, r.live, p->sites.count * sizeof(*amounts));
+	replay_fini(&r);
 }
 
 void moment_fill(const struct profile *p, const struct moment *m, struct amount *amounts)
@@ -139,6 +171,8 @@ void moment_fill(const struct profile *p, const struct moment *m, struct amount 
 	for (size_t i = 0; i < p->sites.count; i++)
 		amounts[i] = m->kind == MOMENT_PEAK ? figure_get(&p->sites.at[i], FIGURE_PEAK)
 						    : (struct amount){0, 0};
+	if (m->kind == MOMENT_TRACED && p->sites.count)
+		fill_traced(p, m, amounts);
 	if (m->kind != MOMENT_POINT)
 		return;
 	for (size_t i = 0; i < p->changes.count && p->changes.at[i].point <= m->point; i++) {
@@ -151,6 +185,8 @@ struct amount moment_get_total(const struct profile *p, const struct moment *m)
 {
 	if (m->kind == MOMENT_PEAK)
 		return figure_get_total(p, FIGURE_PEAK);
+	if (m->kind == MOMENT_TRACED)
+		return m->total;
 	if (m->kind == MOMENT_START)
 		return (struct amount){0, 0};
 	const struct profile_point *point = &p->points.at[m->point];

@@ -1,8 +1,9 @@
-/* moment.h -- a time in a recording, and what was live then. Runs: offline, pure.
+/* moment.h -- a time in a recording, and what was live then. Runs: offline.
  * SPDX-License-Identifier: Apache-2.0
  *
  * A profile keeps the state of every site at a few hundred points in time, and at the peak. What is
- * asked for another time gets the last of these states at or before it. */
+ * asked for another time gets the last of these states at or before it, or the exact one where the
+ * profile has a trace. */
 #ifndef MIDDEN_MODEL_MOMENT_H
 #define MIDDEN_MODEL_MOMENT_H
 
@@ -12,16 +13,18 @@
 #include "model/figure.h"
 
 enum moment_kind {
-	MOMENT_START, /* before the first point: nothing was live */
-	MOMENT_POINT, /* a point of the time line */
-	MOMENT_PEAK,  /* the exact moment of the peak */
+	MOMENT_START,  /* before the first point: nothing was live */
+	MOMENT_POINT,  /* a point of the time line */
+	MOMENT_PEAK,   /* the exact moment of the peak */
+	MOMENT_TRACED, /* any time, replayed from the trace */
 };
 
 struct moment {
 	enum moment_kind kind;
-	uint64_t asked_ns; /* what the user named */
-	uint64_t time_ns;  /* of the state that stands for it */
-	size_t point;	   /* MOMENT_POINT: its index */
+	uint64_t asked_ns;   /* what the user named */
+	uint64_t time_ns;    /* of the state that stands for it */
+	size_t point;	     /* MOMENT_POINT: its index */
+	struct amount total; /* MOMENT_TRACED: of all sites */
 };
 
 /* A time as a user names it. */
@@ -43,7 +46,8 @@ int moment_parse(const char *text, struct moment_name *name, struct error *e);
 /* The same for "T1..T2". Without T1 it is the start, without T2 the end. */
 int moment_parse_span(const char *text, struct moment_name names[2], struct error *e);
 
-/* Finds the state that stands for a time. 0, or -1 with `e` if the profile has no time line. */
+/* Finds the state that stands for a time. 0, or -1 with `e` if the profile has no time line, or its
+ * trace is damaged. */
 int moment_find(const struct profile *p, const struct moment_name *name, struct moment *m,
 		struct error *e);
 

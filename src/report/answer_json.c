@@ -71,11 +71,9 @@ static const char *const plain[2] = {"bytes", "blocks"};
 static const char *const counted[2] = {"counted_bytes", "counted_blocks"};
 
 static const char *const reasons[FILTER_VERDICTS] = {
-	[FILTER_FUNCTION] = "function",
-	[FILTER_MODULE] = "module",
-	[FILTER_SIZE] = "size",
-	[FILTER_STRADDLES] = "straddles",
-	[FILTER_SUPPRESSED] = "suppressed",
+	[FILTER_FUNCTION] = "function", [FILTER_MODULE] = "module",
+	[FILTER_SIZE] = "size",		[FILTER_STRADDLES] = "straddles",
+	[FILTER_THREAD] = "thread",	[FILTER_SUPPRESSED] = "suppressed",
 };
 
 static void add_left_out(struct json *j, const struct answer *a)
@@ -101,6 +99,7 @@ static void add_moment(struct json *j, const char *key, const struct moment *m)
 		json_add_uint(j, "point", m->point);
 	else
 		json_add_null(j, "point");
+	json_add_bool(j, "exact", m->kind != MOMENT_POINT || m->asked_ns == m->time_ns);
 	json_end_object(j);
 }
 

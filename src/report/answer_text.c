@@ -71,6 +71,7 @@ static const char *const reasons[FILTER_VERDICTS] = {
 	[FILTER_FUNCTION] = "by function",
 	[FILTER_MODULE] = "by module",
 	[FILTER_SIZE] = "by size",
+	[FILTER_THREAD] = "by thread",
 	[FILTER_STRADDLES] = "with blocks both inside and outside of the sizes",
 };
 
@@ -180,6 +181,9 @@ static void print_state(FILE *out, const struct profile *p, const struct moment 
 	fputs(style_ink(style, STYLE_QUIET), out);
 	if (m->kind == MOMENT_START)
 		fprintf(out, "  %s is before the first point of the time line: nothing is live",
+			human_duration(m->asked_ns).text);
+	else if (m->kind == MOMENT_TRACED)
+		fprintf(out, "  %s is exact, replayed from the trace",
 			human_duration(m->asked_ns).text);
 	else
 		fprintf(out, "  %s is point %s of %s on the time line, taken at %s",

@@ -64,7 +64,11 @@ static void add_threads(struct printer *p)
 	const struct sheet *s = p->sheet;
 	struct by_thread threads;
 
-	by_thread_build(&threads, profile, s->view.figure, s->view.filter);
+	uint8_t *verdicts = filter_asks_for_stacks(filter_of(s))
+				    ? filter_judge(s->view.filter, p->model)
+				    : NULL;
+	by_thread_build(&threads, profile, s->view.figure, s->view.filter, verdicts);
+	free(verdicts);
 	struct thread_report r = {profile, &threads, s->view.figure, 0, 0};
 	thread_report_add(&p->json, &r);
 	vec_free(&threads.rows);

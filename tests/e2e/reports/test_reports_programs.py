@@ -53,6 +53,29 @@ def test_threads_that_share_a_number_have_rows_of_their_own(midden, record):
     assert some["total_blocks"] == 30
 
 
+def test_each_thread_has_its_part_of_a_shared_stack(midden, record):
+    path = record.victim("named_threads", "full").path
+    every = read(midden, "--calls", "-i", "work", path)
+    assert every["total_blocks"] == 100
+    for i in range(4):
+        one = read(midden, "--calls", "-i", "work", "--thread", f"worker-{i}", path)
+        assert one["total_blocks"] == 10 * (i + 1)
+        assert one["total_blocks"] + one["left_out"]["thread"]["blocks"] == 100
+    leaked = read(midden, "--leaks", "--thread", "worker-3", "-i", "work", path)
+    assert amount(leaked) == (3500, 35)
+    rows = read(midden, "--by", "thread", "--calls", "-i", "work", path)["thread_list"]
+    assert [(row["name"], row["blocks"]) for row in rows[:4]] == [(f"worker-{i}", 10 * (i + 1)) for i in (3, 2, 1, 0)]
+
+
+def test_with_a_trace_the_state_at_a_time_is_exact(midden, record):
+    path = record.victim("known_tree", "late", options=("--trace",)).path
+    report = read(midden, "--live-at", "35.5ms", "-i", "table_new", path)
+    assert amount(report) == (100_000, 100)
+    assert report["at"] == {"asked_ns": 35_500_000, "time_ns": 35_500_000, "point": None, "exact": True}
+    done = subprocess.run([midden, "report", "--live-at", "35.5ms", path], capture_output=True, text=True, timeout=60)
+    assert "is exact, replayed from the trace" in done.stdout
+
+
 def test_ten_thousand_threads_add_up(midden, record):
     recording = record.victim("short_threads", "full")
     report = read(midden, "--by", "thread", "--calls", recording.path)

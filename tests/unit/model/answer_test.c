@@ -211,13 +211,42 @@ static void threads_are_found_by_name_or_number(void **state)
 	assert_false(filter_has_thread(&name, p, &p->threads.at[0]));
 	assert_true(filter_has_thread(&name, p, &p->threads.at[1]));
 	assert_true(filter_has_thread(&number, p, &p->threads.at[0]));
-	assert_false(answer_is_possible(p, &name));
-	assert_true(answer_is_possible(p, &all));
+	assert_false(answer_is_possible(p, &name, FIGURE_LIVE));
+	assert_true(answer_is_possible(p, &all, FIGURE_PEAK));
 	add(&name.threads, "main");
-	assert_true(answer_is_possible(p, &name));
+	assert_true(answer_is_possible(p, &name, FIGURE_PEAK));
 	filter_free(&name);
 	filter_free(&number);
 	profile_free(p);
+}
+
+/* The first site is the first thread's alone, the second is shared, 100 and 150 of its bytes. */
+static void threads_have_their_shares_of_sites(void **state)
+{
+	struct profile *p = sample_new();
+	struct case_of c = {0};
+
+	(void)state;
+	for (uint32_t i = 1; i <= 2; i++)
+		*vec_push(&p->threads) =
+			(struct profile_thread){.tid = 6 + i,
+						.serial = i,
+						.name = profile_add_string(p, i == 1 ? "a" : "b")};
+	sample_site(p, sample_node(p, 0, "alone", 1), 30, 3)->thread = 1;
+	sample_site(p, sample_node(p, 0, "shared", 2), 250, 5);
+	for (uint32_t i = 1; i <= 2; i++)
+		*vec_push(&p->parts) = (struct profile_part){.site = 1,
+							     .thread = i,
+							     .at_peak_bytes = 50 + 50 * i,
+							     .at_peak_blocks = i + 1};
+	add(&c.filter.threads, "b");
+	ask(&c, p, (struct view){.figure = FIGURE_PEAK});
+	assert_part(&c, FILTER_KEPT, 150, 3);
+	assert_part(&c, FILTER_THREAD, 130, 5);
+	assert_int_equal(c.answer->parts[FILTER_THREAD].sites, 2);
+	assert_int_equal(c.answer->whole.bytes, 280);
+	assert_adds_up(&c);
+	end(&c);
 }
 
 int main(void)
@@ -230,6 +259,7 @@ int main(void)
 		cmocka_unit_test(sizes_take_whole_stacks_and_straddlers_are_told_apart),
 		cmocka_unit_test(growth_is_divided_into_what_grew_and_what_shrank),
 		cmocka_unit_test(threads_are_found_by_name_or_number),
+		cmocka_unit_test(threads_have_their_shares_of_sites),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,7 +27,7 @@ static void given_a_number_used_twice_then_each_thread_has_its_row(void **state)
 								 .serial = i + 1,
 								 .at_peak_bytes = 10 * (i % 2 + 1),
 								 .at_peak_blocks = 1};
-	by_thread_build(&b, p, FIGURE_PEAK, NULL);
+	by_thread_build(&b, p, FIGURE_PEAK, NULL, NULL);
 	assert_int_equal(b.rows.count, 3);
 	assert_int_equal(b.rows.at[0].thread->serial, 2);
 	assert_int_equal(b.rows.at[1].thread->serial, 1);
