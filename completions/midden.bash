@@ -35,8 +35,56 @@ _midden() {
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		return
 		;;
+	report:--live-at)
+		:
+		return
+		;;
+	report:--growth)
+		:
+		return
+		;;
 	report:--figure)
 		mapfile -t COMPREPLY < <(compgen -W "peak leaked allocated calls temporary" -- "$word")
+		return
+		;;
+	report:--histogram)
+		:
+		return
+		;;
+	report:-i|report:--include)
+		:
+		return
+		;;
+	report:-x|report:--exclude)
+		:
+		return
+		;;
+	report:--module)
+		:
+		return
+		;;
+	report:--not-module)
+		:
+		return
+		;;
+	report:--thread)
+		:
+		return
+		;;
+	report:--min-size)
+		:
+		return
+		;;
+	report:--max-size)
+		:
+		return
+		;;
+	report:--suppressions)
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		return
+		;;
+	report:--by)
+		:
 		return
 		;;
 	report:-t|report:--threshold)
@@ -44,6 +92,10 @@ _midden() {
 		return
 		;;
 	report:-d|report:--depth)
+		:
+		return
+		;;
+	report:-n|report:--limit)
 		:
 		return
 		;;
@@ -122,7 +174,7 @@ _midden() {
 	esac
 	case $command in
 	record) options="-o --output -f --follow -q --quiet --progress --max-depth --buffer --patience --no-symbols --library -h --help" ;;
-	report) options="--peak --leaks --allocated --calls --temporary --figure --tree --inverted --top-down --flat -t --threshold -d --depth --all-frames --json --color --no-pager -h --help --debug-dir --sysroot --map --full-names --no-write" ;;
+	report) options="--peak --leaks --allocated --calls --temporary --realloc --own-peak --live-at --growth --figure --lifetime --histogram --timeline --findings -i --include -x --exclude --module --not-module --thread --min-size --max-size --suppressions --no-suppressions --tree --inverted --top-down --flat --by -t --threshold -d --depth -n --limit --no-fold --all-frames --json --color --no-pager -h --help --debug-dir --sysroot --map --full-names --no-write" ;;
 	stats) options="--json --sites --points --all-frames --color --no-pager -h --help --debug-dir --sysroot --map --full-names --no-write" ;;
 	export) options="-f --format -o --output --figure --svg --all-frames -h --help --debug-dir --sysroot --map --full-names --no-write" ;;
 	resolve) options="--debug-dir --sysroot --map --force -o --output -h --help" ;;
