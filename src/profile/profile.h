@@ -49,6 +49,9 @@ struct profile_run {
 	int32_t exit_code;   /* -1 unknown */
 	int32_t exit_signal; /* 0 none */
 	uint32_t children_not_recorded;
+	/* The trace's clock: so many ticks in so many ns; 0: it has none, a tick is a ns. */
+	uint64_t clock_ticks;
+	uint64_t clock_ns;
 };
 
 struct profile_totals {
@@ -75,7 +78,8 @@ struct profile_totals {
 	uint64_t unwind_failures;
 	uint64_t foreign_frees;
 	uint64_t reentrant_calls;
-	uint64_t api_calls[8]; /* by enum segment_api: allocations per entry point */
+	uint64_t trace_lost_events; /* that could not be written to the trace */
+	uint64_t api_calls[8];	    /* by enum segment_api: allocations per entry point */
 };
 
 struct profile_module {
@@ -112,6 +116,8 @@ struct profile_frame {
 /* All allocations made by one stack. */
 struct profile_site {
 	uint32_t node;
+	uint32_t thread; /* serial of the only thread that allocated here; 0: several, whose
+			    shares are in `parts`, or not recorded */
 	uint64_t allocations;
 	uint64_t allocated_bytes;
 	uint64_t frees;
@@ -129,6 +135,22 @@ struct profile_site {
 	uint64_t lifetime_sum_ns;
 	uint64_t temporary;
 	uint64_t reallocations; /* allocations that came from a realloc of an existing block */
+};
+
+/* A thread's share of a site: the blocks that it allocated there, whoever freed them. The shares of
+ * a site add up to the site. Ordered by (site, thread), each pair at most once. */
+struct profile_part {
+	uint32_t site;	 /* index into sites */
+	uint32_t thread; /* serial; 0: all further threads together */
+	uint64_t allocations;
+	uint64_t allocated_bytes;
+	uint64_t frees;
+	uint64_t freed_bytes;
+	uint64_t live_blocks;
+	uint64_t live_bytes;
+	uint64_t at_peak_blocks;
+	uint64_t at_peak_bytes;
+	uint64_t temporary;
 };
 
 struct profile_thread {
@@ -180,6 +202,7 @@ struct profile_point {
 	uint64_t frees;
 	uint64_t freed_bytes;
 	uint64_t rss_bytes;
+	uint64_t events; /* of the trace that came before */
 };
 
 /* At point `point`, `site` had these bytes live; unchanged until its next entry. Ordered by (point,
@@ -191,6 +214,13 @@ struct profile_change {
 	uint64_t live_blocks;
 };
 
+/* A block of the trace; events are in order of time, block after block. */
+struct profile_block {
+	uint64_t events;
+	uint64_t ticks; /* of its first event */
+};
+
+struct trace_store;  /* where the blocks are: trace_store.h */
 struct string_index; /* of profile_add_string, in profile.c */
 
 struct profile {
@@ -201,9 +231,12 @@ struct profile {
 	VEC(struct profile_node) nodes;
 	VEC(struct profile_frame) frames;
 	VEC(struct profile_site) sites;
+	VEC(struct profile_part) parts;
 	VEC(struct profile_thread) threads;
 	VEC(struct profile_point) points;
 	VEC(struct profile_change) changes;
+	VEC(struct profile_block) blocks; /* of the trace (trace.h) */
+	struct trace_store *trace;	  /* NULL: there is none */
 	struct profile_bucket sizes[PROFILE_SIZE_BUCKETS];
 	uint64_t size_by_life[PROFILE_SIZE_BUCKETS][PROFILE_LIFE_BUCKETS]; /* freed blocks */
 	bool resolved;	  /* symbols have been looked up */

@@ -125,9 +125,20 @@ static void trim_changes(struct profile *p)
 	p->changes.count = kept;
 }
 
+static void trim_parts(struct profile *p)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->parts.count; i++)
+		if (p->parts.at[i].site < p->sites.count)
+			p->parts.at[kept++] = p->parts.at[i];
+	p->parts.count = kept;
+}
+
 void recover_trim(struct profile *p)
 {
 	trim_strings(p);
 	trim_stacks(p);
+	trim_parts(p);
 	trim_changes(p);
 }

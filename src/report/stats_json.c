@@ -4,6 +4,8 @@
 
 #include "base/json.h"
 #include "model/fields.h"
+#include "model/shares.h"
+#include "profile/trace.h"
 #include "report/histogram.h"
 #include "report/names.h"
 
@@ -71,6 +73,7 @@ static void add_surroundings(struct json *j, const struct profile *p)
 	json_add_uint(j, "start_unix_ns", run->start_unix_ns);
 	json_add_uint(j, "page_bytes", run->page_bytes);
 	json_add_uint(j, "children_not_recorded", run->children_not_recorded);
+	json_add_uint(j, "trace_events", trace_get_count(p));
 	json_add_bool(j, "resolved", p->resolved);
 	json_add_bool(j, "damaged", p->damaged);
 	if (p->damaged)
@@ -128,6 +131,19 @@ static void add_stack(struct json *j, const struct model *m, const struct model_
 	json_end_list(j);
 }
 
+static void add_shares(struct json *j, const struct profile *p, size_t site)
+{
+	json_begin_list(j, "threads");
+	for (size_t i = 0; i < shares_get_count(p, site); i++) {
+		struct profile_part share = shares_get(p, site, i);
+		json_begin_object(j, NULL);
+		json_add_uint(j, "serial", share.thread);
+		add_fields(j, &share, fields_part);
+		json_end_object(j);
+	}
+	json_end_list(j);
+}
+
 static void add_sites(struct json *j, const struct model *m)
 {
 	const struct profile *p = model_get_profile(m);
@@ -141,6 +157,7 @@ static void add_sites(struct json *j, const struct model *m)
 		add_fields(j, &p->sites.at[i], fields_site);
 		model_get_stack(m, i, &stack);
 		add_stack(j, m, &stack, texts);
+		add_shares(j, p, i);
 		json_end_object(j);
 	}
 	json_end_list(j);
