@@ -13,7 +13,10 @@ esac
 test="g++ clang clang-format clang-tidy llvm libclang-rt-14-dev libcmocka-dev binutils
       libunwind-dev libc6-dbg python3 python3-pytest python3-pytest-xdist valgrind gdb git xz-utils perl sqlite3
       redis-server nginx-light rustc libjemalloc-dev libgoogle-perftools-dev
-      libmimalloc-dev qemu-user-static graphviz nodejs $cross"
+      libmimalloc-dev mandoc zsh dwz libdebuginfod1 qemu-user-static graphviz libdevel-nytprof-perl chromium $cross"
+# These often come from elsewhere than Debian, and then exclude its packages.
+command -v go >/dev/null || test="$test golang-go"
+command -v npm >/dev/null || test="$test nodejs npm"
 bench="g++ clang python3 sqlite3 redis-server redis-tools heaptrack valgrind zstd libc-devtools libjemalloc-dev
        libjemalloc2 google-perftools libgoogle-perftools-dev"
 

@@ -28,8 +28,9 @@ enum {
 	CFA_VAL_OFFSET = 0x14,
 	CFA_VAL_OFFSET_SF = 0x15,
 	CFA_VAL_EXPRESSION = 0x16,
-	CFA_NEGATE_RA_STATE =
-		0x2d, /* aarch64: the return address is (not) signed; we always strip */
+	/* aarch64: from here on the return address is signed, or not; we always strip */
+	CFA_NEGATE_RA_STATE_WITH_PC = 0x2c,
+	CFA_NEGATE_RA_STATE = 0x2d,
 	CFA_ARGS_SIZE = 0x2e,
 	CFA_NEGATIVE_OFFSET = 0x2f,
 	CFA_ADVANCE_LOC = 0x40, /* the top two bits, operand in the lower six */
@@ -202,6 +203,7 @@ static void run_extended(struct run *r, uint8_t op)
 {
 	switch (op) {
 	case CFA_NOP:
+	case CFA_NEGATE_RA_STATE_WITH_PC:
 	case CFA_NEGATE_RA_STATE:
 		break;
 	case CFA_SET_LOC ... CFA_ADVANCE_LOC4:

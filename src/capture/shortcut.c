@@ -7,6 +7,98 @@
 #include "capture/stacktree.h"
 #include "capture/thread.h"
 
+/* ---- tags ------------------------------------------------------------------------------------ */
+
+/* Keyed by the three innermost frames: one function called from many places is many leaf ends.
+ * `second` is 0 where it takes more than sp to find it. */
+static inline uint64_t make_tag(uint64_t pc, uint64_t first, uint64_t second)
+{
+	return (pc ^ first << 21 ^ second << 7) * UINT64_C(0x9e3779b97f4a7c15) | 1;
+}
+
+/* The first of the leaf ends among which one with this tag may be. */
+static inline uint32_t set_of(uint64_t tag)
+{
+	return (uint32_t)(tag >> (64 - SHORTCUT_SET_BITS)) * SHORTCUT_WAYS;
+}
+
+static NOINLINE void fill_step(struct thread *t, struct shortcut_step *step, uint64_t address)
+{
+	uint32_t place;
+	uint64_t rule = rules_find(t, address, t->memo.generation, &place);
+
+	step->address = address;
+	step->cfa = (uint32_t)rule_cfa(rule);
+	step->ra = (uint32_t)(rule_cfa(rule) - rule_ra(rule));
+	if (rule_kind(rule) == RULE_FP)
+		step->cfa |= SHORTCUT_STEP_FP;
+	else if (rule_kind(rule) != RULE_SP || rule_cfa(rule) < rule_ra(rule))
+		step->cfa |= SHORTCUT_STEP_NONE;
+}
+
+static inline const struct shortcut_step *find_step(struct thread *t, uint64_t address)
+{
+	struct shortcut_step *step = &t->shortcuts->steps[address * UINT64_C(0x9e3779b97f4a7c15) >>
+							  (64 - SHORTCUT_STEP_BITS)];
+
+	if (unlikely(step->address != address))
+		fill_step(t, step, address);
+	return step;
+}
+
+/* What calls of a stack can be had before any walk. Wherever this reads is in the thread's stack;
+ * right or wrong, only the leaf end that is found will tell. */
+struct approach {
+	uint64_t room;	 /* bytes from sp that can be read, less a word */
+	uint64_t first;	 /* return address of the leaf; 0: nothing can be said without walking */
+	uint64_t caller; /* bytes from sp to its caller's */
+};
+
+static inline struct approach find_first(struct thread *t, const struct walk_start *start)
+{
+	const struct shortcut_step *step = find_step(t, start->pc - 1);
+	uint64_t base = step->cfa & SHORTCUT_STEP_FP ? start->fp - start->sp : 0;
+	struct approach a = {.room = t->stack.high - start->sp - 8,
+			     .caller = base + (step->cfa & ~7u)};
+	uint64_t at = base + step->ra;
+
+	if (likely(!(step->cfa & SHORTCUT_STEP_NONE) && start->sp >= t->stack.low &&
+		   (start->sp & 7) == 0 && at <= a.room))
+		a.first = arch_strip(memo_read(start->sp + at));
+	return a;
+}
+
+static inline uint64_t find_tag(struct thread *t, const struct walk_start *start,
+				const struct approach *a)
+{
+	const struct shortcut_step *step = find_step(t, a->first - 1);
+	uint64_t at = a->caller + step->ra;
+
+	if ((step->cfa & (SHORTCUT_STEP_FP | SHORTCUT_STEP_NONE)) || at > a->room)
+		return make_tag(start->pc, a->first, 0);
+	return make_tag(start->pc, a->first, arch_strip(memo_read(start->sp + at)));
+}
+
+static inline uint16_t *recent_of(struct shortcut_table *table, const struct walk_start *start,
+				  uint64_t first)
+{
+	uint64_t h = (start->pc ^ start->sp << 7 ^ first << 21) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &table->recent[h >> (64 - SHORTCUT_RECENT_BITS)];
+}
+
+/* The same of the memo's leaf. */
+static uint64_t get_tag(const struct memo *m)
+{
+	const struct memo_frame *leaf = &m->frames[m->count - 1];
+	const struct memo_frame *caller = leaf - 1;
+	bool plain =
+		m->count >= 2 && caller->ra_at && !caller->sp_at && !(caller->flags & MEMO_USES_FP);
+
+	return make_tag(leaf->pc, arch_strip(leaf->ra_value),
+			plain ? arch_strip(caller->ra_value) : 0);
+}
+
 /* ---- following ------------------------------------------------------------------------------- */
 
 static inline uint64_t read_word(const struct shortcut *s, uint32_t i, uint64_t sp)
@@ -93,7 +185,8 @@ static inline bool is_leaf_end(const struct shortcut *s, const struct thread *t,
 }
 
 /* By this leaf end, if the stack has it and it leads to a part of the memo that is unchanged. */
-static inline uint32_t follow(struct thread *t, struct shortcut *s, const struct walk_start *start)
+static inline __attribute__((always_inline)) uint32_t follow(struct thread *t, struct shortcut *s,
+							     const struct walk_start *start)
 {
 	const struct memo *m = &t->memo;
 	uint64_t fp;
@@ -112,70 +205,49 @@ static inline uint32_t follow(struct thread *t, struct shortcut *s, const struct
 	return memo_verify(m, (uint32_t)outer) < 0 ? find_node(s, t, &m->frames[outer]) : 0;
 }
 
-/* Anywhere in the set. */
-static NOINLINE uint32_t search(struct thread *t, uint64_t tag, const struct walk_start *start)
+/* Among all that begin with the same three frames. */
+static NOINLINE uint32_t search(struct thread *t, const struct walk_start *start,
+				const struct approach *a)
 {
 	struct shortcut_table *table = t->shortcuts;
-	uint32_t set = shortcut_set(tag);
+	uint64_t tag = find_tag(t, start, a);
+	uint32_t set = set_of(tag);
 
-	for (uint32_t way = 0; way < SHORTCUT_WAYS; way++) {
-		if (table->tags[set][way] != tag || way == shortcut_way(tag))
-			continue;
-		uint32_t node = follow(t, &table->at[set][way], start);
-		if (node)
+	for (uint32_t i = set; i < set + SHORTCUT_WAYS; i++) {
+		uint32_t node = table->tags[i] == tag ? follow(t, &table->at[i], start) : 0;
+
+		if (node) {
+			*recent_of(table, start, a->first) = (uint16_t)i;
 			return node;
+		}
 	}
 	return 0;
 }
 
-uint32_t shortcut_find(struct thread *t, uint64_t tag, const struct walk_start *start)
+uint32_t shortcut_find(struct thread *t, const struct walk_start *start)
 {
 	struct shortcut_table *table = t->shortcuts;
-	uint32_t set = shortcut_set(tag);
-	uint32_t way = shortcut_way(tag);
+	const struct approach a = find_first(t, start);
 
 	table->missed = NULL;
-	uint32_t node =
-		likely(table->tags[set][way] == tag) ? follow(t, &table->at[set][way], start) : 0;
-	return likely(node) ? node : search(t, tag, start);
+	if (unlikely(!a.first))
+		return 0;
+	uint32_t node = follow(t, &table->at[*recent_of(table, start, a.first)], start);
+	return likely(node) ? node : search(t, start, &a);
 }
 
 /* ---- noting ---------------------------------------------------------------------------------- */
 
-/* The tag of the memo's leaf; as try_shortcut in walk.c makes it of the stack. */
-static uint64_t tag_of(const struct memo *m)
-{
-	const struct memo_frame *leaf = &m->frames[m->count - 1];
-	const struct memo_frame *caller = leaf - 1;
-	bool plain =
-		m->count >= 2 && caller->ra_at && !caller->sp_at && !(caller->flags & MEMO_USES_FP);
-
-	return shortcut_tag(leaf->pc, arch_strip(leaf->ra_value),
-			    plain ? arch_strip(caller->ra_value) : 0);
-}
-
-/* The place for a leaf end: that of one that is too short, or the one where it is looked for
- * first; what is there moves to the next in turn of the set. */
+/* The place for a leaf end: that of one that is too short, or the next in turn of its set. */
 static struct shortcut *take_place(struct shortcut_table *table, uint64_t tag)
 {
-	uint32_t set = shortcut_set(tag);
-	uint32_t way = shortcut_way(tag);
-	uint32_t other = table->turn++ % SHORTCUT_WAYS;
+	uint32_t i = table->missed ? (uint32_t)(table->missed - table->at)
+				   : set_of(tag) + table->turn++ % SHORTCUT_WAYS;
 
-	if (table->missed) {
-		struct shortcut *missed = table->missed;
-
-		table->missed = NULL;
-		missed->word_count = 0;
-		return missed;
-	}
-	if (other != way) {
-		table->tags[set][other] = table->tags[set][way];
-		table->at[set][other] = table->at[set][way];
-	}
-	table->tags[set][way] = tag;
-	table->at[set][way].word_count = 0;
-	return &table->at[set][way];
+	table->missed = NULL;
+	table->tags[i] = tag;
+	table->at[i].word_count = 0;
+	return &table->at[i];
 }
 
 /* A leaf end as it is put together, leaf first. */
@@ -262,11 +334,9 @@ static void put_hash(struct shortcut *s)
 	}
 }
 
-void shortcut_init(struct shortcut_table *table)
+void shortcut_forget_steps(struct shortcut_table *table)
 {
-	/* The entries need no clearing: only a tag leads to one. */
-	__builtin_memset(table->tags, 0, sizeof(table->tags));
-	table->missed = NULL;
+	__builtin_memset(table->steps, 0, sizeof(table->steps));
 }
 
 void shortcut_note(struct shortcut_table *table, const struct memo *m, uint32_t kept)
@@ -277,7 +347,7 @@ void shortcut_note(struct shortcut_table *table, const struct memo *m, uint32_t 
 	if (m->count <= kept || kept == 0 || m->count - kept > SHORTCUT_PLACES ||
 	    (outer->flags & MEMO_EXACT))
 		return;
-	struct shortcut *s = take_place(table, tag_of(m));
+	struct shortcut *s = take_place(table, get_tag(m));
 	struct draft d = {.s = s, .sp = leaf->sp};
 	s->flags = 0;
 	s->saved = 0;
@@ -288,9 +358,9 @@ void shortcut_note(struct shortcut_table *table, const struct memo *m, uint32_t 
 	s->pc = leaf->pc;
 	s->fp = leaf->fp - leaf->sp;
 	s->reach = (uint32_t)(outer->sp - leaf->sp);
-	s->generation = m->generation;
 	s->outer = kept - 1;
 	s->outer_pc = outer->pc;
+	s->generation = m->generation;
 	s->outer_node = outer->node;
 	s->node = leaf->node;
 	s->word_count = d.words;

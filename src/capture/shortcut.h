@@ -20,9 +20,11 @@
 struct thread;
 
 #define SHORTCUT_SET_BITS 6
-#define SHORTCUT_WAYS	  8 /* 512 leaf ends per thread: 98 KiB, touched as they are used */
-#define SHORTCUT_WORDS	  10
-#define SHORTCUT_PLACES	  8 /* leaf ends with more frames or words are walked again */
+#define SHORTCUT_WAYS	  8
+/* Leaf ends per thread: 512, which with the rest take 112 KiB, touched as they are used. */
+#define SHORTCUT_COUNT	(SHORTCUT_WAYS << SHORTCUT_SET_BITS)
+#define SHORTCUT_WORDS	9
+#define SHORTCUT_PLACES 8 /* leaf ends with more frames or words are walked again */
 
 enum shortcut_flag {
 	SHORTCUT_USES_FP = 1,  /* a frame is found by fp as it is at the start */
@@ -30,7 +32,7 @@ enum shortcut_flag {
 };
 
 struct shortcut {
-	uint64_t pc;
+	_Alignas(64) uint64_t pc;
 	uint64_t fp;	   /* less sp; where it is used */
 	uint64_t outer_pc; /* the memo frame that the leaf end leads to */
 	uint32_t reach;	   /* from sp to the outer frame's */
@@ -51,40 +53,41 @@ struct shortcut {
 	uint32_t places[SHORTCUT_PLACES]; /* that are shown, leaf first */
 };
 
-struct shortcut_table {
-	_Alignas(64) uint64_t tags[1 << SHORTCUT_SET_BITS][SHORTCUT_WAYS]; /* a set is a line */
-	uint32_t turn;		 /* which way is replaced next */
-	struct shortcut *missed; /* found by the last look, but it led to no frame of the memo */
-	struct shortcut at[1 << SHORTCUT_SET_BITS][SHORTCUT_WAYS];
+/* How a frame's return address and caller are found, for the few places that walks begin with: the
+ * cache of rules that all threads share takes three times as long to ask. */
+struct shortcut_step {
+	uint64_t address;
+	uint32_t cfa; /* bytes from sp; from fp with SHORTCUT_STEP_FP */
+	uint32_t ra;
 };
 
-/* Keyed by the three innermost frames: one function called from many places is many leaf ends.
- * `second` is 0 where it takes more than sp to find it. */
-static inline uint64_t shortcut_tag(uint64_t pc, uint64_t first, uint64_t second)
-{
-	return (pc ^ first << 21 ^ second << 7) * UINT64_C(0x9e3779b97f4a7c15) | 1;
-}
+#define SHORTCUT_STEP_FP     1u
+#define SHORTCUT_STEP_NONE   2u /* not by a constant from either */
+#define SHORTCUT_STEP_BITS   9
+#define SHORTCUT_RECENT_BITS 11
 
-static inline uint32_t shortcut_set(uint64_t tag)
-{
-	return (uint32_t)(tag >> (64 - SHORTCUT_SET_BITS));
-}
+struct shortcut_table {
+	_Alignas(64) uint64_t tags[SHORTCUT_COUNT]; /* of `at`; a set is a cache line */
+	uint32_t turn;				    /* which way is replaced next */
+	struct shortcut *missed; /* found by the last look, but it led to no frame of the memo */
+	/* By start and first caller: which was the last. In a loop that stays at one height of the
+	 * stack this saves the rest of the way to a tag, which is one load after another. */
+	uint16_t recent[1 << SHORTCUT_RECENT_BITS];
+	struct shortcut_step steps[1 << SHORTCUT_STEP_BITS];
+	struct shortcut at[SHORTCUT_COUNT];
+};
 
-/* Where in its set a leaf end is put, and looked for first. */
-static inline uint32_t shortcut_way(uint64_t tag)
-{
-	return (uint32_t)(tag >> 32) % SHORTCUT_WAYS;
-}
+/* The node of the stack that starts here, if it has a leaf end that is known, unchanged, and leads
+ * to an unchanged part of the thread's memo, which is of the present generation; 0 otherwise. */
+uint32_t shortcut_find(struct thread *t, const struct walk_start *start);
 
-/* The node of the stack that starts here, if it has a leaf end that is unchanged and leads to an
- * unchanged part of the thread's memo; 0 otherwise. start->sp is in the thread's stack, and
- * aligned. */
-uint32_t shortcut_find(struct thread *t, uint64_t tag, const struct walk_start *start);
-
-/* Forgets all. */
-void shortcut_init(struct shortcut_table *table);
+/* Forgets how frames are left: when the generation changes. Leaf ends know theirs. A table full of
+ * zeros, or of a thread that has ended, is a good one to begin with. */
+void shortcut_forget_steps(struct shortcut_table *table);
 
 /* Notes the leaf end that the last walk found: the frames of the memo from `kept` on. */
 void shortcut_note(struct shortcut_table *table, const struct memo *m, uint32_t kept);
+
+_Static_assert(sizeof(struct shortcut) == 192, "three cache lines");
 
 #endif

@@ -113,9 +113,6 @@ static void init_state(struct thread *t, uint32_t slot_index)
 	t->shortcuts = (struct shortcut_table *)(void *)arrays;
 	arrays += sizeof(*t->shortcuts);
 	t->frames = (uint32_t *)(void *)arrays;
-	/* Those of a thread that had this place before, maybe with its stack at the same
-	 * addresses. */
-	shortcut_init(t->shortcuts);
 }
 
 static void init_slot(struct thread *t)

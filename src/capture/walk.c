@@ -246,6 +246,7 @@ static NOINLINE uint32_t walk_new(struct thread *t, const struct walk_start *sta
 	if (unlikely(m->generation != w.generation)) {
 		m->generation = w.generation;
 		memo_clear(m);
+		shortcut_forget_steps(t->shortcuts);
 	}
 	if (unlikely(walk_to_memo(&w, m, &fresh, &kept) != WALK_END || w.far ||
 		     !memo_replace(m, kept, fresh)))
@@ -253,38 +254,6 @@ static NOINLINE uint32_t walk_new(struct thread *t, const struct walk_start *sta
 	uint32_t node = intern(t, m, kept);
 	shortcut_note(t->shortcuts, m, kept);
 	return node;
-}
-
-/* What leads out of the frame at (pc, sp) by a plain read; 0: nothing does. *cfa becomes the
- * caller's stack pointer. */
-static inline uint64_t read_return(struct thread *t, uint64_t rule, uint64_t base, uint64_t *cfa)
-{
-	uint64_t at = base + rule_cfa(rule) - rule_ra(rule);
-	uint64_t low = *cfa;
-
-	if (at < low || at + 8 > t->stack.high)
-		return 0;
-	*cfa = base + rule_cfa(rule);
-	return arch_strip(*(const uint64_t *)(uintptr_t)at); /* NOLINT: checked above */
-}
-
-/* By a leaf end that was walked lately. */
-static inline uint32_t try_shortcut(struct thread *t, const struct walk_start *start,
-				    uint32_t generation)
-{
-	uint32_t place;
-	uint64_t rule = rules_find(t, start->pc - 1, generation, &place);
-	uint64_t sp = start->sp;
-
-	if (rule_kind(rule) > RULE_FP || sp < t->stack.low || (sp & 7))
-		return 0;
-	uint64_t first =
-		read_return(t, rule, rule_kind(rule) == RULE_SP ? start->sp : start->fp, &sp);
-	if (!first)
-		return 0;
-	rule = rules_find(t, first - 1, generation, &place);
-	uint64_t second = rule_kind(rule) == RULE_SP ? read_return(t, rule, sp, &sp) : 0;
-	return shortcut_find(t, shortcut_tag(start->pc, first, second), start);
 }
 
 static inline uint32_t walk_quickly(struct thread *t, const struct walk_start *start)
@@ -300,7 +269,7 @@ static inline uint32_t walk_quickly(struct thread *t, const struct walk_start *s
 		if (memo_is_frame(f, start->pc, start->sp, start->fp, 0) &&
 		    memo_verify(m, m->count - 1) < 0)
 			return f->node;
-		uint32_t node = try_shortcut(t, start, generation);
+		uint32_t node = shortcut_find(t, start);
 		if (node)
 			return node;
 	}

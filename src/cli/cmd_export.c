@@ -27,16 +27,18 @@ static const char help[] =
 	"                       that hold one figure, or that show one first\n"
 	"  --svg                with -f dot: have Graphviz draw the graph, and write the picture\n"
 	"  --all-frames         keep malloc, operator new and the like at the end of stacks\n"
-	"  --no-write           do not write symbols that were looked up back to FILE\n"
-	"  -h, --help           show this text\n";
+	"  -h, --help           show this text\n"
+	"\n"
+	"Symbols:\n" LOAD_HELP
+	"  --no-write           do not write symbols that were looked up back to FILE\n";
 
 struct request {
 	const struct export_format *format;
 	const char *out; /* NULL: standard output */
 	struct export_request what;
+	struct load_options load;
 	struct model_options model;
 	bool svg;
-	bool no_write;
 	bool help;
 };
 
@@ -49,6 +51,7 @@ static const struct option options[] = {
 	{"svg", no_argument, NULL, OPTION_SVG},
 	{"all-frames", no_argument, NULL, OPTION_ALL_FRAMES},
 	{"no-write", no_argument, NULL, OPTION_NO_WRITE},
+	LOAD_LONG_OPTIONS,
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
@@ -81,6 +84,10 @@ static int parse_figure(struct request *r, const char *name)
 
 static int parse_option(struct request *r, int code, char **argv)
 {
+	int status = load_parse_option(&r->load, "export", code, optarg);
+
+	if (status != LOAD_NOT_MINE)
+		return status;
 	switch (code) {
 	case 'f':
 		return parse_format(r, optarg);
@@ -96,7 +103,7 @@ static int parse_option(struct request *r, int code, char **argv)
 		r->model.all_frames = true;
 		break;
 	case OPTION_NO_WRITE:
-		r->no_write = true;
+		r->load.keep = false;
 		break;
 	case 'h':
 		r->help = true;
@@ -205,25 +212,29 @@ static int export_profile(const struct profile *p, struct request *r)
 	return status;
 }
 
-static int run(int argc, char **argv)
+static int read_and_export(struct request *r, const char *file)
 {
-	struct request r = {0};
-	int status = parse_arguments(&r, argc, argv);
+	struct profile *p = load_profile(file, &r->load);
 
-	if (status != COMMAND_GOOD)
-		return status;
-	if (r.help) {
-		command_print_help(&command_export, stdout);
-		return COMMAND_GOOD;
-	}
-
-	struct load_options load = {.symbols = true, .keep = !r.no_write};
-	struct profile *p = load_profile(argv[optind], &load);
 	if (!p)
 		return COMMAND_FAILED;
-	r.what.program_hint = argv[optind];
-	status = export_profile(p, &r);
+	load_fill_model(&r->load, &r->model);
+	r->what.program_hint = file;
+	int status = export_profile(p, r);
 	profile_free(p);
+	return status;
+}
+
+static int run(int argc, char **argv)
+{
+	struct request r = {.load = {.symbols = true, .keep = true}};
+	int status = parse_arguments(&r, argc, argv);
+
+	if (status == COMMAND_GOOD && r.help)
+		command_print_help(&command_export, stdout);
+	else if (status == COMMAND_GOOD)
+		status = read_and_export(&r, argv[optind]);
+	load_options_free(&r.load);
 	return status;
 }
 

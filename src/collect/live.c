@@ -89,23 +89,20 @@ static void remove_from_shard(struct live_shard *s, uint64_t hash, const struct 
 	s->count--;
 }
 
-/* Of the place with this number in the shard. */
-static bool is_used(const struct live_shard *s, uint32_t place)
-{
-	return live_get_place_tag(&s->heads[place / LIVE_GROUP_BLOCKS],
-				  place % LIVE_GROUP_BLOCKS) != 0;
-}
-
 /* All blocks to one of two shards by the hash bit at `shift`. Homes keep their order from one
  * size to another, so both tables are walked from start to end. */
 static void move_blocks(const struct live_shard *from, struct live_shard *const to[2],
 			unsigned shift)
 {
-	for (uint32_t i = 0; i < from->groups * LIVE_GROUP_BLOCKS; i++) {
-		if (!is_used(from, i))
-			continue;
-		uint64_t hash = live_hash(from->blocks[i].ptr);
-		*add_to_shard(to[hash >> shift & 1], hash) = from->blocks[i];
+	for (uint32_t group = 0; group < from->groups; group++) {
+		uint64_t mask = live_match_used(&from->heads[group]);
+
+		for (; mask; mask &= mask - 1) {
+			const struct live_block *block = live_get_block(from, group, mask);
+			uint64_t hash = live_hash(block->ptr);
+
+			*add_to_shard(to[hash >> shift & 1], hash) = *block;
+		}
 	}
 }
 
@@ -148,12 +145,12 @@ static size_t get_span(const struct live *t, const struct live_shard *s)
 /* The blocks whose hash bit at `shift` is set. */
 static uint32_t count_upper(const struct live_shard *s, unsigned shift)
 {
-	uint32_t count = 0;
+	uint64_t count = 0;
 
-	for (uint32_t i = 0; i < s->groups * LIVE_GROUP_BLOCKS; i++)
-		if (is_used(s, i))
-			count += (uint32_t)(live_hash(s->blocks[i].ptr) >> shift & 1);
-	return count;
+	for (uint32_t group = 0; group < s->groups; group++)
+		for (uint64_t mask = live_match_used(&s->heads[group]); mask; mask &= mask - 1)
+			count += live_hash(live_get_block(s, group, mask)->ptr) >> shift & 1;
+	return (uint32_t)count;
 }
 
 /* About half of the blocks go each way, unless a hostile target has chosen its addresses. */

@@ -26,6 +26,7 @@ struct live_head {
 #include <emmintrin.h>
 
 #define LIVE_PLACE_BITS 1u /* bits of the mask per place */
+#define LIVE_ALL_PLACES UINT64_C(0x7fff)
 
 static inline uint64_t live_match(const struct live_head *head, uint8_t tag)
 {
@@ -34,13 +35,14 @@ static inline uint64_t live_match(const struct live_head *head, uint8_t tag)
 	__m128i high = _mm_loadl_epi64((const __m128i *)&head->words[1]);
 	__m128i equal = _mm_cmpeq_epi8(_mm_unpacklo_epi64(low, high), all);
 
-	return (uint64_t)_mm_movemask_epi8(equal) & 0x7fff;
+	return (uint64_t)_mm_movemask_epi8(equal) & LIVE_ALL_PLACES;
 }
 
 #elif defined(__ARM_NEON) && defined(__AARCH64EL__)
 #include <arm_neon.h>
 
 #define LIVE_PLACE_BITS 4u
+#define LIVE_ALL_PLACES UINT64_C(0x0111111111111111)
 
 static inline uint64_t live_match(const struct live_head *head, uint8_t tag)
 {
@@ -50,12 +52,17 @@ static inline uint64_t live_match(const struct live_head *head, uint8_t tag)
 	/* Half of each byte: 64 bits for the 16 of them. */
 	uint64_t mask = vget_lane_u64(vreinterpret_u64_u8(vshrn_n_u16(equal, 4)), 0);
 
-	return mask & UINT64_C(0x0111111111111111);
+	return mask & LIVE_ALL_PLACES;
 }
 
 #else
 #error "live_match needs a way to compare 16 bytes at once"
 #endif
+
+static inline uint64_t live_match_used(const struct live_head *head)
+{
+	return live_match(head, 0) ^ LIVE_ALL_PLACES;
+}
 
 /* Of a mask that is not 0. */
 static inline uint32_t live_get_first(uint64_t mask)
@@ -64,11 +71,6 @@ static inline uint32_t live_get_first(uint64_t mask)
 }
 
 /* ---- changes --------------------------------------------------------------------------------- */
-
-static inline uint32_t live_get_place_tag(const struct live_head *head, uint32_t place)
-{
-	return (uint8_t)(head->words[place / 8] >> place % 8 * 8);
-}
 
 /* The place must be empty. */
 static inline void live_set_tag(struct live_head *head, uint32_t place, uint8_t tag)

@@ -283,10 +283,11 @@ static __attribute__((noinline)) uint32_t decode_rest(const struct streams *s,
 	return segment_event_bytes(kind);
 }
 
-/* Reads three words, of which an event of fewer uses the first ones. Returns its size, 0 if it
- * breaks the contract. Without branches on the common kinds, which no processor can foresee. */
+/* Reads up to four words, of which an event of fewer uses the first ones; the first has been read
+ * already. Returns the event's size, 0 if it breaks the contract. Without branches on the common
+ * kinds, which no processor can foresee. */
 static inline uint32_t decode(const struct streams *s, struct stream *stream, const uint64_t *words,
-			      struct event *e)
+			      uint64_t first, struct event *e)
 {
 	static const uint8_t apis[16] = {
 		SEGMENT_API_MALLOC, SEGMENT_API_CALLOC, SEGMENT_API_REALLOC, SEGMENT_API_ALIGNED,
@@ -294,7 +295,6 @@ static inline uint32_t decode(const struct streams *s, struct stream *stream, co
 		SEGMENT_API_OTHER,  SEGMENT_API_OTHER,	SEGMENT_API_OTHER,   SEGMENT_API_OTHER,
 		SEGMENT_API_OTHER,  SEGMENT_API_OTHER,	SEGMENT_API_OTHER,   SEGMENT_API_OTHER,
 	};
-	uint64_t first = read_once(words[0]);
 	uint64_t ptr = read_once(words[1]);
 	uint64_t third = read_once(words[2]);
 	uint32_t kind = (uint32_t)first & 15u;
@@ -319,7 +319,7 @@ static uint32_t decode_last(const struct streams *s, struct stream *stream, cons
 
 	for (uint32_t i = 0; i < left / 8; i++)
 		copy[i] = read_once(words[i]);
-	uint32_t bytes = decode(s, stream, copy, e);
+	uint32_t bytes = decode(s, stream, copy, copy[0], e);
 	return bytes <= left ? bytes : 0;
 }
 
@@ -336,20 +336,18 @@ uint64_t streams_take(struct streams *s, uint32_t slot, uint64_t bound, struct e
 	for (; e < batch->at + EVENT_BATCH && offset < end; e++) {
 		const uint64_t *words = (const void *)(payload + offset);
 		uint32_t left = end - offset;
-		uint32_t bytes;
 
-		if (__builtin_expect(left >= SEGMENT_EVENT_MAX, 1))
-			bytes = decode(s, stream, words, e);
-		else if (end < SEGMENT_CHUNK_PAYLOAD)
-			bytes = decode_last(s, stream, words, left, e);
-		else
+		if (left < SEGMENT_EVENT_MAX && end == SEGMENT_CHUNK_PAYLOAD)
 			break; /* the stream goes on in the next chunk */
-		if (bytes == 0) {
-			mark_broken(s, slot);
+		uint64_t first = read_once(words[0]);
+		if (first >> 8 > bound) {
+			stopped_at = first >> 8;
 			break;
 		}
-		if (e->ticks > bound) {
-			stopped_at = e->ticks;
+		uint32_t bytes = left >= SEGMENT_EVENT_MAX ? decode(s, stream, words, first, e)
+							   : decode_last(s, stream, words, left, e);
+		if (bytes == 0) {
+			mark_broken(s, slot);
 			break;
 		}
 		e->slot = slot;

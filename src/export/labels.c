@@ -1,6 +1,7 @@
 /* labels.c -- what frames are called in exports: one text per function, safe in any text format.
  * Runs: offline, called by the formats.
  * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
 #include "export/labels.h"
 
 #include <inttypes.h>
@@ -31,8 +32,7 @@ char *labels_clean(const char *text, const char *replaced)
 	while (*text) {
 		size_t bytes = utf8_decode(text, &code);
 		if (bytes == 0) {
-			memcpy(out, "\xef\xbf\xbd", 3); /* U+FFFD */
-			out += 3;
+			out = stpcpy(out, "\xef\xbf\xbd"); /* U+FFFD */
 		} else if (utf8_is_unsafe(code)) {
 			*out++ = ' ';
 		} else if (bytes == 1) {

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "base/map.h"
 #include "model/allocator.h"
 #include "model/display.h"
 
@@ -32,14 +33,22 @@ struct candidate {
 struct builder {
 	struct model *model;
 	uint32_t *owner; /* by profile frame: the module it was seen in */
+	uint32_t *first; /* by profile node without frames: the first one at the same address */
+	struct map addresses; /* of those nodes -> the first one */
 	VEC(struct candidate) candidates;
 };
 
+/* Equal texts are the same one as a rule, since strings are interned. */
+static int compare_texts(const char *a, const char *b)
+{
+	return a == b ? 0 : strcmp(a, b);
+}
+
 static int compare_functions(const struct model_frame *a, const struct model_frame *b)
 {
-	int order = strcmp(a->function, b->function);
+	int order = compare_texts(a->function, b->function);
 
-	return order ? order : strcmp(a->module, b->module);
+	return order ? order : compare_texts(a->module, b->module);
 }
 
 static int compare_numbers(uint64_t a, uint64_t b)
@@ -52,7 +61,7 @@ static int compare_frames(const struct model_frame *a, const struct model_frame 
 	int order = compare_functions(a, b);
 
 	if (order == 0)
-		order = strcmp(a->file, b->file);
+		order = compare_texts(a->file, b->file);
 	if (order == 0)
 		order = compare_numbers(a->line, b->line);
 	if (order == 0)
@@ -97,12 +106,30 @@ static void add_frame(struct builder *b, uint32_t index, uint64_t seen_at)
 	};
 }
 
+/* Most addresses are in many stacks. */
+static bool is_first_at_address(struct builder *b, uint32_t node)
+{
+	const struct profile_node *nodes = b->model->profile->nodes.at;
+	uint64_t key = nodes[node].pc ^ (uint64_t)nodes[node].module << 48;
+	uint32_t *known = map_reserve(&b->addresses, key);
+
+	if (!*known)
+		*known = node;
+	/* Where two modules' keys coincide, the second one stands for itself. */
+	bool same =
+		nodes[*known].pc == nodes[node].pc && nodes[*known].module == nodes[node].module;
+	b->first[node] = same ? *known : node;
+	return b->first[node] == node;
+}
+
 /* A location that has an address only. */
 static void add_address(struct builder *b, uint32_t node)
 {
 	const struct profile *p = b->model->profile;
 	uint64_t offset = node_offset(p, &p->nodes.at[node]);
 
+	if (!is_first_at_address(b, node))
+		return;
 	*vec_push(&b->candidates) = (struct candidate){
 		.frame = {.function = "",
 			  .module = module_path(p, p->nodes.at[node].module),
@@ -140,6 +167,7 @@ static void list_candidates(struct builder *b)
 
 	b->owner = mem_new(p->frames.count, sizeof(*b->owner));
 	memset(b->owner, 0xff, p->frames.count * sizeof(*b->owner));
+	b->first = mem_new(p->nodes.count, sizeof(*b->first));
 	for (uint32_t i = 1; i < p->nodes.count; i++) {
 		const struct profile_node *node = &p->nodes.at[i];
 		if (node->cut)
@@ -178,6 +206,16 @@ static void number_candidates(struct builder *b)
 			frame->seen_at = c[i].frame.seen_at;
 		*c[i].id = id;
 	}
+	for (size_t i = 1; i < b->model->profile->nodes.count; i++)
+		b->model->node_ids[i] = b->model->node_ids[b->first[i]];
+}
+
+static void free_builder(struct builder *b)
+{
+	free(b->owner);
+	free(b->first);
+	map_free(&b->addresses);
+	vec_free(&b->candidates);
 }
 
 struct model *model_new(const struct profile *p, const struct model_options *options)
@@ -194,8 +232,7 @@ struct model *model_new(const struct profile *p, const struct model_options *opt
 	list_candidates(&b);
 	number_candidates(&b);
 	display_seal(&m->display);
-	free(b.owner);
-	vec_free(&b.candidates);
+	free_builder(&b);
 	return m;
 }
 

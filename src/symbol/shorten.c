@@ -7,7 +7,6 @@
  * there. Where the brackets do not add up the name is not C++, or not understood, and stays. */
 #include "symbol/shorten.h"
 
-#include <ctype.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -66,7 +65,8 @@ static bool is_in(char c, const char *set)
 
 static bool is_word(char c)
 {
-	return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '~' || (c & 0x80);
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_' || c == '$' || c == '~' || (c & 0x80);
 }
 
 static size_t word_length(const char *text)

@@ -11,124 +11,137 @@
 /* A template whose arguments after the first `needed` have defaults: %0 and %1 stand for the first
  * two arguments, %c for the first one made const. */
 struct template_rule {
-	const char *name;
+	struct piece name;
 	size_t needed;
 	const char *defaults[DEFAULTS_MOST];
 };
 
+#define TEXT(literal)                        \
+	{                                    \
+		literal, sizeof(literal) - 1 \
+	}
 #define PAIR "std::allocator<std::pair<%c, %1>>"
 
 static const struct template_rule templates[] = {
-	{"std::vector", 1, {"std::allocator<%0>"}},
-	{"std::deque", 1, {"std::allocator<%0>"}},
-	{"std::list", 1, {"std::allocator<%0>"}},
-	{"std::forward_list", 1, {"std::allocator<%0>"}},
-	{"std::set", 1, {"std::less<%0>", "std::allocator<%0>"}},
-	{"std::multiset", 1, {"std::less<%0>", "std::allocator<%0>"}},
-	{"std::map", 2, {"std::less<%0>", PAIR}},
-	{"std::multimap", 2, {"std::less<%0>", PAIR}},
-	{"std::unordered_set", 1, {"std::hash<%0>", "std::equal_to<%0>", "std::allocator<%0>"}},
-	{"std::unordered_multiset",
+	{TEXT("std::vector"), 1, {"std::allocator<%0>"}},
+	{TEXT("std::deque"), 1, {"std::allocator<%0>"}},
+	{TEXT("std::list"), 1, {"std::allocator<%0>"}},
+	{TEXT("std::forward_list"), 1, {"std::allocator<%0>"}},
+	{TEXT("std::set"), 1, {"std::less<%0>", "std::allocator<%0>"}},
+	{TEXT("std::multiset"), 1, {"std::less<%0>", "std::allocator<%0>"}},
+	{TEXT("std::map"), 2, {"std::less<%0>", PAIR}},
+	{TEXT("std::multimap"), 2, {"std::less<%0>", PAIR}},
+	{TEXT("std::unordered_set"),
 	 1,
 	 {"std::hash<%0>", "std::equal_to<%0>", "std::allocator<%0>"}},
-	{"std::unordered_map", 2, {"std::hash<%0>", "std::equal_to<%0>", PAIR}},
-	{"std::unordered_multimap", 2, {"std::hash<%0>", "std::equal_to<%0>", PAIR}},
-	{"std::stack", 1, {"std::deque<%0>"}},
-	{"std::queue", 1, {"std::deque<%0>"}},
-	{"std::priority_queue", 1, {"std::vector<%0>", "std::less<%0>"}},
-	{"std::unique_ptr", 1, {"std::default_delete<%0>"}},
-	{"std::basic_string", 1, {"std::char_traits<%0>", "std::allocator<%0>"}},
-	{"std::basic_string_view", 1, {"std::char_traits<%0>"}},
-	{"std::basic_ios", 1, {"std::char_traits<%0>"}},
-	{"std::basic_streambuf", 1, {"std::char_traits<%0>"}},
-	{"std::basic_istream", 1, {"std::char_traits<%0>"}},
-	{"std::basic_ostream", 1, {"std::char_traits<%0>"}},
-	{"std::basic_iostream", 1, {"std::char_traits<%0>"}},
-	{"std::basic_filebuf", 1, {"std::char_traits<%0>"}},
-	{"std::basic_ifstream", 1, {"std::char_traits<%0>"}},
-	{"std::basic_ofstream", 1, {"std::char_traits<%0>"}},
-	{"std::basic_fstream", 1, {"std::char_traits<%0>"}},
-	{"std::basic_stringbuf", 1, {"std::char_traits<%0>", "std::allocator<%0>"}},
-	{"std::basic_istringstream", 1, {"std::char_traits<%0>", "std::allocator<%0>"}},
-	{"std::basic_ostringstream", 1, {"std::char_traits<%0>", "std::allocator<%0>"}},
-	{"std::basic_stringstream", 1, {"std::char_traits<%0>", "std::allocator<%0>"}},
-	{"std::istreambuf_iterator", 1, {"std::char_traits<%0>"}},
-	{"std::ostreambuf_iterator", 1, {"std::char_traits<%0>"}},
-	{"std::istream_iterator", 1, {"char", "std::char_traits<char>", "long"}},
-	{"std::ostream_iterator", 1, {"char", "std::char_traits<char>"}},
-	{"std::basic_regex", 1, {"std::regex_traits<%0>"}},
-	{"std::match_results", 1, {"std::allocator<std::sub_match<%0>>"}},
+	{TEXT("std::unordered_multiset"),
+	 1,
+	 {"std::hash<%0>", "std::equal_to<%0>", "std::allocator<%0>"}},
+	{TEXT("std::unordered_map"), 2, {"std::hash<%0>", "std::equal_to<%0>", PAIR}},
+	{TEXT("std::unordered_multimap"), 2, {"std::hash<%0>", "std::equal_to<%0>", PAIR}},
+	{TEXT("std::stack"), 1, {"std::deque<%0>"}},
+	{TEXT("std::queue"), 1, {"std::deque<%0>"}},
+	{TEXT("std::priority_queue"), 1, {"std::vector<%0>", "std::less<%0>"}},
+	{TEXT("std::unique_ptr"), 1, {"std::default_delete<%0>"}},
+	{TEXT("std::basic_string"), 1, {"std::char_traits<%0>", "std::allocator<%0>"}},
+	{TEXT("std::basic_string_view"), 1, {"std::char_traits<%0>"}},
+	{TEXT("std::basic_ios"), 1, {"std::char_traits<%0>"}},
+	{TEXT("std::basic_streambuf"), 1, {"std::char_traits<%0>"}},
+	{TEXT("std::basic_istream"), 1, {"std::char_traits<%0>"}},
+	{TEXT("std::basic_ostream"), 1, {"std::char_traits<%0>"}},
+	{TEXT("std::basic_iostream"), 1, {"std::char_traits<%0>"}},
+	{TEXT("std::basic_filebuf"), 1, {"std::char_traits<%0>"}},
+	{TEXT("std::basic_ifstream"), 1, {"std::char_traits<%0>"}},
+	{TEXT("std::basic_ofstream"), 1, {"std::char_traits<%0>"}},
+	{TEXT("std::basic_fstream"), 1, {"std::char_traits<%0>"}},
+	{TEXT("std::basic_stringbuf"), 1, {"std::char_traits<%0>", "std::allocator<%0>"}},
+	{TEXT("std::basic_istringstream"), 1, {"std::char_traits<%0>", "std::allocator<%0>"}},
+	{TEXT("std::basic_ostringstream"), 1, {"std::char_traits<%0>", "std::allocator<%0>"}},
+	{TEXT("std::basic_stringstream"), 1, {"std::char_traits<%0>", "std::allocator<%0>"}},
+	{TEXT("std::istreambuf_iterator"), 1, {"std::char_traits<%0>"}},
+	{TEXT("std::ostreambuf_iterator"), 1, {"std::char_traits<%0>"}},
+	{TEXT("std::istream_iterator"), 1, {"char", "std::char_traits<char>", "long"}},
+	{TEXT("std::ostream_iterator"), 1, {"char", "std::char_traits<char>"}},
+	{TEXT("std::basic_regex"), 1, {"std::regex_traits<%0>"}},
+	{TEXT("std::match_results"), 1, {"std::allocator<std::sub_match<%0>>"}},
 	/* What is on stacks in place of the containers: their insides. */
-	{"std::_Vector_base", 1, {"std::allocator<%0>"}},
-	{"std::_Deque_base", 1, {"std::allocator<%0>"}},
-	{"std::_List_base", 1, {"std::allocator<%0>"}},
-	{"std::_Fwd_list_base", 1, {"std::allocator<%0>"}},
-	{"std::_Rb_tree", 3, {"std::less<%0>", "std::allocator<%1>"}},
-	{"std::__shared_ptr", 1, {"(__gnu_cxx::_Lock_policy)2"}},
-	{"std::__weak_ptr", 1, {"(__gnu_cxx::_Lock_policy)2"}},
-	{"std::_Sp_counted_ptr", 1, {"(__gnu_cxx::_Lock_policy)2"}},
-	{"std::_Sp_counted_ptr_inplace", 2, {"(__gnu_cxx::_Lock_policy)2"}},
-	{"std::span", 1, {"18446744073709551615ul"}},
+	{TEXT("std::_Vector_base"), 1, {"std::allocator<%0>"}},
+	{TEXT("std::_Deque_base"), 1, {"std::allocator<%0>"}},
+	{TEXT("std::_List_base"), 1, {"std::allocator<%0>"}},
+	{TEXT("std::_Fwd_list_base"), 1, {"std::allocator<%0>"}},
+	{TEXT("std::_Rb_tree"), 3, {"std::less<%0>", "std::allocator<%1>"}},
+	{TEXT("std::__shared_ptr"), 1, {"(__gnu_cxx::_Lock_policy)2"}},
+	{TEXT("std::__weak_ptr"), 1, {"(__gnu_cxx::_Lock_policy)2"}},
+	{TEXT("std::_Sp_counted_ptr"), 1, {"(__gnu_cxx::_Lock_policy)2"}},
+	{TEXT("std::_Sp_counted_ptr_inplace"), 2, {"(__gnu_cxx::_Lock_policy)2"}},
+	{TEXT("std::span"), 1, {"18446744073709551615ul"}},
 };
 
 /* What is written in place of the left side. */
 struct alias {
-	const char *whole;
+	struct piece whole;
 	const char *usual;
 };
 
 static const struct alias aliases[] = {
-	{"std::basic_string<char>", "std::string"},
-	{"std::basic_string<wchar_t>", "std::wstring"},
-	{"std::basic_string<char8_t>", "std::u8string"},
-	{"std::basic_string<char16_t>", "std::u16string"},
-	{"std::basic_string<char32_t>", "std::u32string"},
-	{"std::basic_string_view<char>", "std::string_view"},
-	{"std::basic_string_view<wchar_t>", "std::wstring_view"},
-	{"std::basic_string_view<char8_t>", "std::u8string_view"},
-	{"std::basic_string_view<char16_t>", "std::u16string_view"},
-	{"std::basic_string_view<char32_t>", "std::u32string_view"},
-	{"std::basic_ios<char>", "std::ios"},
-	{"std::basic_ios<wchar_t>", "std::wios"},
-	{"std::basic_streambuf<char>", "std::streambuf"},
-	{"std::basic_streambuf<wchar_t>", "std::wstreambuf"},
-	{"std::basic_istream<char>", "std::istream"},
-	{"std::basic_istream<wchar_t>", "std::wistream"},
-	{"std::basic_ostream<char>", "std::ostream"},
-	{"std::basic_ostream<wchar_t>", "std::wostream"},
-	{"std::basic_iostream<char>", "std::iostream"},
-	{"std::basic_iostream<wchar_t>", "std::wiostream"},
-	{"std::basic_filebuf<char>", "std::filebuf"},
-	{"std::basic_filebuf<wchar_t>", "std::wfilebuf"},
-	{"std::basic_ifstream<char>", "std::ifstream"},
-	{"std::basic_ifstream<wchar_t>", "std::wifstream"},
-	{"std::basic_ofstream<char>", "std::ofstream"},
-	{"std::basic_ofstream<wchar_t>", "std::wofstream"},
-	{"std::basic_fstream<char>", "std::fstream"},
-	{"std::basic_fstream<wchar_t>", "std::wfstream"},
-	{"std::basic_stringbuf<char>", "std::stringbuf"},
-	{"std::basic_stringbuf<wchar_t>", "std::wstringbuf"},
-	{"std::basic_istringstream<char>", "std::istringstream"},
-	{"std::basic_istringstream<wchar_t>", "std::wistringstream"},
-	{"std::basic_ostringstream<char>", "std::ostringstream"},
-	{"std::basic_ostringstream<wchar_t>", "std::wostringstream"},
-	{"std::basic_stringstream<char>", "std::stringstream"},
-	{"std::basic_stringstream<wchar_t>", "std::wstringstream"},
-	{"std::basic_regex<char>", "std::regex"},
-	{"std::basic_regex<wchar_t>", "std::wregex"},
-	{"std::match_results<char const*>", "std::cmatch"},
-	{"std::match_results<std::string::const_iterator>", "std::smatch"},
-	{"std::sub_match<char const*>", "std::csub_match"},
-	{"std::sub_match<std::string::const_iterator>", "std::ssub_match"},
-	{"std::chrono::duration<long, std::ratio<1l, 1000000000l>>", "std::chrono::nanoseconds"},
-	{"std::chrono::duration<long, std::ratio<1l, 1000000l>>", "std::chrono::microseconds"},
-	{"std::chrono::duration<long, std::ratio<1l, 1000l>>", "std::chrono::milliseconds"},
-	{"std::chrono::duration<long, std::ratio<1l, 1l>>", "std::chrono::seconds"},
-	{"std::chrono::duration<long, std::ratio<60l, 1l>>", "std::chrono::minutes"},
-	{"std::chrono::duration<long, std::ratio<3600l, 1l>>", "std::chrono::hours"},
+	{TEXT("std::basic_string<char>"), "std::string"},
+	{TEXT("std::basic_string<wchar_t>"), "std::wstring"},
+	{TEXT("std::basic_string<char8_t>"), "std::u8string"},
+	{TEXT("std::basic_string<char16_t>"), "std::u16string"},
+	{TEXT("std::basic_string<char32_t>"), "std::u32string"},
+	{TEXT("std::basic_string_view<char>"), "std::string_view"},
+	{TEXT("std::basic_string_view<wchar_t>"), "std::wstring_view"},
+	{TEXT("std::basic_string_view<char8_t>"), "std::u8string_view"},
+	{TEXT("std::basic_string_view<char16_t>"), "std::u16string_view"},
+	{TEXT("std::basic_string_view<char32_t>"), "std::u32string_view"},
+	{TEXT("std::basic_ios<char>"), "std::ios"},
+	{TEXT("std::basic_ios<wchar_t>"), "std::wios"},
+	{TEXT("std::basic_streambuf<char>"), "std::streambuf"},
+	{TEXT("std::basic_streambuf<wchar_t>"), "std::wstreambuf"},
+	{TEXT("std::basic_istream<char>"), "std::istream"},
+	{TEXT("std::basic_istream<wchar_t>"), "std::wistream"},
+	{TEXT("std::basic_ostream<char>"), "std::ostream"},
+	{TEXT("std::basic_ostream<wchar_t>"), "std::wostream"},
+	{TEXT("std::basic_iostream<char>"), "std::iostream"},
+	{TEXT("std::basic_iostream<wchar_t>"), "std::wiostream"},
+	{TEXT("std::basic_filebuf<char>"), "std::filebuf"},
+	{TEXT("std::basic_filebuf<wchar_t>"), "std::wfilebuf"},
+	{TEXT("std::basic_ifstream<char>"), "std::ifstream"},
+	{TEXT("std::basic_ifstream<wchar_t>"), "std::wifstream"},
+	{TEXT("std::basic_ofstream<char>"), "std::ofstream"},
+	{TEXT("std::basic_ofstream<wchar_t>"), "std::wofstream"},
+	{TEXT("std::basic_fstream<char>"), "std::fstream"},
+	{TEXT("std::basic_fstream<wchar_t>"), "std::wfstream"},
+	{TEXT("std::basic_stringbuf<char>"), "std::stringbuf"},
+	{TEXT("std::basic_stringbuf<wchar_t>"), "std::wstringbuf"},
+	{TEXT("std::basic_istringstream<char>"), "std::istringstream"},
+	{TEXT("std::basic_istringstream<wchar_t>"), "std::wistringstream"},
+	{TEXT("std::basic_ostringstream<char>"), "std::ostringstream"},
+	{TEXT("std::basic_ostringstream<wchar_t>"), "std::wostringstream"},
+	{TEXT("std::basic_stringstream<char>"), "std::stringstream"},
+	{TEXT("std::basic_stringstream<wchar_t>"), "std::wstringstream"},
+	{TEXT("std::basic_regex<char>"), "std::regex"},
+	{TEXT("std::basic_regex<wchar_t>"), "std::wregex"},
+	{TEXT("std::match_results<char const*>"), "std::cmatch"},
+	{TEXT("std::match_results<std::string::const_iterator>"), "std::smatch"},
+	{TEXT("std::sub_match<char const*>"), "std::csub_match"},
+	{TEXT("std::sub_match<std::string::const_iterator>"), "std::ssub_match"},
+	{TEXT("std::chrono::duration<long, std::ratio<1l, 1000000000l>>"),
+	 "std::chrono::nanoseconds"},
+	{TEXT("std::chrono::duration<long, std::ratio<1l, 1000000l>>"),
+	 "std::chrono::microseconds"},
+	{TEXT("std::chrono::duration<long, std::ratio<1l, 1000l>>"), "std::chrono::milliseconds"},
+	{TEXT("std::chrono::duration<long, std::ratio<1l, 1l>>"), "std::chrono::seconds"},
+	{TEXT("std::chrono::duration<long, std::ratio<60l, 1l>>"), "std::chrono::minutes"},
+	{TEXT("std::chrono::duration<long, std::ratio<3600l, 1l>>"), "std::chrono::hours"},
 };
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
+
+static bool is_same(struct piece a, struct piece b)
+{
+	return a.bytes == b.bytes && memcmp(a.at, b.at, a.bytes) == 0;
+}
 
 static bool is_text(struct piece p, const char *text)
 {
@@ -213,7 +226,7 @@ static bool is_default(struct piece text, const char *pattern, const struct piec
 static const struct template_rule *find_template(struct piece name)
 {
 	for (size_t i = 0; i < COUNT(templates); i++)
-		if (is_text(name, templates[i].name))
+		if (is_same(name, templates[i].name))
 			return &templates[i];
 	return NULL;
 }
@@ -239,7 +252,7 @@ size_t shorten_rules_count_arguments(struct piece name, const struct piece *argu
 const char *shorten_rules_find_alias(struct piece whole)
 {
 	for (size_t i = 0; i < COUNT(aliases); i++)
-		if (is_text(whole, aliases[i].whole))
+		if (is_same(whole, aliases[i].whole))
 			return aliases[i].usual;
 	return NULL;
 }

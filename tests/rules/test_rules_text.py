@@ -16,6 +16,7 @@ TEST_FILES = tree.files(
     "tests/unit/**/*.[ch]",
     "tests/fuzz/*.[ch]",
     "tests/fault/**/*.[ch]",
+    "tests/large/*.c",
     "tests/victims/*.[ch]",
     "tests/victims/*.cpp",
     "examples/**/*.[ch]",

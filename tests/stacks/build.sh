@@ -142,15 +142,34 @@ job "$CXX -std=c++17 $flags -O2 '$here/early.cpp' -o '$out/early' -learly $link 
 # ---- without unwind information --------------------------------------------------------------------
 
 silent="-g0 -fno-asynchronous-unwind-tables -fno-unwind-tables -fno-exceptions"
-for level in O0 O2; do
+
+# untold NAME FLAGS: a program of code with unwind information, without any, and with frame records alone.
+untold() {
 	for kind in fp bare; do
 		pointer=$([ $kind = fp ] && echo no-omit || echo omit)
-		$gcc -$level $silent -f$pointer-frame-pointer -DUNTOLD_KIND=$kind -c "$here/untold_links.c" \
-			-o "$out/untold_$kind.$level.o"
+		$gcc $2 $silent -f$pointer-frame-pointer -DUNTOLD_KIND=$kind -c "$here/untold_links.c" \
+			-o "$out/untold_$kind.$1.o"
 	done
-	job "$gcc -$level '$here/untold.c' '$here/untold_asm.S' '$out/untold_fp.$level.o'" \
-		"'$out/untold_bare.$level.o' -o '$out/untold.gcc-$level' $link"
-done
+	job "$gcc $2 '$here/untold.c' '$here/untold_asm.S' '$out/untold_fp.$1.o' '$out/untold_bare.$1.o'" \
+		"-o '$out/untold.$1' $link"
+}
+
+untold gcc-O0 -O0
+untold gcc-O2 -O2
+
+# ---- with return addresses that are signed ---------------------------------------------------------
+
+case $machine in
+aarch64*)
+	pac="-O2 -mbranch-protection=standard"
+	for name in deep slides thread_ends signed; do
+		job "$gcc $pac '$here/$name.c' -o '$out/$name.pac-O2' $link"
+	done
+	job "$gcc -O2 -mbranch-protection=pac-ret+leaf+b-key '$here/signed.c' -o '$out/signed.pac-leaf' $link"
+	job "$CXX -std=c++17 $flags $pac '$here/throws.cpp' -o '$out/throws.pac-O2' $link"
+	untold pac-O2 "$pac"
+	;;
+esac
 
 # ---- without the table that finds unwind information -----------------------------------------------
 

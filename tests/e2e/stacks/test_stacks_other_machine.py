@@ -5,7 +5,11 @@ Handlers of signals are left out: the code that qemu has them return to belongs 
 SPDX-License-Identifier: Apache-2.0
 """
 
+import re
+
 import pytest
+
+from machine import OTHER_ARCH
 
 ASTRAY = [f"astray_{where}" for where in ("number", "huge", "heap", "stack", "data", "text", "function", "own")]
 BUILDS = pytest.mark.parametrize("build", ("gcc-O0", "gcc-O2"))
@@ -76,3 +80,37 @@ def test_code_without_frame_records_makes_no_frame_up(torture_other, build, hidi
 @BUILDS
 def test_frames_that_slide_over_what_older_ones_left(torture_other, build):
     torture_other.run(f"slides.{build}", 1000, unwinder="libgcc").check(least=32)
+
+
+# ---- return addresses that are signed ---------------------------------------------------------------------------
+
+SIGNS = pytest.mark.skipif(OTHER_ARCH != "aarch64", reason="return addresses are signed on aarch64 alone")
+
+
+@SIGNS
+@pytest.mark.parametrize("build", ("pac-O2", "pac-leaf"))
+def test_signed_return_addresses(torture_other, build):
+    outcome = torture_other.run(f"signed.{build}", unwinder="libgcc")
+    outcome.check(least=50)
+    assert int(re.search(rb"signed (\d+)", outcome.recording.stdout)[1]) > 100
+
+
+@SIGNS
+@pytest.mark.parametrize("program", ("throws", "thread_ends", "slides"))
+def test_a_program_that_signs_its_return_addresses(torture_other, program):
+    torture_other.run(f"{program}.pac-O2", unwinder="libgcc").check(least=32)
+
+
+@SIGNS
+def test_deep_stacks_of_signed_return_addresses(torture_other):
+    torture_other.run("deep.pac-O2", 400, 1, 490, 200, unwinder="libgcc").check(least=5)
+
+
+@SIGNS
+@pytest.mark.parametrize(
+    "links", [("told", "fp", "told"), ("told_fp", "fp_large", "asm_fp", "fp", "told_large")], ids="-".join
+)
+def test_frame_records_with_signed_return_addresses_are_bridged(torture_other, links):
+    outcome = torture_other.run("untold.pac-O2", *links, unwinder="libgcc")
+    outcome.check(least=len(links) + 1)
+    assert outcome.profile.totals["unwind_failures"] == 0

@@ -124,6 +124,7 @@ def test_on_shapes_in_threads(checked, torture):
         ("thread_ends.gcc-O2",),
         ("deep.gcc-O2", *range(500, 516), 2000, 100, 1),
         ("untold.gcc-O2", "told", "fp", "jit", "told_fp", "asm_bare", "told", "asm_wild", "fp"),
+        ("untold.gcc-O0", "fp", "jit", "astray_heap", "told_fp", "astray_own", "jit_large", "astray_number", "told"),
     ),
     ids=lambda command: command[0],
 )
@@ -134,7 +135,13 @@ def test_on_the_torture_set(checked, torture, command):
 
 def test_on_libraries_that_come_and_go(checked, torture):
     checked.run_set("swaps", *(torture.path(f"swap_{name}.so") for name in ("one", "two", "three")))
+    checked.run_set("swaps", *(torture.path(f"headless_swap_{name}.so") for name in ("one", "two")))
     checked.run_set("early", torture.path("early_plugin.so"))
+
+
+def test_on_libraries_without_a_table_of_their_unwind_information(checked, torture):
+    libraries = [torture.path(f"{kind}_{level}.so") for kind in ("headless", "untabled") for level in ("O0", "O2")]
+    checked.run_set("shapes_pie", times(200, 20000), 1, "-", *libraries, least=10000)
 
 
 def test_on_the_other_machine(checked_other, torture_other):

@@ -215,6 +215,16 @@ def test_names_are_short_unless_the_full_ones_are_wanted(app, tmp_path):
     )
 
 
+def test_an_export_takes_the_same_options(app, tmp_path):
+    profile = app.record(app.bare, tmp_path / "bare.mdn")
+    export = ("export", "-f", "collapsed", "--figure", "allocated", "--no-write")
+    assert "keep(unsigned long)" not in run(app.midden, *export, profile).stdout
+    done = run(app.midden, *export, "--debug-dir", app.built, "--full-names", profile)
+    assert "keep(unsigned long)" in done.stdout
+    assert "std::char_traits<char>" in done.stdout
+    assert "std::char_traits<char>" not in run(app.midden, *export, "--debug-dir", app.built, profile).stdout
+
+
 def test_a_damaged_profile_is_not_overwritten(app, tmp_path):
     profile = app.record(app.whole, tmp_path / "whole.mdn")
     content = profile.read_bytes()
@@ -226,7 +236,7 @@ def test_a_damaged_profile_is_not_overwritten(app, tmp_path):
     assert run(app.midden, "resolve", "-o", tmp_path / "out.mdn", profile).returncode == 0
 
 
-@pytest.mark.parametrize("command", ("report", "stats", "resolve"))
+@pytest.mark.parametrize("command", ("report", "stats", "export", "resolve"))
 @pytest.mark.parametrize(
     "options, status, words",
     (

@@ -132,6 +132,24 @@ static void a_hundred_thousand_ranges_over_each_other_are_settled_quickly(void *
 	perfmap_free(m);
 }
 
+/* Bytes that are nearly a map; that nothing breaks is the point, under sanitizers above all. */
+static void damaged_maps_are_put_up_with(void **state)
+{
+	static const char letters[] = "0123456789abcdef  \n\n\t-xg\0\xff";
+	char text[400];
+
+	(void)state;
+	srand(1);
+	for (int round = 0; round < 300; round++) {
+		for (size_t i = 0; i < sizeof(text); i++)
+			text[i] = letters[(size_t)rand() % (sizeof(letters) - 1)];
+		struct perfmap *m = read_text(text, sizeof(text));
+		for (uint64_t address = 0; address < 4096; address++)
+			(void)perfmap_find(m, address);
+		perfmap_free(m);
+	}
+}
+
 /* ---- what is not read ------------------------------------------------------------------------ */
 
 static void expect_refused(const char *words)
@@ -190,6 +208,7 @@ int main(void)
 		cmocka_unit_test(lines_that_say_nothing_are_passed_over),
 		cmocka_unit_test(a_name_without_end_is_cut),
 		cmocka_unit_test(a_hundred_thousand_ranges_over_each_other_are_settled_quickly),
+		cmocka_unit_test(damaged_maps_are_put_up_with),
 		cmocka_unit_test(links_directories_and_fifos_are_not_read),
 		cmocka_unit_test(a_file_of_another_user_is_not_read),
 		cmocka_unit_test(a_file_of_an_earlier_or_later_process_is_not_read),

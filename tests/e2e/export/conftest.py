@@ -1,0 +1,131 @@
+"""Exports of profiles, and the tools that read them.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import machine as machines
+
+HERE = Path(__file__).parent
+FLAMEGRAPH = Path("/usr/share/perl5/Devel/NYTProf/flamegraph.pl")
+NPM_OPTIONS = ("--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1")
+TIMEOUT_S = 120
+
+# Readers that look at a file's name want its usual ending.
+SUFFIXES = {"flamegraph": ".svg", "speedscope": ".speedscope.json"}
+
+
+def run(*command, **options):
+    options = {"capture_output": True, "text": True, "timeout": TIMEOUT_S, **options}
+    return subprocess.run([str(word) for word in command], **options)
+
+
+@pytest.fixture
+def export(midden, tmp_path):
+    """Writes an export and returns its path."""
+
+    def write(profile, form, *options):
+        path = tmp_path / f"out{SUFFIXES.get(form, f'.{form}')}"
+        done = run(midden, "export", "-f", form, "-o", path, *options, profile)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+        return path
+
+    return write
+
+
+@pytest.fixture
+def make_profile(midden, tmp_path):
+    """Writes a profile without a program: see make_profile.c."""
+
+    def make(kind, *arguments):
+        path = tmp_path / f"{kind}.mdn"
+        done = run(machines.BUILD / "tests" / "e2e" / "make_profile", kind, path, *arguments)
+        assert done.returncode == 0, done.stderr
+        return path
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def pprof(tmp_path_factory):
+    """Runs `go tool pprof` on a file."""
+    if shutil.which("go") is None or run("go", "tool", "pprof", "-h").returncode not in (0, 2):
+        pytest.skip("go tool pprof is not installed (Debian: golang-go)")
+    home = tmp_path_factory.mktemp("pprof")
+
+    def read(path, *options):
+        # Without symbols of this machine: what is read is what was written.
+        done = run(
+            "go",
+            "tool",
+            "pprof",
+            "-symbolize=none",
+            *options,
+            path,
+            env={**os.environ, "PPROF_TMPDIR": str(home), "GOTOOLCHAIN": "local"},
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return read
+
+
+@pytest.fixture(scope="session")
+def flamegraph_pl():
+    """Runs Debian's flamegraph.pl on a text."""
+    if not FLAMEGRAPH.exists() or shutil.which("perl") is None:
+        pytest.skip("flamegraph.pl is not installed (Debian: libdevel-nytprof-perl)")
+    return lambda text: run("perl", FLAMEGRAPH, "--countname=bytes", "--minwidth=0", input=text)
+
+
+def install_readers(home):
+    """Installs the npm packages of readers/ into `home`; returns why it could not be done, or None."""
+    home.mkdir(parents=True, exist_ok=True)
+    with open(home / ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for source in (HERE / "readers").iterdir():
+            if source.is_file():
+                shutil.copy(source, home)
+        wanted = (home / "package-lock.json").read_bytes()
+        stamp = home / ".installed"
+        if stamp.exists() and stamp.read_bytes() == wanted:
+            return None
+        try:
+            done = run("npm", "ci", *NPM_OPTIONS, cwd=home)
+        except subprocess.TimeoutExpired:
+            return f"not done after {TIMEOUT_S} s"
+        if done.returncode != 0:
+            # Its first line says what is wrong, its last one where the log is.
+            faults = [line for line in done.stderr.splitlines() if line.startswith("npm error")]
+            return (faults or ["no message"])[0]
+        stamp.write_bytes(wanted)
+    return None
+
+
+@pytest.fixture(scope="session")
+def browse(midden):
+    """Runs a script of readers/ with a browser and returns the JSON that it prints."""
+    browser = shutil.which("chromium")
+    if browser is None:
+        pytest.skip("chromium is not installed")
+    if shutil.which("npm") is None or shutil.which("node") is None:
+        pytest.skip("npm is not installed")
+    home = machines.BUILD / "tests" / "readers"
+    fault = install_readers(home)
+    if fault:
+        pytest.skip(f"npm cannot install the readers: {fault}")
+
+    def script(name, *arguments):
+        done = run("node", home / name, browser, *arguments)
+        assert (done.returncode, done.stderr) == (0, ""), done.stderr
+        return json.loads(done.stdout)
+
+    return script

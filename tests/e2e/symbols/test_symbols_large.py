@@ -1,0 +1,78 @@
+"""What reports and look-ups cost on large profiles: time of the processor and memory.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from machine import BUILD
+
+REPORT_SECONDS_MOST = 1.0
+RESOLVE_SECONDS_MOST = 10.0
+BYTES_MOST = 300 << 20
+STACKS = 200_000
+
+pytestmark = pytest.mark.alone
+
+BIG = """
+#include <filesystem>
+#include <future>
+#include <iostream>
+#include <map>
+#include <regex>
+#include <unordered_map>
+template <int N> struct part {
+	std::map<int, std::vector<std::string>> names;
+	std::unordered_map<std::string, std::future<int>> later;
+	void fill() { names[N].push_back(std::to_string(N)); later.clear(); std::regex("a+b*"); part<N - 1>().fill(); }
+};
+template <> struct part<0> { void fill() {} };
+int main() { part<30>().fill(); }
+"""
+
+
+def cost(*command):
+    """(seconds of the processor, bytes of memory, output) of a command."""
+    with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, text=True) as process:
+        output = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, output
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss << 10, output
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    program = BUILD / "tests" / "large_profile"
+    if not program.exists():
+        pytest.skip("large_profile is not built")
+    path = tmp_path_factory.mktemp("large") / "large.mdn"
+    subprocess.run([program, path, str(STACKS)], check=True)
+    return path
+
+
+@pytest.mark.parametrize("options", ((), ("--flat",), ("--top-down",), ("--leaks", "--json")), ids=" ".join)
+def test_a_report_on_200_000_stacks_is_quick_and_small(midden, large, options):
+    seconds, memory, output = cost(midden, "report", *options, large)
+    assert "app" in output
+    assert seconds < REPORT_SECONDS_MOST
+    assert memory < BYTES_MOST
+
+
+def test_the_names_of_a_compiler_are_looked_up_quickly(midden, tmp_path):
+    """Its libraries have no debug information and a hundred thousand symbols."""
+    compiler = shutil.which("clang++")
+    if compiler is None:
+        pytest.skip("no clang++")
+    (tmp_path / "big.cpp").write_text(BIG)
+    profile = tmp_path / "clang.mdn"
+    command = [compiler, "-fintegrated-cc1", "-std=c++17", "-fsyntax-only", tmp_path / "big.cpp"]
+    subprocess.run([midden, "record", "-q", "--no-symbols", "-o", profile, *command], check=True)
+    seconds, memory, output = cost(midden, "resolve", profile)
+    assert "libclang" in output and seconds < RESOLVE_SECONDS_MOST and memory < BYTES_MOST
+    seconds, memory, output = cost(midden, "report", profile)
+    assert "clang::" in output and seconds < REPORT_SECONDS_MOST and memory < BYTES_MOST
