@@ -62,7 +62,7 @@ static inline struct approach find_first(struct thread *t, const struct walk_sta
 			     .caller = base + (step->cfa & ~7u)};
 	uint64_t at = base + step->ra;
 
-	/* All reads for this start, here and later, depend on sp being in the thread's own stack. */
+	/* All reads for this start, here and later, rely on sp being in the thread's own stack. */
 	if (likely(!(step->cfa & SHORTCUT_STEP_NONE) &&
 		   start->sp - t->stack.low < t->stack.high - t->stack.low &&
 		   (start->sp & 7) == 0 && at <= a.room))
