@@ -3,14 +3,18 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/amounts.h"
+#include "base/mem.h"
 #include "cli/command.h"
 #include "cli/load.h"
 #include "cli/message.h"
 #include "cli/outfile.h"
 #include "cli/output.h"
+#include "model/filter.h"
+#include "model/suppress.h"
 #include "report/check_json.h"
 #include "report/check_junit.h"
 #include "report/check_text.h"
@@ -33,6 +37,8 @@ static const char help[] =
 	"\n"
 	"Options:\n"
 	"  --allow-damaged          neither a damaged file nor lost events fail by themselves\n"
+	"  --suppressions FILE      leaks named in FILE, as LeakSanitizer reads it, do not count\n"
+	"  --no-suppressions        what the C and C++ libraries keep counts as leaked too\n"
 	"  --stacks N               name N stacks for each limit that does not hold (default 5)\n"
 	"  --junit OUT              write the results to OUT as JUnit XML too\n"
 	"  --all-frames             show malloc, operator new and the like in stacks too\n"
@@ -54,8 +60,10 @@ struct request {
 	const char *junit;
 	struct load_options load;
 	struct model_options model;
+	struct suppress_list suppress;
 	enum output_colour colour;
 	bool wants_growth; /* the next word is the limit of growth */
+	bool no_suppress;
 	bool json;
 	bool help;
 };
@@ -64,6 +72,8 @@ enum option_code {
 	OPTION_MAX = 256, /* + enum check_kind */
 	OPTION_GROWTH = OPTION_MAX + CHECK_KINDS,
 	OPTION_ALLOW_DAMAGED,
+	OPTION_SUPPRESSIONS,
+	OPTION_NO_SUPPRESSIONS,
 	OPTION_STACKS,
 	OPTION_JUNIT,
 	OPTION_ALL_FRAMES,
@@ -80,6 +90,8 @@ static const struct option options[] = {
 	{"max-lost", required_argument, NULL, OPTION_MAX + CHECK_LOST},
 	{"max-growth-vs", required_argument, NULL, OPTION_GROWTH},
 	{"allow-damaged", no_argument, NULL, OPTION_ALLOW_DAMAGED},
+	{"suppressions", required_argument, NULL, OPTION_SUPPRESSIONS},
+	{"no-suppressions", no_argument, NULL, OPTION_NO_SUPPRESSIONS},
 	{"stacks", required_argument, NULL, OPTION_STACKS},
 	{"junit", required_argument, NULL, OPTION_JUNIT},
 	{"all-frames", no_argument, NULL, OPTION_ALL_FRAMES},
@@ -157,6 +169,9 @@ static int parse_switch(struct request *r, int code)
 	case OPTION_ALLOW_DAMAGED:
 		r->check.allow_damaged = true;
 		break;
+	case OPTION_NO_SUPPRESSIONS:
+		r->no_suppress = true;
+		break;
 	case OPTION_ALL_FRAMES:
 		r->model.all_frames = true;
 		break;
@@ -170,6 +185,16 @@ static int parse_switch(struct request *r, int code)
 		r->help = true;
 	}
 	return COMMAND_GOOD;
+}
+
+static int parse_suppressions(struct request *r, const char *path)
+{
+	struct error e = {0};
+
+	if (suppress_read(&r->suppress, path, &e) == 0)
+		return COMMAND_GOOD;
+	message_print("%s", e.text);
+	return COMMAND_FAILED;
 }
 
 static int parse_colour(struct request *r, const char *word)
@@ -197,6 +222,8 @@ static int parse_option(struct request *r, int code, char **argv)
 		r->baseline = optarg;
 		r->wants_growth = true;
 		return COMMAND_GOOD;
+	case OPTION_SUPPRESSIONS:
+		return parse_suppressions(r, optarg);
 	case OPTION_STACKS:
 		return parse_stacks(r, optarg);
 	case OPTION_JUNIT:
@@ -256,15 +283,34 @@ static int print_check(const struct check *c, const struct request *r)
 	return c->failures ? COMMAND_FAILED : status;
 }
 
+/* By site, whether its leaks are known and harmless. The caller frees it. */
+static bool *judge_leaks(const struct model *m, struct request *r)
+{
+	size_t sites = model_get_profile(m)->sites.count;
+	uint8_t *verdicts = mem_new(sites ? sites : 1, sizeof(*verdicts)); /* all kept */
+	bool *suppressed = mem_new(sites ? sites : 1, sizeof(*suppressed));
+
+	if (!r->no_suppress)
+		suppress_add_known(&r->suppress);
+	free(suppress_judge(&r->suppress, m, verdicts));
+	for (size_t i = 0; i < sites; i++)
+		suppressed[i] = verdicts[i] == FILTER_SUPPRESSED;
+	free(verdicts);
+	return suppressed;
+}
+
 static int check(struct profile *p, struct profile *before, struct request *r)
 {
 	struct model *m = model_new(p, &r->model);
 	struct model *baseline = before ? model_new(before, &r->model) : NULL;
+	bool *suppressed = judge_leaks(m, r);
 
 	r->check.baseline = baseline;
+	r->check.suppressed = suppressed;
 	struct check *c = check_build(m, &r->check);
 	int status = print_check(c, r);
 	check_free(c);
+	free(suppressed);
 	model_free(m);
 	model_free(baseline);
 	return status;
@@ -295,6 +341,7 @@ static int run(int argc, char **argv)
 	else if (status == COMMAND_GOOD)
 		status = load_and_check(&r);
 	load_options_free(&r.load);
+	suppress_free(&r.suppress);
 	return status;
 }
 

@@ -47,6 +47,19 @@ def test_a_failure_names_the_stacks_behind_it(leaking):
     assert (result["name"], result["value"], result["stacks"][0]["bytes"]) == ("leaked", LEAK_BYTES, LEAK_BYTES)
 
 
+def test_leaks_that_rules_name_are_stated_and_do_not_count(leaking, tmp_path):
+    rules = tmp_path / "known.supp"
+    rules.write_text("# known\nleak:hoard\n")
+    done = run("check", "--max-leaked", 0, "--suppressions", rules, leaking.path)
+    assert done.returncode == 0
+    assert "leaked at most 0 B: 0 B, and 68.4 KiB suppressed" in done.stdout
+    rules.write_text("leak:no_such_function\n")
+    assert run("check", "--max-leaked", 0, "--suppressions", rules, leaking.path).returncode == 1
+    rules.write_text("nonsense\n")
+    done = run("check", "--suppressions", rules, leaking.path)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+
+
 def test_without_limits_a_good_profile_passes(leaking):
     done = run("check", leaking.path)
     assert (done.returncode, done.stderr) == (0, "")
