@@ -20,6 +20,7 @@
 
 #include "cli/procfs.h"
 #include "model/resolve.h"
+#include "profile/trace_write.h"
 
 #define HELLO_MS    5000 /* a target says hello at once, or it is none */
 #define STATUS_MS   5000 /* the recorder reaps the program about when we see it die */
@@ -31,6 +32,14 @@ struct subject {
 	char *executable;
 	char *command;
 	char *directory;
+};
+
+/* One recording, from its hello on. */
+struct recording_job {
+	const struct recording_options *options;
+	const struct recording_wires *wires;
+	struct subject subject;
+	struct trace_writer *trace; /* NULL: none */
 };
 
 /* ---- the process ----------------------------------------------------------------------------- */
@@ -46,7 +55,8 @@ static void note_replaced(int number)
 
 void recording_isolate(void)
 {
-	static const int ignored[] = {SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGPIPE, SIGTSTP, SIGUSR2};
+	static const int ignored[] = {SIGINT,  SIGQUIT, SIGHUP,	 SIGTERM,
+				      SIGPIPE, SIGTSTP, SIGUSR2, SIGXFSZ};
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	sigset_t none;
 
@@ -267,24 +277,52 @@ static bool is_launcher(const struct recording_options *options,
 	       p->run.end == PROFILE_END_EXEC;
 }
 
-static int write_profile(const struct recording_options *options, struct profile *p,
-			 const struct recording_wires *wires, struct recording_report *report)
+static void choose_path(const struct recording_options *options, const char *program,
+			const struct recording_wires *wires, struct recording_report *report)
 {
-	const struct resolve_options usual = {0};
-	struct error e = {0};
 	bool is_last_of_script = options->is_script && !options->collect.follow;
-	char *path = recording_output_name(options->output, profile_string(p, p->run.program),
-					   report->pid, wires->is_program,
+	char *path = recording_output_name(options->output, program, report->pid, wires->is_program,
 					   is_last_of_script ? 1 : wires->image);
 
 	(void)snprintf(report->path, sizeof(report->path), "%s", path);
 	free(path);
+}
+
+/* A recording without its trace is better than none. */
+static struct trace_writer *open_trace(const struct recording_options *options,
+				       struct recording_report *report)
+{
+	struct error e = {0};
+	struct trace_writer *trace = options->trace ? trace_write_open(report->path, &e) : NULL;
+
+	if (e.set)
+		(void)snprintf(report->trace_fault, sizeof(report->trace_fault), "%s", e.text);
+	return trace;
+}
+
+static int write_file(struct profile *p, struct trace_writer *trace,
+		      struct recording_report *report, struct error *e)
+{
+	int result = trace ? trace_write_close(trace, p, report->path, e)
+			   : profile_write(p, report->path, e);
+
+	report->trace_lost = p->totals.trace_lost_events;
+	return result;
+}
+
+static int write_profile(const struct recording_options *options, struct profile *p,
+			 struct trace_writer *trace, struct recording_report *report)
+{
+	const struct resolve_options usual = {0};
+	struct error e = {0};
+
 	if (options->symbols)
 		report->unresolved = (uint32_t)resolve_profile(p, &usual, NULL);
-	if (profile_write(p, report->path, &e) == 0)
+	if (write_file(p, trace, report, &e) == 0)
 		return 0;
 	/* Rather somewhere else than not at all. */
 	(void)snprintf(report->text, sizeof(report->text), "%s", e.text);
+	p->blocks.count = 0; /* of a trace that is gone */
 	(void)snprintf(report->path, sizeof(report->path), "/tmp/midden.%s.%d.mdn",
 		       profile_string(p, p->run.program), report->pid);
 	e = (struct error){0};
@@ -302,40 +340,54 @@ static int fail(struct recording_report *report, const struct error *e, int out)
 	return -1;
 }
 
+/* What was recorded, as a profile in its file. */
+static int keep(struct collector *c, enum collect_end end, const struct recording_job *job,
+		struct recording_report *report)
+{
+	struct profile *p = collect_build_profile(c);
+	int result = 0;
+
+	describe(p, &job->subject);
+	note_end(p, c, end, job->wires->status_in);
+	collect_get_status(c, &report->status);
+	fill_report(report, p);
+	report->is_hidden = collect_has_foreign_allocator(c) && p->totals.allocations == 0;
+	choose_path(job->options, job->subject.program, job->wires, report);
+	if (is_launcher(job->options, job->wires, p)) {
+		report->is_launcher = 1;
+		trace_write_abandon(job->trace);
+	} else {
+		result = write_profile(job->options, p, job->trace, report);
+	}
+	profile_free(p);
+	send_report(job->wires->report_out, report);
+	return result;
+}
+
 int recording_run(const struct recording_options *options, const struct segment_hello *hello,
 		  const struct recording_wires *wires)
 {
 	struct recording_report report = {.is_result = 1, .pid = hello->pid};
+	struct recording_job job = {.options = options, .wires = wires};
+	struct collect_config config = options->collect;
 	struct error e = {0};
-	struct subject subject;
-	struct collector *c = collect_new(&options->collect, hello, &e);
 
-	if (!c) {
+	subject_init(&job.subject, hello->pid);
+	choose_path(options, job.subject.program, wires, &report);
+	config.trace = job.trace = open_trace(options, &report);
+	struct collector *c = collect_new(&config, hello, &e);
+	if (!c)
 		recording_refuse(wires->connection);
-		return fail(&report, &e, wires->report_out);
-	}
-	subject_init(&subject, hello->pid);
-	int result = welcome_target(c, wires->connection, &e);
+	int result = c ? welcome_target(c, wires->connection, &e) : -1;
 	close(wires->connection);
 	if (result == 0) {
-		enum collect_end end = run_to_end(c, options->progress, wires->report_out);
-		struct profile *p = collect_build_profile(c);
-
-		describe(p, &subject);
-		note_end(p, c, end, wires->status_in);
-		collect_get_status(c, &report.status);
-		fill_report(&report, p);
-		report.is_hidden = collect_has_foreign_allocator(c) && p->totals.allocations == 0;
-		if (is_launcher(options, wires, p))
-			report.is_launcher = 1;
-		else
-			result = write_profile(options, p, wires, &report);
-		profile_free(p);
-		send_report(wires->report_out, &report);
+		result =
+			keep(c, run_to_end(c, options->progress, wires->report_out), &job, &report);
 	} else {
+		trace_write_abandon(job.trace);
 		(void)fail(&report, &e, wires->report_out);
 	}
 	collect_free(c);
-	subject_fini(&subject);
+	subject_fini(&job.subject);
 	return result;
 }

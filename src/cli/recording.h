@@ -20,6 +20,7 @@ struct recording_options {
 	struct collect_config collect;
 	bool symbols;
 	bool progress;
+	bool trace;	/* keep every event */
 	bool is_script; /* the program named is a script: its file holds the last image, not the
 			   first */
 };
@@ -48,9 +49,11 @@ struct recording_report {
 	uint64_t duration_ns;
 	uint32_t children;
 	uint32_t is_hidden;  /* nothing was recorded: the program has a malloc of its own */
+	uint64_t trace_lost; /* events that the trace misses */
 	uint32_t unresolved; /* modules whose symbols could not be had */
 	char path[PATH_MAX];
 	char text[512];
+	char trace_fault[512]; /* why there is no trace though one was wanted */
 };
 
 /* What the recorder, its parent, knows of the program after its end. */

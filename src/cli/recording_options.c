@@ -74,6 +74,7 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	const char *patience = getenv(ENV_PATIENCE);
 	const char *follow = getenv(ENV_FOLLOW);
 	const char *symbols = getenv(ENV_SYMBOLS);
+	const char *trace = getenv(ENV_TRACE);
 
 	*options = (struct recording_options){
 		.output = getenv(ENV_OUTPUT),
@@ -81,6 +82,7 @@ int recording_options_init(struct recording_options *options, struct error *e)
 		.symbols = !symbols || strcmp(symbols, "0") != 0,
 	};
 	options->collect.follow = follow && strcmp(follow, "0") != 0;
+	options->trace = trace && *trace && strcmp(trace, "0") != 0;
 	if ((depth && recording_set_max_depth(options, depth, e)) ||
 	    (buffer && recording_set_buffer(options, buffer, e)) ||
 	    (patience && recording_set_patience(options, patience, e)))

@@ -31,6 +31,11 @@ static void print_notes(const struct recording_report *r, bool follow)
 			      "seen");
 	if (r->losses)
 		message_print("some events or frames were lost: see `midden stats %s`", r->path);
+	if (r->trace_fault[0])
+		message_print("%s: recorded without a trace", r->trace_fault);
+	if (r->trace_lost)
+		message_print("the trace misses the last %s events: there was no room for them",
+			      human_count(r->trace_lost).text);
 	if (r->end == PROFILE_END_EXEC)
 		message_print("then the process replaced itself by another program");
 	if (r->end == PROFILE_END_ABANDONED)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "format/wire.h"
 
 #define FIRST_INTERVAL_NS UINT64_C(1000000)
 
@@ -18,6 +19,7 @@ void account_init(struct account *a, const struct ticks *clock, uint32_t slot_co
 {
 	*a = (struct account){.clock = clock};
 	live_init(&a->live);
+	a->parts.most = PARTS_MAX;
 	series_init(&a->series, ticks_from_ns(clock, FIRST_INTERVAL_NS));
 	a->actors = mem_new(slot_count, sizeof(a->actors[0]));
 }
@@ -26,6 +28,7 @@ void account_fini(struct account *a)
 {
 	live_fini(&a->live);
 	sites_fini(&a->sites);
+	parts_fini(&a->parts);
 	threads_fini(&a->threads);
 	series_fini(&a->series);
 	free(a->actors);
@@ -117,6 +120,7 @@ struct profile_point account_get_point(const struct account *a, uint64_t ticks)
 		.frees = t.frees,
 		.freed_bytes = t.freed_bytes,
 		.rss_bytes = a->rss_bytes,
+		.events = a->trace ? trace_write_get_count(a->trace) : 0,
 	};
 }
 
@@ -145,50 +149,128 @@ void account_pass_time(struct account *a, uint64_t ticks)
 		cross_points(a, ticks);
 }
 
+/* ---- shares of threads ----------------------------------------------------------------------- */
+
+/* A second thread allocates here: what there is so far is the first one's. */
+static COLD void split_site(struct account *a, uint32_t index)
+{
+	struct site *site = &a->sites.list.at[index];
+	struct holding *held = &site->held;
+
+	holding_settle(held, &a->peak);
+	const struct part whole = {
+		.allocations = held->allocations,
+		.allocated_bytes = held->allocated_bytes,
+		.frees = held->frees,
+		.freed_bytes = held->freed_bytes,
+		.peak_seen = held->peak_seen,
+		.at_peak_bytes = held->at_peak_bytes,
+		.at_peak_blocks = held->at_peak_blocks,
+		.temporary = site->temporary,
+	};
+	parts_split(&a->parts, index, site->thread, &whole);
+	site->thread = SITES_SHARED;
+}
+
+/* Before the site has the block. Out of line, as the next one: most sites are one thread's. */
+static __attribute__((noinline)) void enter_part(struct account *a, const struct live_block *block)
+{
+	if (a->sites.list.at[block->site].thread != SITES_SHARED)
+		split_site(a, block->site);
+
+	struct part *part = parts_reserve(&a->parts, block->site, block->thread);
+	parts_settle(part, &a->peak);
+	part->allocations++;
+	part->allocated_bytes += block->size;
+}
+
+static __attribute__((noinline)) void leave_part(struct account *a, const struct live_block *block)
+{
+	struct part *part = parts_get(&a->parts, block->site, block->thread);
+
+	parts_settle(part, &a->peak);
+	part->frees++;
+	part->freed_bytes += block->size;
+}
+
+/* ---- trace ----------------------------------------------------------------------------------- */
+
+#define NOBODY UINT32_MAX
+
+/* What is written to the trace of a block that came or went. */
+struct deed {
+	uint64_t ticks;
+	uint32_t thread; /* index, or NOBODY */
+	uint32_t kind;	 /* enum wire_event; 0: there is no trace, known when this was compiled */
+};
+
+static COLD void log_deed(struct account *a, const struct live_block *block, struct deed deed)
+{
+	const struct threads *threads = &a->threads;
+
+	*trace_write_reserve(a->trace) = (struct trace_event){
+		.time_ns = deed.ticks,
+		.address = block->ptr,
+		.size = block->size,
+		.site = block->site,
+		.thread = deed.thread == NOBODY ? 0 : threads->list.at[deed.thread].serial,
+		.kind = deed.kind,
+	};
+}
+
 /* ---- blocks come and go ---------------------------------------------------------------------- */
 
-static HOT void enter(struct account *a, const struct live_block *block, uint8_t api)
+static HOT void enter(struct account *a, const struct live_block *block, uint8_t api, uint32_t kind)
 {
 	struct site *site = sites_touch(&a->sites, block->site);
 
-	holding_add(&site->held, &a->peak, block->size, block->ticks);
-	if (!has_one_thread(a))
+	if (!has_one_thread(a)) {
+		if (site->thread != block->thread)
+			enter_part(a, block);
 		holding_add(&a->threads.list.at[block->thread].held, &a->peak, block->size,
 			    block->ticks);
+	}
+	holding_add(&site->held, &a->peak, block->size, block->ticks);
 	lifetimes_add(&a->lifetimes, block->size);
 	a->api_calls[api]++;
 	peak_add(&a->peak, block->size, block->ticks);
+	if (kind && a->trace)
+		log_deed(a, block, (struct deed){block->ticks, block->thread, kind});
 }
 
-static HOT void leave(struct account *a, const struct live_block *block, uint64_t ticks)
+static HOT void leave(struct account *a, const struct live_block *block, struct deed deed)
 {
 	struct site *site = sites_touch(&a->sites, block->site);
-	uint64_t life = ticks > block->ticks ? ticks - block->ticks : 0;
+	uint64_t life = deed.ticks > block->ticks ? deed.ticks - block->ticks : 0;
 
 	holding_remove(&site->held, &a->peak, block->size, life);
-	if (!has_one_thread(a))
+	if (!has_one_thread(a)) {
+		if (site->thread != block->thread)
+			leave_part(a, block);
 		holding_remove(&a->threads.list.at[block->thread].held, &a->peak, block->size,
 			       life);
+	}
 	lifetimes_remove(&a->lifetimes, block->size, ticks_to_rough_ns(a->clock, life));
 	peak_remove(&a->peak, block->size);
+	if (deed.kind && a->trace)
+		log_deed(a, block, deed);
 }
 
 /* An address that is taken was freed unseen, at the latest now. */
 static COLD void miss_free(struct account *a, const struct live_block *stale, uint64_t ticks)
 {
-	leave(a, stale, ticks);
+	leave(a, stale, (struct deed){ticks, NOBODY, WIRE_EVENT_MISSED_FREE});
 	a->missed_frees++;
 }
 
-/* A free that the thread `by` asked for. */
-static HOT void give_back(struct account *a, const struct actor *by, const struct live_block *block,
-			  uint64_t ticks)
+/* A free that deed.thread asked for. */
+static HOT void give_back(struct account *a, const struct live_block *block, struct deed deed)
 {
-	struct thread *thread = &a->threads.list.at[by->thread];
+	struct thread *thread = &a->threads.list.at[deed.thread];
 
 	thread->frees++;
 	thread->freed_bytes += block->size;
-	leave(a, block, ticks);
+	leave(a, block, deed);
 }
 
 /* The stamp tells the block from a later one at the same address. */
@@ -199,14 +281,18 @@ static inline bool is_temporary(const struct actor *by, const struct live_block 
 
 /* Not by realloc: that is never the end of something temporary. */
 static HOT void give_back_plainly(struct account *a, struct actor *by,
-				  const struct live_block *block, uint64_t ticks)
+				  const struct live_block *block, struct deed deed)
 {
 	if (is_temporary(by, block)) {
+		struct site *site = &a->sites.list.at[block->site];
+
 		by->last_ptr = 0;
-		a->sites.list.at[block->site].temporary++;
+		site->temporary++;
+		if (site->thread != block->thread)
+			parts_get(&a->parts, block->site, block->thread)->temporary++;
 		a->threads.list.at[by->thread].temporary++;
 	}
-	give_back(a, by, block, ticks);
+	give_back(a, block, deed);
 }
 
 /* The place of a block whose free was never seen, for the one that is there now. */
@@ -234,7 +320,7 @@ static HOT bool put(struct account *a, const struct event *e, bool force, struct
 		.ptr = e->ptr,
 		.ticks = e->ticks,
 		.size = e->size,
-		.site = sites_reserve(&a->sites, e->node),
+		.site = sites_reserve(&a->sites, e->node, by->thread),
 		.thread = by->thread,
 	};
 	*block = *made;
@@ -245,17 +331,17 @@ static HOT bool put(struct account *a, const struct event *e, bool force, struct
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static HOT bool apply_alloc(struct account *a, const struct event *e, bool force)
+static HOT bool apply_alloc(struct account *a, const struct event *e, bool force, bool traced)
 {
 	struct live_block block;
 
 	if (!put(a, e, force, &block))
 		return false;
-	enter(a, &block, e->api);
+	enter(a, &block, e->api, traced ? WIRE_EVENT_ALLOCATION : 0);
 	return true;
 }
 
-static HOT bool apply_free(struct account *a, const struct event *e, bool force)
+static HOT bool apply_free(struct account *a, const struct event *e, bool force, bool traced)
 {
 	const struct live_block *found = live_remove(&a->live, e->hash, e->ptr);
 
@@ -264,7 +350,9 @@ static HOT bool apply_free(struct account *a, const struct event *e, bool force)
 		return force;
 	}
 	struct live_block gone = *found;
-	give_back_plainly(a, &a->actors[e->slot], &gone, e->ticks);
+	struct actor *by = &a->actors[e->slot];
+	give_back_plainly(a, by, &gone,
+			  (struct deed){e->ticks, by->thread, traced ? WIRE_EVENT_FREE : 0});
 	return true;
 }
 
@@ -305,9 +393,10 @@ static bool apply_resized(struct account *a, const struct event *e, bool force)
 	if (!put(a, e, force, &block))
 		return false;
 	if (by->resizing.ptr) /* goes first: the peak does not hold both */
-		give_back(a, by, &by->resizing, e->ticks);
+		give_back(a, &by->resizing,
+			  (struct deed){e->ticks, by->thread, WIRE_EVENT_RESIZE_FREE});
 	by->resizing.ptr = 0;
-	enter(a, &block, e->api);
+	enter(a, &block, e->api, WIRE_EVENT_RESIZE_ALLOCATION);
 	a->sites.list.at[block.site].reallocations++;
 	a->threads.list.at[block.thread].reallocations++;
 	return true;
@@ -318,7 +407,8 @@ static void apply_resize_freed(struct account *a, const struct event *e)
 	struct actor *by = &a->actors[e->slot];
 
 	if (by->resizing.ptr)
-		give_back_plainly(a, by, &by->resizing, e->ticks);
+		give_back_plainly(a, by, &by->resizing,
+				  (struct deed){e->ticks, by->thread, WIRE_EVENT_FREE});
 	by->resizing.ptr = 0;
 }
 
@@ -340,30 +430,51 @@ static bool apply_rare(struct account *a, const struct event *e, bool force)
 	}
 }
 
-static HOT bool apply(struct account *a, const struct event *e, bool force)
+/* `traced` is a constant where this is inlined: without a trace no event pays for one. */
+static HOT bool apply(struct account *a, const struct event *e, bool force, bool traced)
 {
 	if (e->kind == SEGMENT_EVENT_ALLOC)
-		return apply_alloc(a, e, force);
+		return apply_alloc(a, e, force, traced);
 	if (e->kind == SEGMENT_EVENT_FREE)
-		return apply_free(a, e, force);
+		return apply_free(a, e, force, traced);
 	return apply_rare(a, e, force);
 }
 
-uint32_t account_apply(struct account *a, const struct event *events, uint32_t count)
+static uint32_t apply_traced(struct account *a, const struct event *events, uint32_t count)
 {
 	uint32_t i;
 
 	for (i = 0; i < count; i++) {
 		account_pass_time(a, events[i].ticks);
-		if (!apply(a, &events[i], false))
+		if (!apply(a, &events[i], false, true))
 			break;
 	}
-	a->events += i;
 	return i;
+}
+
+static uint32_t apply_untraced(struct account *a, const struct event *events, uint32_t count)
+{
+	uint32_t i;
+
+	for (i = 0; i < count; i++) {
+		account_pass_time(a, events[i].ticks);
+		if (!apply(a, &events[i], false, false))
+			break;
+	}
+	return i;
+}
+
+uint32_t account_apply(struct account *a, const struct event *events, uint32_t count)
+{
+	uint32_t handled =
+		a->trace ? apply_traced(a, events, count) : apply_untraced(a, events, count);
+
+	a->events += handled;
+	return handled;
 }
 
 void account_force(struct account *a, const struct event *e)
 {
-	(void)apply(a, e, true);
+	(void)apply(a, e, true, true);
 	a->events++;
 }

@@ -10,10 +10,12 @@
 #include "collect/event.h"
 #include "collect/lifetimes.h"
 #include "collect/live.h"
+#include "collect/parts.h"
 #include "collect/series.h"
 #include "collect/sites.h"
 #include "collect/threads.h"
 #include "collect/ticks.h"
+#include "profile/trace_write.h"
 
 /* What has to be remembered of the thread in a slot from one event to the next. */
 struct actor {
@@ -34,11 +36,13 @@ struct account_totals {
 struct account {
 	struct live live;
 	struct sites sites;
+	struct parts parts; /* of sites that several threads use */
 	struct threads threads;
 	struct lifetimes lifetimes;
 	struct series series;
 	struct peak peak;
-	struct actor *actors; /* by slot */
+	struct actor *actors;	    /* by slot */
+	struct trace_writer *trace; /* NULL: none is wanted */
 	const struct ticks *clock;
 	uint64_t events;
 	uint64_t foreign_frees;

@@ -14,8 +14,8 @@
 #include "collect/collector.h"
 
 #define PATH_BYTES_MAX 4096u
-/* memo and rule cache that the library keeps for a thread */
-#define PRIVATE_THREAD_BYTES (32u << 10)
+/* memo and leaf ends that the library keeps for a thread: what one that is busy touches of them */
+#define PRIVATE_THREAD_BYTES (64u << 10)
 #define OTHER_THREADS_NAME   "(other threads)"
 
 #define read_once(field)     __atomic_load_n(&(field), __ATOMIC_RELAXED)
@@ -155,6 +155,14 @@ static uint32_t get_node_count(const struct segment_map *map)
 
 /* ---- sites ----------------------------------------------------------------------------------- */
 
+/* 0 for what is no single thread. */
+static uint32_t get_serial(const struct build *b, uint32_t thread)
+{
+	const struct threads *threads = &b->c->account.threads;
+
+	return thread < threads->list.count ? threads->list.at[thread].serial : 0;
+}
+
 static struct profile_site get_site(struct build *b, struct site *site)
 {
 	struct holding *held = &site->held;
@@ -162,6 +170,7 @@ static struct profile_site get_site(struct build *b, struct site *site)
 	holding_settle(held, &b->c->account.peak);
 	return (struct profile_site){
 		.node = place_node(b, site->node),
+		.thread = get_serial(b, site->thread),
 		.allocations = held->allocations,
 		.allocated_bytes = held->allocated_bytes,
 		.frees = held->frees,
@@ -193,6 +202,44 @@ static void build_sites(struct build *b)
 		*vec_push(&b->p->sites) = get_site(b, &sites->list.at[i]);
 	vec_free(&b->path);
 	free(b->places);
+}
+
+static struct profile_part get_part(struct build *b, uint64_t key, struct part *part)
+{
+	parts_settle(part, &b->c->account.peak);
+	return (struct profile_part){
+		.site = (uint32_t)(key >> 32),
+		.thread = get_serial(b, (uint32_t)key),
+		.allocations = part->allocations,
+		.allocated_bytes = part->allocated_bytes,
+		.frees = part->frees,
+		.freed_bytes = part->freed_bytes,
+		.live_blocks = part->allocations - part->frees,
+		.live_bytes = part->allocated_bytes - part->freed_bytes,
+		.at_peak_blocks = part->at_peak_blocks,
+		.at_peak_bytes = part->at_peak_bytes,
+		.temporary = part->temporary,
+	};
+}
+
+static int compare_parts(const void *a, const void *b)
+{
+	const struct profile_part *x = a, *y = b;
+
+	if (x->site != y->site)
+		return x->site < y->site ? -1 : 1;
+	return (x->thread > y->thread) - (x->thread < y->thread);
+}
+
+static void build_parts(struct build *b)
+{
+	struct parts *parts = &b->c->account.parts;
+
+	vec_reserve(&b->p->parts, parts->list.count);
+	for (size_t i = 0; i < parts->list.count; i++)
+		*vec_push(&b->p->parts) = get_part(b, parts->keys.at[i], &parts->list.at[i]);
+	if (b->p->parts.count)
+		qsort(b->p->parts.at, b->p->parts.count, sizeof(b->p->parts.at[0]), compare_parts);
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */
@@ -406,6 +453,10 @@ static void build_run(struct build *b)
 	run->pid = (uint32_t)c->hello.pid;
 	run->parent_pid = (uint32_t)c->hello.parent_pid;
 	run->exit_code = -1;
+	if (c->account.trace) {
+		run->clock_ticks = c->clock.span_ticks;
+		run->clock_ns = c->clock.span_ns;
+	}
 	run->children_not_recorded =
 		c->follow ? 0
 			  : atomic_load_explicit(&c->map.header->children, memory_order_relaxed);
@@ -422,6 +473,7 @@ struct profile *collect_build_profile(struct collector *c)
 	build_run(&b);
 	build_modules(&b);
 	build_sites(&b);
+	build_parts(&b);
 	build_threads(&b, &losses);
 	build_series(&b);
 	build_totals(&b);

@@ -69,6 +69,7 @@ struct collector *collect_new(const struct collect_config *config,
 	c->follow = config->follow;
 	ticks_init(&c->clock, ticks_choose(hello->machine));
 	account_init(&c->account, &c->clock, layout.slot_count);
+	c->account.trace = config->trace;
 	streams_init(&c->streams, &c->map, &c->account,
 		     (uint32_t)(buffer_bytes / SEGMENT_CHUNK_BYTES));
 	watch_open(&c->watch, hello->pid);

@@ -21,13 +21,13 @@ static void cover_node(struct sites *s, uint32_t node)
 	s->by_node.count += more;
 }
 
-uint32_t sites_add(struct sites *s, uint32_t node)
+uint32_t sites_add(struct sites *s, uint32_t node, uint32_t thread)
 {
 	if (node >= s->by_node.count)
 		cover_node(s, node);
 
 	struct site *site = vec_push(&s->list);
-	*site = (struct site){.node = node};
+	*site = (struct site){.node = node, .thread = thread};
 	holding_init(&site->held);
 	s->by_node.at[node] = (uint32_t)s->list.count;
 	return (uint32_t)s->list.count - 1;

@@ -17,8 +17,11 @@ struct site {
 	uint64_t noted_bytes; /* live as of the last point of the series that names this site */
 	uint64_t noted_blocks;
 	uint32_t node;
-	bool changed; /* since the last point: in the list below */
+	uint32_t thread; /* index of the only one that allocated here; SITES_SHARED: see parts.h */
+	bool changed;	 /* since the last point: in the list below */
 };
+
+#define SITES_SHARED UINT32_MAX
 
 /* Zero-initialise. */
 struct sites {
@@ -31,18 +34,18 @@ struct sites {
 void sites_fini(struct sites *s);
 
 /* Slow path of sites_reserve: a node seen for the first time. */
-uint32_t sites_add(struct sites *s, uint32_t node);
+uint32_t sites_add(struct sites *s, uint32_t node, uint32_t thread);
 
 /* Slow path of sites_touch: the first change since the last point. */
 void sites_note_change(struct sites *s, uint32_t index);
 
-/* The index of the node's site, made if need be. The caller has checked the node against the
- * layout. */
-static inline uint32_t sites_reserve(struct sites *s, uint32_t node)
+/* The index of the node's site, made if need be: it is then this thread's. The caller has checked
+ * the node against the layout. */
+static inline uint32_t sites_reserve(struct sites *s, uint32_t node, uint32_t thread)
 {
 	if (node < s->by_node.count && s->by_node.at[node])
 		return s->by_node.at[node] - 1;
-	return sites_add(s, node);
+	return sites_add(s, node, thread);
 }
 
 /* The site, to be changed: enters it in the list of changed ones. */

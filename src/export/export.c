@@ -11,6 +11,7 @@ extern const struct export_format export_dhat;
 extern const struct export_format export_dot;
 extern const struct export_format export_flamegraph;
 extern const struct export_format export_gprof2dot;
+extern const struct export_format export_heaptrack;
 extern const struct export_format export_json;
 extern const struct export_format export_mallocprofiler;
 extern const struct export_format export_massif;
@@ -18,19 +19,13 @@ extern const struct export_format export_pprof;
 extern const struct export_format export_speedscope;
 
 static const struct export_format *const formats[] = {
-	&export_callgrind,
-	&export_collapsed,
-	&export_csv,
-	&export_dhat,
-	&export_dot,
-	&export_flamegraph,
-	&export_gprof2dot,
-	&export_json,
-	&export_mallocprofiler,
-	&export_massif,
-	&export_pprof,
-	&export_speedscope,
-	NULL,
+	&export_callgrind,  &export_collapsed,
+	&export_csv,	    &export_dhat,
+	&export_dot,	    &export_flamegraph,
+	&export_gprof2dot,  &export_heaptrack,
+	&export_json,	    &export_mallocprofiler,
+	&export_massif,	    &export_pprof,
+	&export_speedscope, NULL,
 };
 
 const struct export_format *export_get(size_t i)

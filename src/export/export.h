@@ -25,6 +25,7 @@ struct export_format {
 	const char *summary; /* one line for help */
 	const char *suffix;  /* of its files: ".folded"; told by it if no format is named */
 	bool binary;	     /* not printed on a terminal */
+	bool needs_trace;    /* fails on a profile recorded without one */
 	/* 0, or -1 with the error. Checks nothing but its own data: the caller checks ferror. */
 	int (*write)(FILE *out, const struct export_request *r, struct error *e);
 };

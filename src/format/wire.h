@@ -54,6 +54,7 @@ enum wire_section_flags {
 #define WIRE_TAG_TOTALS	 WIRE_TAG('T', 'O', 'T', 'L')
 #define WIRE_TAG_TEXT	 WIRE_TAG('T', 'E', 'X', 'T') /* the string table */
 #define WIRE_TAG_RUN	 WIRE_TAG('R', 'U', 'N', ' ')
+#define WIRE_TAG_INPUTS	 WIRE_TAG('I', 'N', 'P', 'T') /* what was merged */
 #define WIRE_TAG_THREADS WIRE_TAG('T', 'H', 'R', 'D')
 #define WIRE_TAG_SIZES	 WIRE_TAG('S', 'I', 'Z', 'E') /* histogram of sizes */
 #define WIRE_TAG_LIVES	 WIRE_TAG('L', 'I', 'F', 'E') /* sizes by lifetimes */
@@ -61,8 +62,11 @@ enum wire_section_flags {
 #define WIRE_TAG_MODULES WIRE_TAG('M', 'O', 'D', 'L')
 #define WIRE_TAG_NODES	 WIRE_TAG('N', 'O', 'D', 'E')
 #define WIRE_TAG_SITES	 WIRE_TAG('S', 'I', 'T', 'E')
+#define WIRE_TAG_PARTS	 WIRE_TAG('P', 'A', 'R', 'T') /* sites by thread */
 #define WIRE_TAG_FRAMES	 WIRE_TAG('F', 'R', 'A', 'M')
 #define WIRE_TAG_CHANGES WIRE_TAG('C', 'H', 'N', 'G')
+#define WIRE_TAG_TRACE	 WIRE_TAG('T', 'R', 'C', 'E') /* a block of events */
+#define WIRE_TAG_INDEX	 WIRE_TAG('T', 'I', 'D', 'X') /* of those blocks, by time */
 /* no payload; its sequence counts the others */
 #define WIRE_TAG_END WIRE_TAG('E', 'N', 'D', ' ')
 
@@ -84,7 +88,8 @@ enum wire_coding {
 #define WIRE_BLOCK_ROWS	 32768u	     /* rows per section: a cut costs at most one block */
 #define WIRE_TEXT_BLOCK	 (1u << 20)  /* bytes of strings per section */
 #define WIRE_RAW_MAX	 (16u << 20) /* payload bytes; 32768 rows x 25 columns x 10 fit twice */
-#define WIRE_FILE_MAX	 (UINT64_C(4) << 30)
+#define WIRE_FILE_MAX	 (UINT64_C(4) << 30)  /* without the trace, which is never loaded whole */
+#define WIRE_TRACED_MAX	 (UINT64_C(1) << 40)  /* with it */
 #define WIRE_BUDGET_BASE (UINT64_C(64) << 20) /* decoded bytes that any file may ask for ... */
 #define WIRE_BUDGET_RATE 256u /* ... and per byte of file; honest ones need about 7 */
 
@@ -102,6 +107,9 @@ enum wire_info_column {
 	WIRE_INFO_RESOLVED = 9,
 	WIRE_INFO_DAMAGED = 10, /* the profile was incomplete before it was written */
 	WIRE_INFO_DAMAGE = 11,	/* 128 bytes */
+	WIRE_INFO_PARTS = 12,
+	WIRE_INFO_TRACE = 13,
+	WIRE_INFO_INPUTS = 20,
 };
 
 enum wire_text_column {
@@ -126,6 +134,24 @@ enum wire_run_column {
 	WIRE_RUN_EXIT_CODE = 15,
 	WIRE_RUN_EXIT_SIGNAL = 16,
 	WIRE_RUN_CHILDREN_NOT_RECORDED = 17,
+	WIRE_RUN_CLOCK_TICKS = 18, /* of the trace: so many ... */
+	WIRE_RUN_CLOCK_NS = 19,	   /* ... in so many ns */
+	WIRE_RUN_MERGE = 24,
+};
+
+enum wire_inputs_column {
+	WIRE_INPUTS_NAME = 1,
+	WIRE_INPUTS_PROGRAM = 2,
+	WIRE_INPUTS_COMMAND = 3,
+	WIRE_INPUTS_HOST = 4,
+	WIRE_INPUTS_START_UNIX_NS = 5,
+	WIRE_INPUTS_DURATION_NS = 6,
+	WIRE_INPUTS_PID = 7,
+	WIRE_INPUTS_PARENT_PID = 8,
+	WIRE_INPUTS_END = 9,
+	WIRE_INPUTS_EXIT_CODE = 10,
+	WIRE_INPUTS_EXIT_SIGNAL = 11,
+	WIRE_INPUTS_TOTALS = 32, /* + enum wire_totals_column: its totals */
 };
 
 enum wire_totals_column {
@@ -150,6 +176,7 @@ enum wire_totals_column {
 	WIRE_TOTALS_UNWIND_FAILURES = 19,
 	WIRE_TOTALS_FOREIGN_FREES = 20,
 	WIRE_TOTALS_REENTRANT_CALLS = 21,
+	WIRE_TOTALS_TRACE_LOST_EVENTS = 22,
 	WIRE_TOTALS_API_CALLS = 32, /* to 39: one per entry of enum segment_api */
 };
 
@@ -178,6 +205,7 @@ enum wire_threads_column {
 	WIRE_THREADS_SIZE_MIN = 22,
 	WIRE_THREADS_SIZE_MAX = 23,
 	WIRE_THREADS_LOSSES = 24,
+	WIRE_THREADS_INPUT = 32,
 };
 
 enum wire_sizes_column {
@@ -201,6 +229,7 @@ enum wire_points_column {
 	WIRE_POINTS_FREES = 7,
 	WIRE_POINTS_FREED_BYTES = 8,
 	WIRE_POINTS_RSS_BYTES = 9,
+	WIRE_POINTS_EVENTS = 10,
 };
 
 enum wire_modules_column {
@@ -241,6 +270,21 @@ enum wire_sites_column {
 	WIRE_SITES_LIFETIME_SUM_NS = 16,
 	WIRE_SITES_TEMPORARY = 17,
 	WIRE_SITES_REALLOCATIONS = 18,
+	WIRE_SITES_THREAD = 19, /* the only one that allocated here; 0: see PART */
+};
+
+enum wire_parts_column {
+	WIRE_PARTS_SITE = 1,
+	WIRE_PARTS_THREAD = 2,
+	WIRE_PARTS_ALLOCATIONS = 3,
+	WIRE_PARTS_ALLOCATED_BYTES = 4,
+	WIRE_PARTS_FREES = 5,
+	WIRE_PARTS_FREED_BYTES = 6,
+	WIRE_PARTS_LIVE_BLOCKS = 7,
+	WIRE_PARTS_LIVE_BYTES = 8,
+	WIRE_PARTS_AT_PEAK_BLOCKS = 9,
+	WIRE_PARTS_AT_PEAK_BYTES = 10,
+	WIRE_PARTS_TEMPORARY = 11,
 };
 
 enum wire_frames_column {
@@ -255,6 +299,30 @@ enum wire_changes_column {
 	WIRE_CHANGES_SITE = 2,
 	WIRE_CHANGES_LIVE_BYTES = 3,
 	WIRE_CHANGES_LIVE_BLOCKS = 4,
+};
+
+enum wire_trace_column {
+	WIRE_TRACE_TICKS = 1,
+	WIRE_TRACE_THREAD = 2,
+	WIRE_TRACE_KIND = 3, /* enum wire_event */
+	WIRE_TRACE_ADDRESS = 4,
+	WIRE_TRACE_SIZE = 5,
+	WIRE_TRACE_SITE = 6,
+};
+
+enum wire_index_column {
+	WIRE_INDEX_EVENTS = 1,
+	WIRE_INDEX_TICKS = 2, /* of the block's first event */
+};
+
+/* What happened to a block; frees repeat its size and site. */
+enum wire_event {
+	WIRE_EVENT_ALLOCATION = 1,
+	WIRE_EVENT_FREE = 2,
+	WIRE_EVENT_RESIZE_FREE = 3, /* of the old block by a realloc; the new one comes next */
+	WIRE_EVENT_RESIZE_ALLOCATION = 4,
+	WIRE_EVENT_MISSED_FREE = 5, /* not seen; the address was given out again */
+	WIRE_EVENT_KINDS = 6
 };
 
 /* ---- fixed-width integers -------------------------------------------------------------------- */

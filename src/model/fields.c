@@ -19,17 +19,29 @@
 	}
 
 const struct field fields_totals[] = {
-	FIELD(profile_totals, allocations),	FIELD(profile_totals, frees),
-	FIELD(profile_totals, allocated_bytes), FIELD(profile_totals, freed_bytes),
-	FIELD(profile_totals, peak_bytes),	FIELD(profile_totals, peak_blocks),
-	FIELD(profile_totals, peak_time_ns),	FIELD(profile_totals, leaked_bytes),
-	FIELD(profile_totals, leaked_blocks),	FIELD(profile_totals, temporary_allocations),
-	FIELD(profile_totals, reallocations),	FIELD(profile_totals, failed_allocations),
-	FIELD(profile_totals, threads),		FIELD(profile_totals, stacks),
-	FIELD(profile_totals, lost_events),	FIELD(profile_totals, truncated_stacks),
-	FIELD(profile_totals, unwind_failures), FIELD(profile_totals, foreign_frees),
-	FIELD(profile_totals, reentrant_calls), FIELD(profile_totals, own_memory_bytes),
-	FIELD(profile_totals, rss_peak_bytes),	{NULL, 0, false},
+	FIELD(profile_totals, allocations),
+	FIELD(profile_totals, frees),
+	FIELD(profile_totals, allocated_bytes),
+	FIELD(profile_totals, freed_bytes),
+	FIELD(profile_totals, peak_bytes),
+	FIELD(profile_totals, peak_blocks),
+	FIELD(profile_totals, peak_time_ns),
+	FIELD(profile_totals, leaked_bytes),
+	FIELD(profile_totals, leaked_blocks),
+	FIELD(profile_totals, temporary_allocations),
+	FIELD(profile_totals, reallocations),
+	FIELD(profile_totals, failed_allocations),
+	FIELD(profile_totals, threads),
+	FIELD(profile_totals, stacks),
+	FIELD(profile_totals, lost_events),
+	FIELD(profile_totals, truncated_stacks),
+	FIELD(profile_totals, unwind_failures),
+	FIELD(profile_totals, foreign_frees),
+	FIELD(profile_totals, reentrant_calls),
+	FIELD(profile_totals, own_memory_bytes),
+	FIELD(profile_totals, rss_peak_bytes),
+	FIELD(profile_totals, trace_lost_events),
+	{NULL, 0, false},
 };
 
 const struct field fields_bucket[] = {
@@ -83,6 +95,19 @@ const struct field fields_site[] = {
 	FIELD(profile_site, lifetime_sum_ns),
 	FIELD(profile_site, temporary),
 	FIELD(profile_site, reallocations),
+	{NULL, 0, false},
+};
+
+const struct field fields_part[] = {
+	FIELD(profile_part, allocations),
+	FIELD(profile_part, allocated_bytes),
+	FIELD(profile_part, frees),
+	FIELD(profile_part, freed_bytes),
+	FIELD_AS("leaked_blocks", profile_part, live_blocks),
+	FIELD_AS("leaked_bytes", profile_part, live_bytes),
+	FIELD_AS("peak_blocks", profile_part, at_peak_blocks),
+	FIELD_AS("peak_bytes", profile_part, at_peak_bytes),
+	FIELD(profile_part, temporary),
 	{NULL, 0, false},
 };
 

@@ -17,6 +17,7 @@ struct field {
 
 extern const struct field fields_totals[]; /* of struct profile_totals */
 extern const struct field fields_site[];   /* of struct profile_site */
+extern const struct field fields_part[];   /* of struct profile_part */
 extern const struct field fields_thread[]; /* of struct profile_thread */
 extern const struct field fields_bucket[]; /* of struct profile_bucket */
 extern const struct field fields_point[];  /* of struct profile_point */

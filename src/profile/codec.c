@@ -159,13 +159,17 @@ static void put_stripe(struct codec_buffer *out, const struct stripe *s)
 void codec_put_rows(struct codec_buffer *out, const struct table *t, const void *base,
 		    struct codec_block block)
 {
-	char *rows = columns_get_row(t, base, block.first);
+	codec_put_block(out, t, columns_get_row(t, base, block.first), block);
+}
 
+void codec_put_block(struct codec_buffer *out, const struct table *t, void *rows,
+		     struct codec_block block)
+{
 	codec_put_varint(out, block.first);
 	codec_put_varint(out, block.count);
 	for (uint32_t i = 0; i < t->column_count; i++) {
 		const struct column *column = &t->columns[i];
-		struct stripe stripe = {column, rows + column->offset, t->row_bytes, block};
+		struct stripe stripe = {column, (char *)rows + column->offset, t->row_bytes, block};
 
 		if (!stripe_is_zero(&stripe))
 			put_stripe(out, &stripe);
@@ -235,8 +239,12 @@ static int take_stripe(struct cursor *c, const struct stripe *s, unsigned coding
 
 int codec_take_rows(struct cursor *c, const struct table *t, void *base, struct codec_block block)
 {
-	char *rows = columns_get_row(t, base, block.first);
+	return codec_take_columns(c, t, columns_get_row(t, base, block.first), block);
+}
 
+int codec_take_columns(struct cursor *c, const struct table *t, void *rows,
+		       struct codec_block block)
+{
 	while (cursor_get_left(c)) {
 		uint64_t key = cursor_take_varint(c);
 		uint32_t bytes = cursor_take_u32(c);
@@ -245,7 +253,7 @@ int codec_take_rows(struct cursor *c, const struct table *t, void *base, struct 
 
 		if (!data || !column)
 			continue;
-		struct stripe stripe = {column, rows + column->offset, t->row_bytes, block};
+		struct stripe stripe = {column, (char *)rows + column->offset, t->row_bytes, block};
 		struct cursor inner = *c;
 		inner.at = data;
 		inner.end = data + bytes;

@@ -28,11 +28,19 @@ void codec_put_varint(struct codec_buffer *out, uint64_t value);
 void codec_put_rows(struct codec_buffer *out, const struct table *t, const void *base,
 		    struct codec_block block);
 
+/* The same where the block's first row is at `rows`. */
+void codec_put_block(struct codec_buffer *out, const struct table *t, void *rows,
+		     struct codec_block block);
+
 /* The head of a payload. Not to be trusted: the caller checks it before it makes room. */
 struct codec_block codec_take_block(struct cursor *c);
 
 /* The columns behind the head, into `base`, where the block's rows are in place and zeroed. Column
  * values are checked to fit their members, nothing more. 0, or -1 with the cursor's fault set. */
 int codec_take_rows(struct cursor *c, const struct table *t, void *base, struct codec_block block);
+
+/* The same where the block's first row is at `rows`. */
+int codec_take_columns(struct cursor *c, const struct table *t, void *rows,
+		       struct codec_block block);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "format/wire.h"
+#include "profile/trace.h"
 
 #define COLUMN(id, coding, kind, type, member)                                 \
 	{                                                                      \
@@ -22,6 +23,9 @@ static const struct column info_columns[] = {
 	COLUMN(WIRE_INFO_THREADS, PLAIN, U64, struct columns_info, rows[COLUMNS_THREADS]),
 	COLUMN(WIRE_INFO_POINTS, PLAIN, U64, struct columns_info, rows[COLUMNS_POINTS]),
 	COLUMN(WIRE_INFO_CHANGES, PLAIN, U64, struct columns_info, rows[COLUMNS_CHANGES]),
+	COLUMN(WIRE_INFO_PARTS, PLAIN, U64, struct columns_info, rows[COLUMNS_PARTS]),
+	COLUMN(WIRE_INFO_TRACE, PLAIN, U64, struct columns_info, rows[COLUMNS_TRACE]),
+	COLUMN(WIRE_INFO_INPUTS, PLAIN, U64, struct columns_info, rows[COLUMNS_INPUTS]),
 	COLUMN(WIRE_INFO_RESOLVED, PLAIN, BOOL, struct columns_info, resolved),
 	COLUMN(WIRE_INFO_DAMAGED, PLAIN, BOOL, struct columns_info, damaged),
 	COLUMN(WIRE_INFO_DAMAGE, BYTES, BYTES, struct columns_info, damage),
@@ -50,6 +54,9 @@ static const struct column run_columns[] = {
 	COLUMN(WIRE_RUN_EXIT_SIGNAL, DELTA, I32, struct profile_run, exit_signal),
 	COLUMN(WIRE_RUN_CHILDREN_NOT_RECORDED, PLAIN, U32, struct profile_run,
 	       children_not_recorded),
+	COLUMN(WIRE_RUN_CLOCK_TICKS, PLAIN, U64, struct profile_run, clock_ticks),
+	COLUMN(WIRE_RUN_CLOCK_NS, PLAIN, U64, struct profile_run, clock_ns),
+	COLUMN(WIRE_RUN_MERGE, PLAIN, U32, struct profile_run, merge),
 };
 
 static const struct column totals_columns[] = {
@@ -76,6 +83,7 @@ static const struct column totals_columns[] = {
 	COLUMN(WIRE_TOTALS_UNWIND_FAILURES, PLAIN, U64, struct profile_totals, unwind_failures),
 	COLUMN(WIRE_TOTALS_FOREIGN_FREES, PLAIN, U64, struct profile_totals, foreign_frees),
 	COLUMN(WIRE_TOTALS_REENTRANT_CALLS, PLAIN, U64, struct profile_totals, reentrant_calls),
+	COLUMN(WIRE_TOTALS_TRACE_LOST_EVENTS, PLAIN, U64, struct profile_totals, trace_lost_events),
 	COLUMN(WIRE_TOTALS_API_CALLS + 0, PLAIN, U64, struct profile_totals, api_calls[0]),
 	COLUMN(WIRE_TOTALS_API_CALLS + 1, PLAIN, U64, struct profile_totals, api_calls[1]),
 	COLUMN(WIRE_TOTALS_API_CALLS + 2, PLAIN, U64, struct profile_totals, api_calls[2]),
@@ -84,6 +92,53 @@ static const struct column totals_columns[] = {
 	COLUMN(WIRE_TOTALS_API_CALLS + 5, PLAIN, U64, struct profile_totals, api_calls[5]),
 	COLUMN(WIRE_TOTALS_API_CALLS + 6, PLAIN, U64, struct profile_totals, api_calls[6]),
 	COLUMN(WIRE_TOTALS_API_CALLS + 7, PLAIN, U64, struct profile_totals, api_calls[7]),
+};
+
+#define INPUT_TOTAL(id, member) \
+	COLUMN(WIRE_INPUTS_TOTALS + (id), PLAIN, U64, struct profile_input, totals.member)
+
+static const struct column inputs_columns[] = {
+	COLUMN(WIRE_INPUTS_NAME, DELTA, U32, struct profile_input, name),
+	COLUMN(WIRE_INPUTS_PROGRAM, DELTA, U32, struct profile_input, program),
+	COLUMN(WIRE_INPUTS_COMMAND, DELTA, U32, struct profile_input, command),
+	COLUMN(WIRE_INPUTS_HOST, DELTA, U32, struct profile_input, host),
+	COLUMN(WIRE_INPUTS_START_UNIX_NS, DELTA, U64, struct profile_input, start_unix_ns),
+	COLUMN(WIRE_INPUTS_DURATION_NS, PLAIN, U64, struct profile_input, duration_ns),
+	COLUMN(WIRE_INPUTS_PID, DELTA, U32, struct profile_input, pid),
+	COLUMN(WIRE_INPUTS_PARENT_PID, DELTA, U32, struct profile_input, parent_pid),
+	COLUMN(WIRE_INPUTS_END, PLAIN, U32, struct profile_input, end),
+	COLUMN(WIRE_INPUTS_EXIT_CODE, DELTA, I32, struct profile_input, exit_code),
+	COLUMN(WIRE_INPUTS_EXIT_SIGNAL, DELTA, I32, struct profile_input, exit_signal),
+	INPUT_TOTAL(WIRE_TOTALS_ALLOCATIONS, allocations),
+	INPUT_TOTAL(WIRE_TOTALS_FREES, frees),
+	INPUT_TOTAL(WIRE_TOTALS_ALLOCATED_BYTES, allocated_bytes),
+	INPUT_TOTAL(WIRE_TOTALS_FREED_BYTES, freed_bytes),
+	INPUT_TOTAL(WIRE_TOTALS_PEAK_BYTES, peak_bytes),
+	INPUT_TOTAL(WIRE_TOTALS_PEAK_BLOCKS, peak_blocks),
+	INPUT_TOTAL(WIRE_TOTALS_PEAK_TIME_NS, peak_time_ns),
+	INPUT_TOTAL(WIRE_TOTALS_LEAKED_BYTES, leaked_bytes),
+	INPUT_TOTAL(WIRE_TOTALS_LEAKED_BLOCKS, leaked_blocks),
+	INPUT_TOTAL(WIRE_TOTALS_TEMPORARY_ALLOCATIONS, temporary_allocations),
+	INPUT_TOTAL(WIRE_TOTALS_REALLOCATIONS, reallocations),
+	INPUT_TOTAL(WIRE_TOTALS_FAILED_ALLOCATIONS, failed_allocations),
+	INPUT_TOTAL(WIRE_TOTALS_THREADS, threads),
+	INPUT_TOTAL(WIRE_TOTALS_STACKS, stacks),
+	INPUT_TOTAL(WIRE_TOTALS_RSS_PEAK_BYTES, rss_peak_bytes),
+	INPUT_TOTAL(WIRE_TOTALS_OWN_MEMORY_BYTES, own_memory_bytes),
+	INPUT_TOTAL(WIRE_TOTALS_LOST_EVENTS, lost_events),
+	INPUT_TOTAL(WIRE_TOTALS_TRUNCATED_STACKS, truncated_stacks),
+	INPUT_TOTAL(WIRE_TOTALS_UNWIND_FAILURES, unwind_failures),
+	INPUT_TOTAL(WIRE_TOTALS_FOREIGN_FREES, foreign_frees),
+	INPUT_TOTAL(WIRE_TOTALS_REENTRANT_CALLS, reentrant_calls),
+	INPUT_TOTAL(WIRE_TOTALS_TRACE_LOST_EVENTS, trace_lost_events),
+	INPUT_TOTAL(WIRE_TOTALS_API_CALLS + 0, api_calls[0]),
+	INPUT_TOTAL(WIRE_TOTALS_API_CALLS + 1, api_calls[1]),
+	INPUT_TOTAL(WIRE_TOTALS_API_CALLS + 2, api_calls[2]),
+	INPUT_TOTAL(WIRE_TOTALS_API_CALLS + 3, api_calls[3]),
+	INPUT_TOTAL(WIRE_TOTALS_API_CALLS + 4, api_calls[4]),
+	INPUT_TOTAL(WIRE_TOTALS_API_CALLS + 5, api_calls[5]),
+	INPUT_TOTAL(WIRE_TOTALS_API_CALLS + 6, api_calls[6]),
+	INPUT_TOTAL(WIRE_TOTALS_API_CALLS + 7, api_calls[7]),
 };
 
 static const struct column threads_columns[] = {
@@ -112,6 +167,7 @@ static const struct column threads_columns[] = {
 	COLUMN(WIRE_THREADS_SIZE_MIN, PLAIN, U64, struct profile_thread, size_min),
 	COLUMN(WIRE_THREADS_SIZE_MAX, PLAIN, U64, struct profile_thread, size_max),
 	COLUMN(WIRE_THREADS_LOSSES, PLAIN, U64, struct profile_thread, losses),
+	COLUMN(WIRE_THREADS_INPUT, DELTA, U32, struct profile_thread, input),
 };
 
 static const struct column sizes_columns[] = {
@@ -135,6 +191,7 @@ static const struct column points_columns[] = {
 	COLUMN(WIRE_POINTS_FREES, DELTA, U64, struct profile_point, frees),
 	COLUMN(WIRE_POINTS_FREED_BYTES, DELTA, U64, struct profile_point, freed_bytes),
 	COLUMN(WIRE_POINTS_RSS_BYTES, DELTA, U64, struct profile_point, rss_bytes),
+	COLUMN(WIRE_POINTS_EVENTS, DELTA, U64, struct profile_point, events),
 };
 
 static const struct column modules_columns[] = {
@@ -175,6 +232,21 @@ static const struct column sites_columns[] = {
 	COLUMN(WIRE_SITES_LIFETIME_SUM_NS, PLAIN, U64, struct profile_site, lifetime_sum_ns),
 	COLUMN(WIRE_SITES_TEMPORARY, PLAIN, U64, struct profile_site, temporary),
 	COLUMN(WIRE_SITES_REALLOCATIONS, PLAIN, U64, struct profile_site, reallocations),
+	COLUMN(WIRE_SITES_THREAD, PLAIN, U32, struct profile_site, thread),
+};
+
+static const struct column parts_columns[] = {
+	COLUMN(WIRE_PARTS_SITE, DELTA, U32, struct profile_part, site),
+	COLUMN(WIRE_PARTS_THREAD, DELTA, U32, struct profile_part, thread),
+	COLUMN(WIRE_PARTS_ALLOCATIONS, PLAIN, U64, struct profile_part, allocations),
+	COLUMN(WIRE_PARTS_ALLOCATED_BYTES, PLAIN, U64, struct profile_part, allocated_bytes),
+	COLUMN(WIRE_PARTS_FREES, PLAIN, U64, struct profile_part, frees),
+	COLUMN(WIRE_PARTS_FREED_BYTES, PLAIN, U64, struct profile_part, freed_bytes),
+	COLUMN(WIRE_PARTS_LIVE_BLOCKS, PLAIN, U64, struct profile_part, live_blocks),
+	COLUMN(WIRE_PARTS_LIVE_BYTES, PLAIN, U64, struct profile_part, live_bytes),
+	COLUMN(WIRE_PARTS_AT_PEAK_BLOCKS, PLAIN, U64, struct profile_part, at_peak_blocks),
+	COLUMN(WIRE_PARTS_AT_PEAK_BYTES, PLAIN, U64, struct profile_part, at_peak_bytes),
+	COLUMN(WIRE_PARTS_TEMPORARY, PLAIN, U64, struct profile_part, temporary),
 };
 
 static const struct column frames_columns[] = {
@@ -189,6 +261,20 @@ static const struct column changes_columns[] = {
 	COLUMN(WIRE_CHANGES_SITE, DELTA, U32, struct profile_change, site),
 	COLUMN(WIRE_CHANGES_LIVE_BYTES, PLAIN, U64, struct profile_change, live_bytes),
 	COLUMN(WIRE_CHANGES_LIVE_BLOCKS, PLAIN, U64, struct profile_change, live_blocks),
+};
+
+static const struct column events_columns[] = {
+	COLUMN(WIRE_TRACE_TICKS, DELTA, U64, struct trace_event, time_ns),
+	COLUMN(WIRE_TRACE_THREAD, PLAIN, U32, struct trace_event, thread),
+	COLUMN(WIRE_TRACE_KIND, PLAIN, U32, struct trace_event, kind),
+	COLUMN(WIRE_TRACE_ADDRESS, DELTA, U64, struct trace_event, address),
+	COLUMN(WIRE_TRACE_SIZE, PLAIN, U64, struct trace_event, size),
+	COLUMN(WIRE_TRACE_SITE, PLAIN, U32, struct trace_event, site),
+};
+
+static const struct column blocks_columns[] = {
+	COLUMN(WIRE_INDEX_EVENTS, PLAIN, U64, struct profile_block, events),
+	COLUMN(WIRE_INDEX_TICKS, DELTA, U64, struct profile_block, ticks),
 };
 
 #define COLUMNS(label) label##_columns, sizeof(label##_columns) / sizeof(label##_columns[0])
@@ -212,6 +298,14 @@ IN_PLACE("size histogram", WIRE_TAG_SIZES, sizes, struct profile_bucket,
 IN_PLACE("lifetime histogram", WIRE_TAG_LIVES, lives, uint64_t,
 	 offsetof(struct profile, size_by_life), PROFILE_SIZE_BUCKETS *PROFILE_LIFE_BUCKETS);
 
+const struct table columns_events = {WIRE_TAG_TRACE,
+				     "events",
+				     COLUMNS(events),
+				     sizeof(struct trace_event),
+				     WIRE_BLOCK_ROWS,
+				     0,
+				     0};
+
 const struct table columns_vecs[COLUMNS_VECS] = {
 	[COLUMNS_TEXT] = {WIRE_TAG_TEXT, "string bytes", COLUMNS(text), 1, WIRE_TEXT_BLOCK, 0,
 			  offsetof(struct profile, strings)},
@@ -226,6 +320,11 @@ const struct table columns_vecs[COLUMNS_VECS] = {
 		IN_VEC("points in time", WIRE_TAG_POINTS, points, struct profile_point, points),
 	[COLUMNS_CHANGES] =
 		IN_VEC("site changes", WIRE_TAG_CHANGES, changes, struct profile_change, changes),
+	[COLUMNS_PARTS] =
+		IN_VEC("shares of threads", WIRE_TAG_PARTS, parts, struct profile_part, parts),
+	[COLUMNS_TRACE] =
+		IN_VEC("trace blocks", WIRE_TAG_INDEX, blocks, struct profile_block, blocks),
+	[COLUMNS_INPUTS] = IN_VEC("inputs", WIRE_TAG_INPUTS, inputs, struct profile_input, inputs),
 };
 
 const struct table *columns_find_table(uint32_t tag)
@@ -261,6 +360,7 @@ struct any_vec {
 #define SAME_SHAPE(member) \
 	_Static_assert(sizeof(((struct profile *)0)->member) == sizeof(struct any_vec), #member)
 SAME_SHAPE(strings);
+SAME_SHAPE(inputs);
 SAME_SHAPE(modules);
 SAME_SHAPE(nodes);
 SAME_SHAPE(frames);
@@ -268,6 +368,8 @@ SAME_SHAPE(sites);
 SAME_SHAPE(threads);
 SAME_SHAPE(points);
 SAME_SHAPE(changes);
+SAME_SHAPE(parts);
+SAME_SHAPE(blocks);
 
 static struct any_vec get_vec(const struct table *t, const void *base)
 {

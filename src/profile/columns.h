@@ -50,6 +50,9 @@ enum columns_vec {
 	COLUMNS_THREADS,
 	COLUMNS_POINTS,
 	COLUMNS_CHANGES,
+	COLUMNS_PARTS,
+	COLUMNS_TRACE,
+	COLUMNS_INPUTS,
 	COLUMNS_VECS
 };
 
@@ -67,6 +70,9 @@ extern const struct table columns_totals;
 extern const struct table columns_run;
 extern const struct table columns_sizes;
 extern const struct table columns_lives;
+
+/* Blocks of the trace: rows are struct trace_event, in no structure (codec_put_block). */
+extern const struct table columns_events;
 
 /* The table of a tag, INFO excepted; NULL if there is none. */
 const struct table *columns_find_table(uint32_t tag);

@@ -7,6 +7,8 @@
 #include <xxhash.h>
 
 #include "base/mem.h"
+#include "format/wire.h"
+#include "profile/trace_store.h"
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -33,13 +35,17 @@ void profile_free(struct profile *p)
 	if (!p)
 		return;
 	vec_free(&p->strings);
+	vec_free(&p->inputs);
 	vec_free(&p->modules);
 	vec_free(&p->nodes);
 	vec_free(&p->frames);
 	vec_free(&p->sites);
+	vec_free(&p->parts);
 	vec_free(&p->threads);
 	vec_free(&p->points);
 	vec_free(&p->changes);
+	vec_free(&p->blocks);
+	trace_store_free(p->trace);
 	if (p->index)
 		free(p->index->ids);
 	free(p->index);
@@ -137,7 +143,8 @@ static int check_counts(const struct profile *p, struct error *e)
 {
 	const size_t counts[] = {p->strings.count, p->modules.count, p->nodes.count,
 				 p->frames.count,  p->sites.count,   p->threads.count,
-				 p->points.count,  p->changes.count};
+				 p->points.count,  p->changes.count, p->parts.count,
+				 p->blocks.count,  p->inputs.count};
 
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
 		if (counts[i] > UINT32_MAX)
@@ -228,6 +235,38 @@ static int check_sites(const struct profile *p, struct error *e)
 	return 0;
 }
 
+static bool is_part_before(const struct profile_part *a, const struct profile_part *b)
+{
+	return a->site < b->site || (a->site == b->site && a->thread < b->thread);
+}
+
+static int check_parts(const struct profile *p, struct error *e)
+{
+	for (size_t i = 0; i < p->parts.count; i++) {
+		const struct profile_part *part = &p->parts.at[i];
+		if (part->site >= p->sites.count)
+			return error_set(e, "part %zu: site %u not defined", i, part->site);
+		if (i && !is_part_before(part - 1, part))
+			return error_set(e, "part %zu: out of order", i);
+	}
+	return 0;
+}
+
+static int check_inputs(const struct profile *p, struct error *e)
+{
+	for (size_t i = 0; i < p->inputs.count; i++) {
+		const struct profile_input *in = &p->inputs.at[i];
+		if (!has_string(p, in->name) || !has_string(p, in->program) ||
+		    !has_string(p, in->command) || !has_string(p, in->host))
+			return error_set(e, "input %zu: string not defined", i);
+	}
+	for (size_t i = 0; i < p->threads.count; i++)
+		if (p->threads.at[i].input > p->inputs.count)
+			return error_set(e, "thread %zu: input %u not defined", i,
+					 p->threads.at[i].input);
+	return 0;
+}
+
 static bool is_before(const struct profile_change *a, const struct profile_change *b)
 {
 	return a->point < b->point || (a->point == b->point && a->site < b->site);
@@ -250,10 +289,28 @@ static int check_time_line(const struct profile *p, struct error *e)
 	return 0;
 }
 
+static int check_trace(const struct profile *p, struct error *e)
+{
+	for (size_t i = 0; i < p->blocks.count; i++) {
+		const struct profile_block *block = &p->blocks.at[i];
+		if (!block->events || block->events > WIRE_BLOCK_ROWS)
+			return error_set(e, "trace block %zu: impossible number of events", i);
+		if (i && block->ticks < block[-1].ticks)
+			return error_set(e, "trace block %zu: time goes back", i);
+	}
+	for (size_t i = 1; i < p->points.count; i++)
+		if (p->points.at[i].events < p->points.at[i - 1].events)
+			return error_set(e, "point %zu: events go back", i);
+	if (!p->run.clock_ticks != !p->run.clock_ns)
+		return error_set(e, "run: impossible clock");
+	return 0;
+}
+
 int profile_check(const struct profile *p, struct error *e)
 {
 	if (check_counts(p, e) || check_strings(p, e) || check_modules(p, e) || check_nodes(p, e) ||
-	    check_frames(p, e) || check_sites(p, e) || check_time_line(p, e))
+	    check_frames(p, e) || check_sites(p, e) || check_parts(p, e) || check_inputs(p, e) ||
+	    check_time_line(p, e) || check_trace(p, e))
 		return -1;
 	return 0;
 }

@@ -31,6 +31,13 @@ enum profile_end {
 	PROFILE_END_ABANDONED = 4, /* the recording ended before the program did */
 };
 
+enum profile_merge {
+	PROFILE_MERGE_NONE = 0, /* one recording */
+	PROFILE_MERGE_SUM = 1,
+	PROFILE_MERGE_MAX = 2,
+	PROFILE_MERGE_MEAN = 3,
+};
+
 struct profile_run {
 	struct string_id program;    /* base name */
 	struct string_id executable; /* full path */
@@ -49,6 +56,10 @@ struct profile_run {
 	int32_t exit_code;   /* -1 unknown */
 	int32_t exit_signal; /* 0 none */
 	uint32_t children_not_recorded;
+	/* The trace's clock: so many ticks in so many ns; 0: it has none, a tick is a ns. */
+	uint64_t clock_ticks;
+	uint64_t clock_ns;
+	uint32_t merge; /* enum profile_merge: how `inputs` became this */
 };
 
 struct profile_totals {
@@ -75,7 +86,24 @@ struct profile_totals {
 	uint64_t unwind_failures;
 	uint64_t foreign_frees;
 	uint64_t reentrant_calls;
-	uint64_t api_calls[8]; /* by enum segment_api: allocations per entry point */
+	uint64_t trace_lost_events; /* that could not be written to the trace */
+	uint64_t api_calls[8];	    /* by enum segment_api: allocations per entry point */
+};
+
+/* One of the recordings that a merged profile was made of. */
+struct profile_input {
+	struct string_id name; /* the file, as it was named */
+	struct string_id program;
+	struct string_id command;
+	struct string_id host;
+	uint64_t start_unix_ns;
+	uint64_t duration_ns;
+	uint32_t pid;
+	uint32_t parent_pid;
+	uint32_t end; /* enum profile_end */
+	int32_t exit_code;
+	int32_t exit_signal;
+	struct profile_totals totals;
 };
 
 struct profile_module {
@@ -112,6 +140,8 @@ struct profile_frame {
 /* All allocations made by one stack. */
 struct profile_site {
 	uint32_t node;
+	uint32_t thread; /* serial of the only thread that allocated here; 0: several, whose
+			    shares are in `parts`, or not recorded */
 	uint64_t allocations;
 	uint64_t allocated_bytes;
 	uint64_t frees;
@@ -131,11 +161,28 @@ struct profile_site {
 	uint64_t reallocations; /* allocations that came from a realloc of an existing block */
 };
 
+/* A thread's share of a site: the blocks that it allocated there, whoever freed them. The shares of
+ * a site add up to the site. Ordered by (site, thread), each pair at most once. */
+struct profile_part {
+	uint32_t site;	 /* index into sites */
+	uint32_t thread; /* serial; 0: all further threads together */
+	uint64_t allocations;
+	uint64_t allocated_bytes;
+	uint64_t frees;
+	uint64_t freed_bytes;
+	uint64_t live_blocks;
+	uint64_t live_bytes;
+	uint64_t at_peak_blocks;
+	uint64_t at_peak_bytes;
+	uint64_t temporary;
+};
+
 struct profile_thread {
 	uint32_t tid;
 	uint32_t serial; /* 1 is the first to allocate; the last one may stand for all further
 			    threads */
 	struct string_id name;
+	uint32_t input; /* in a merged profile: row of `inputs` plus one; 0: not known */
 	uint64_t start_ns;
 	uint64_t end_ns; /* UINT64_MAX: still running at the end of the recording */
 	/* Done by this thread. */
@@ -180,6 +227,7 @@ struct profile_point {
 	uint64_t frees;
 	uint64_t freed_bytes;
 	uint64_t rss_bytes;
+	uint64_t events; /* of the trace that came before */
 };
 
 /* At point `point`, `site` had these bytes live; unchanged until its next entry. Ordered by (point,
@@ -191,19 +239,30 @@ struct profile_change {
 	uint64_t live_blocks;
 };
 
+/* A block of the trace; events are in order of time, block after block. */
+struct profile_block {
+	uint64_t events;
+	uint64_t ticks; /* of its first event */
+};
+
+struct trace_store;  /* where the blocks are: trace_store.h */
 struct string_index; /* of profile_add_string, in profile.c */
 
 struct profile {
 	struct profile_run run;
 	struct profile_totals totals;
 	VEC(char) strings;
+	VEC(struct profile_input) inputs; /* of a merged profile; empty otherwise */
 	VEC(struct profile_module) modules;
 	VEC(struct profile_node) nodes;
 	VEC(struct profile_frame) frames;
 	VEC(struct profile_site) sites;
+	VEC(struct profile_part) parts;
 	VEC(struct profile_thread) threads;
 	VEC(struct profile_point) points;
 	VEC(struct profile_change) changes;
+	VEC(struct profile_block) blocks; /* of the trace (trace.h) */
+	struct trace_store *trace;	  /* NULL: there is none */
 	struct profile_bucket sizes[PROFILE_SIZE_BUCKETS];
 	uint64_t size_by_life[PROFILE_SIZE_BUCKETS][PROFILE_LIFE_BUCKETS]; /* freed blocks */
 	bool resolved;	  /* symbols have been looked up */

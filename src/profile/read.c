@@ -14,6 +14,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -24,6 +26,7 @@
 #include "profile/columns.h"
 #include "profile/recover.h"
 #include "profile/section.h"
+#include "profile/trace_store.h"
 
 struct reader {
 	const uint8_t *data;
@@ -36,6 +39,7 @@ struct reader {
 	bool damaged;
 	char damage[128]; /* the first one */
 	struct profile *p;
+	int fd; /* of the same bytes, for the trace; -1: there is none */
 	struct columns_info info;
 	struct codec_buffer raw;
 	ZSTD_DCtx *zstd;
@@ -150,6 +154,11 @@ static int take_section(struct reader *r, const struct section *s, const uint8_t
 		r->ended = true;
 		return 0;
 	}
+	if (s->tag == WIRE_TAG_TRACE) {
+		trace_store_add(&r->p->trace, r->at + WIRE_SECTION_HEADER_BYTES, s);
+		r->figures++;
+		return 0;
+	}
 	if (!t)
 		return skip_unknown(r, s);
 	const char *why = decompress(r, s, stored);
@@ -171,6 +180,8 @@ static const char *check_stored(struct reader *r, const struct section *s, size_
 {
 	if (s->stored_bytes > r->bytes - at)
 		return "is cut off";
+	if (s->tag == WIRE_TAG_TRACE) /* need not be in memory: checked where it is used */
+		return NULL;
 	if (!take_budget(r, s->stored_bytes))
 		return "claims to be too large";
 	return section_hash(r->data + at, s->stored_bytes) == s->hash ? NULL : "is damaged";
@@ -266,6 +277,38 @@ static void take_info(struct reader *r)
 	p->damage[sizeof(p->damage) - 1] = 0;
 }
 
+/* A store without a file of its own gets one: what was read may be gone when it is needed. */
+static void open_store(struct reader *r)
+{
+	struct trace_store *s = r->p->trace;
+	const uint8_t *at = r->data;
+	size_t left = r->bytes;
+
+	if (!s)
+		return;
+	s->fd = r->fd >= 0 ? fcntl(r->fd, F_DUPFD_CLOEXEC, 3) : memfd_create("trace", MFD_CLOEXEC);
+	while (r->fd < 0 && s->fd >= 0 && left) {
+		ssize_t n = write(s->fd, at, left);
+		if (n <= 0)
+			break;
+		at += n;
+		left -= (size_t)n;
+	}
+}
+
+/* The index comes after the blocks: a file that was cut off has the blocks alone. */
+static void finish_trace(struct reader *r)
+{
+	struct profile *p = r->p;
+	size_t stored = p->trace ? p->trace->places.count : 0;
+
+	open_store(r);
+	if (p->blocks.count == stored)
+		return;
+	note_damage(r, "%zu of %zu trace blocks are there", stored, p->blocks.count);
+	trace_store_reindex(p);
+}
+
 static int finish(struct reader *r)
 {
 	struct profile *p = r->p;
@@ -274,6 +317,7 @@ static int finish(struct reader *r)
 		return error_set_at(r->e, (int64_t)r->bytes, "nothing usable in it: %s",
 				    r->damaged ? r->damage : "it has no sections");
 	take_info(r);
+	finish_trace(r);
 	if (recover_is_short(p, &r->info))
 		note_damage(r, "incomplete");
 	if (r->damaged) {
@@ -293,9 +337,9 @@ static void drop_rows(struct profile *p)
 		columns_set_count(&columns_vecs[i], p, 0);
 }
 
-struct profile *profile_parse(const void *data, size_t bytes, struct error *e)
+static struct profile *parse(const void *data, size_t bytes, int fd, struct error *e)
 {
-	struct reader r = {.data = data, .bytes = bytes, .e = e};
+	struct reader r = {.data = data, .bytes = bytes, .fd = fd, .e = e};
 
 	r.budget = WIRE_BUDGET_BASE + (uint64_t)bytes * WIRE_BUDGET_RATE;
 	if (take_file_header(&r))
@@ -316,12 +360,17 @@ struct profile *profile_parse(const void *data, size_t bytes, struct error *e)
 	return r.p;
 }
 
+struct profile *profile_parse(const void *data, size_t bytes, struct error *e)
+{
+	return parse(data, bytes, -1, e);
+}
+
 /* ---- the path -------------------------------------------------------------------------------- */
 
 #define READ_STEP (1u << 20)
 
-/* Reads to the end, whatever kind of file it is. Not mapped: a file that shrinks under a mapping
- * kills its reader. Stops early where the bytes cannot be a profile; the parser says so then. */
+/* Reads to the end of what is no regular file. Stops early where the bytes cannot be a profile; the
+ * parser says so then. */
 static int read_all(int fd, struct codec_buffer *out)
 {
 	for (;;) {
@@ -341,18 +390,112 @@ static int read_all(int fd, struct codec_buffer *out)
 	}
 }
 
-struct profile *profile_read(const char *path, struct error *e)
+static struct profile *read_stream(int fd, struct error *e)
 {
 	struct profile *p = NULL;
 	struct codec_buffer data = {0};
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0 || read_all(fd, &data))
+	if (read_all(fd, &data))
 		error_set(e, "%s", strerror(errno));
 	else
-		p = profile_parse(data.at, data.count, e);
+		p = parse(data.at, data.count, -1, e);
+	vec_free(&data);
+	return p;
+}
+
+/* A regular file goes into an image of its size, where the trace is left out: pages that are not
+ * touched cost nothing. Not mapped itself: a file that shrinks under a mapping kills its reader. */
+struct image {
+	uint8_t *at;
+	size_t bytes;
+	uint64_t loaded;
+};
+
+/* 0, or -1 with errno. A file that is shorter by now ends there. */
+static int load(struct image *i, int fd, size_t from, size_t bytes)
+{
+	i->loaded += bytes;
+	if (i->loaded > WIRE_FILE_MAX) {
+		errno = EFBIG;
+		return -1;
+	}
+	while (bytes) {
+		ssize_t n = pread(fd, i->at + from, bytes, (off_t)from);
+		if (n < 0 && errno != EINTR)
+			return -1;
+		if (n == 0) {
+			i->bytes = from;
+			return 0;
+		}
+		from += n > 0 ? (size_t)n : 0;
+		bytes -= n > 0 ? (size_t)n : 0;
+	}
+	return 0;
+}
+
+/* From header to header; where there is none, the parser has to see all that is left. */
+static int load_sections(struct image *i, int fd, size_t at)
+{
+	while (i->bytes > at && i->bytes - at >= WIRE_SECTION_HEADER_BYTES) {
+		struct section s;
+
+		if (load(i, fd, at, WIRE_SECTION_HEADER_BYTES))
+			return -1;
+		size_t stored = at + WIRE_SECTION_HEADER_BYTES;
+		if (i->bytes < stored || !section_take_header(i->at + at, &s) ||
+		    s.stored_bytes > i->bytes - stored)
+			break;
+		if (s.tag != WIRE_TAG_TRACE && load(i, fd, stored, s.stored_bytes))
+			return -1;
+		at = stored + s.stored_bytes;
+	}
+	return i->bytes > at ? load(i, fd, at, i->bytes - at) : 0;
+}
+
+static int load_image(struct image *i, int fd)
+{
+	size_t head = i->bytes < WIRE_FILE_HEADER_BYTES ? i->bytes : WIRE_FILE_HEADER_BYTES;
+
+	if (load(i, fd, 0, head))
+		return -1;
+	return has_magic(i->at, head) ? load_sections(i, fd, head) : 0;
+}
+
+static struct profile *read_file(int fd, uint64_t bytes, struct error *e)
+{
+	struct image i = {.bytes = (size_t)bytes};
+	struct profile *p = NULL;
+
+	if (bytes > WIRE_TRACED_MAX)
+		errno = EFBIG;
+	else
+		i.at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (!i.at || i.at == MAP_FAILED) {
+		error_set(e, "%s", strerror(errno));
+		return NULL;
+	}
+	if (load_image(&i, fd))
+		error_set(e, "%s", strerror(errno));
+	else
+		p = parse(i.at, i.bytes, fd, e);
+	(void)munmap(i.at, bytes);
+	return p;
+}
+
+struct profile *profile_read(const char *path, struct error *e)
+{
+	struct profile *p = NULL;
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || fstat(fd, &st))
+		error_set(e, "%s", strerror(errno));
+	else if (S_ISREG(st.st_mode) && st.st_size > 0)
+		p = read_file(fd, (uint64_t)st.st_size, e);
+	else
+		p = read_stream(fd, e);
 	if (fd >= 0)
 		(void)close(fd);
-	vec_free(&data);
 	return p;
 }

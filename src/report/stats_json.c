@@ -4,8 +4,11 @@
 
 #include "base/json.h"
 #include "model/fields.h"
+#include "model/shares.h"
+#include "profile/trace.h"
 #include "report/histogram.h"
 #include "report/names.h"
+#include "report/wording.h"
 
 static void add_fields(struct json *j, const void *object, const struct field *fields)
 {
@@ -71,6 +74,7 @@ static void add_surroundings(struct json *j, const struct profile *p)
 	json_add_uint(j, "start_unix_ns", run->start_unix_ns);
 	json_add_uint(j, "page_bytes", run->page_bytes);
 	json_add_uint(j, "children_not_recorded", run->children_not_recorded);
+	json_add_uint(j, "trace_events", trace_get_count(p));
 	json_add_bool(j, "resolved", p->resolved);
 	json_add_bool(j, "damaged", p->damaged);
 	if (p->damaged)
@@ -108,6 +112,8 @@ static void add_threads(struct json *j, const struct profile *p)
 		json_add_uint(j, "tid", t->tid);
 		json_add_uint(j, "serial", t->serial);
 		add_string(j, "name", p, t->name);
+		if (t->input)
+			json_add_uint(j, "input", t->input - 1);
 		add_fields(j, t, fields_thread);
 		json_end_object(j);
 	}
@@ -128,6 +134,19 @@ static void add_stack(struct json *j, const struct model *m, const struct model_
 	json_end_list(j);
 }
 
+static void add_shares(struct json *j, const struct profile *p, size_t site)
+{
+	json_begin_list(j, "threads");
+	for (size_t i = 0; i < shares_get_count(p, site); i++) {
+		struct profile_part share = shares_get(p, site, i);
+		json_begin_object(j, NULL);
+		json_add_uint(j, "serial", share.thread);
+		add_fields(j, &share, fields_part);
+		json_end_object(j);
+	}
+	json_end_list(j);
+}
+
 static void add_sites(struct json *j, const struct model *m)
 {
 	const struct profile *p = model_get_profile(m);
@@ -141,6 +160,7 @@ static void add_sites(struct json *j, const struct model *m)
 		add_fields(j, &p->sites.at[i], fields_site);
 		model_get_stack(m, i, &stack);
 		add_stack(j, m, &stack, texts);
+		add_shares(j, p, i);
 		json_end_object(j);
 	}
 	json_end_list(j);
@@ -161,6 +181,36 @@ static void add_points(struct json *j, const struct profile *p)
 	json_end_list(j);
 }
 
+static void add_input(struct json *j, const struct profile *p, const struct profile_input *in)
+{
+	json_begin_object(j, NULL);
+	add_string(j, "name", p, in->name);
+	add_string(j, "program", p, in->program);
+	add_string(j, "command", p, in->command);
+	add_string(j, "host", p, in->host);
+	json_add_uint(j, "pid", in->pid);
+	json_add_uint(j, "parent_pid", in->parent_pid);
+	json_add_uint(j, "start_unix_ns", in->start_unix_ns);
+	json_add_uint(j, "duration_ns", in->duration_ns);
+	json_add_string(j, "end", end_name(in->end));
+	add_fields(j, &in->totals, fields_totals);
+	json_end_object(j);
+}
+
+/* How a merged profile came to be. */
+static void add_inputs(struct json *j, const struct profile *p)
+{
+	if (!p->run.merge) {
+		json_add_null(j, "merge");
+		return;
+	}
+	json_add_string(j, "merge", wording_get_merge(p->run.merge));
+	json_begin_list(j, "inputs");
+	for (size_t i = 0; i < p->inputs.count; i++)
+		add_input(j, p, &p->inputs.at[i]);
+	json_end_list(j);
+}
+
 void stats_json_print(FILE *out, const struct model *m, const struct stats_json_options *options)
 {
 	const struct profile *p = model_get_profile(m);
@@ -170,6 +220,7 @@ void stats_json_print(FILE *out, const struct model *m, const struct stats_json_
 	add_run(&j, p);
 	add_fields(&j, &p->totals, fields_totals);
 	add_surroundings(&j, p);
+	add_inputs(&j, p);
 	histogram_add_sizes(&j, p);
 	add_lifetimes(&j, p);
 	add_threads(&j, p);

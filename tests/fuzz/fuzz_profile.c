@@ -17,13 +17,15 @@
 #include "profile/codec.h"
 #include "profile/profile.h"
 #include "profile/section.h"
+#include "profile/trace.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
 static const uint32_t tags[] = {
 	WIRE_TAG_INFO,	 WIRE_TAG_TOTALS, WIRE_TAG_TEXT,    WIRE_TAG_RUN,   WIRE_TAG_THREADS,
 	WIRE_TAG_SIZES,	 WIRE_TAG_LIVES,  WIRE_TAG_POINTS,  WIRE_TAG_NODES, WIRE_TAG_MODULES,
-	WIRE_TAG_FRAMES, WIRE_TAG_SITES,  WIRE_TAG_CHANGES, WIRE_TAG_END,
+	WIRE_TAG_FRAMES, WIRE_TAG_SITES,  WIRE_TAG_CHANGES, WIRE_TAG_END,   WIRE_TAG_PARTS,
+	WIRE_TAG_TRACE,	 WIRE_TAG_INDEX,  WIRE_TAG_INPUTS,
 };
 
 #define DAMAGE 0x80u
@@ -65,6 +67,23 @@ static struct codec_buffer build_file(const uint8_t *data, size_t bytes)
 	return out;
 }
 
+/* The cursor has its own checks: what it gives can be used without asking. */
+static void walk(const struct profile *p)
+{
+	struct trace_cursor *c = trace_cursor_new(p);
+	const struct trace_event *event;
+	uint64_t before_ns = 0;
+
+	trace_cursor_seek_time(c, 1000);
+	trace_cursor_seek(c, 1);
+	while ((event = trace_cursor_next(c))) {
+		if (event->site >= p->sites.count || event->time_ns < before_ns)
+			abort();
+		before_ns = event->time_ns;
+	}
+	trace_cursor_free(c);
+}
+
 /* What the reader lets through must be sound. */
 static void parse(const uint8_t *data, size_t bytes)
 {
@@ -73,8 +92,10 @@ static void parse(const uint8_t *data, size_t bytes)
 
 	if (p ? profile_check(p, &e) != 0 : !e.set)
 		abort();
-	if (p)
+	if (p) {
 		profile_add_string(p, "walks all strings");
+		walk(p);
+	}
 	profile_free(p);
 }
 

@@ -42,3 +42,47 @@ def test_blocks_freed_by_another_thread_belong_to_the_one_that_made_them(record)
     made = sorted(slot["allocations"] for slot in recording.truth.slots[1:])
     assert sorted(worker["allocations"] for worker in workers) == made
     assert all(worker["live_blocks"] == 10 for worker in workers)
+
+
+SHARED = ("allocations", "allocated_bytes", "frees", "freed_bytes", "leaked_bytes", "peak_bytes", "temporary")
+
+
+def shares_of(stats, serial):
+    """The sum of a thread's shares over all sites."""
+    shares = [share for site in stats["sites"] for share in site["threads"] if share["serial"] == serial]
+    return {name: sum(share[name] for share in shares) for name in SHARED}
+
+
+def check_shares_add_up(stats):
+    for site in stats["sites"]:
+        for name in SHARED:
+            assert sum(share[name] for share in site["threads"]) == site[name], (name, site["stack"])
+
+
+def test_the_shares_of_threads_add_up_to_each_site_and_to_each_thread(record, repeat):
+    stats = record.victim("cross_free", "full").stats
+    check_shares_add_up(stats)
+    for thread in stats["thread_list"]:
+        sums = shares_of(stats, thread["serial"])
+        assert sums["allocations"] == thread["allocations"]
+        assert sums["allocated_bytes"] == thread["allocated_bytes"]
+        assert sums["leaked_bytes"] == thread["live_bytes"]
+        assert sums["peak_bytes"] == thread["at_peak_bytes"]
+        assert sums["temporary"] == thread["temporary"]
+
+
+def test_threads_that_share_a_stack_are_told_apart(record):
+    recording = record.victim("named_threads", "full")
+    stats = recording.stats
+    (site,) = [s for s in stats["sites"] if any("work" in f for f in s["stack"]) and s["size_min"] == 100]
+    made = {share["serial"]: share["allocations"] for share in site["threads"]}
+    names = {thread["serial"]: thread["name"] for thread in stats["thread_list"]}
+    assert {names[serial]: count for serial, count in made.items()} == {
+        f"worker-{i}": 10 * (i + 1) for i in range(4)
+    }
+
+
+def test_the_shares_of_ten_thousand_threads_add_up(record):
+    stats = record.victim("short_threads", "full").stats
+    check_shares_add_up(stats)
+    assert max(len(site["threads"]) for site in stats["sites"]) == 10000

@@ -41,14 +41,14 @@ static int tear_down(void **state)
 /* The site of `node` gets so many bytes more. */
 static void grow_site(struct fixture *f, uint32_t node, uint64_t bytes)
 {
-	uint32_t index = sites_reserve(&f->sites, node);
+	uint32_t index = sites_reserve(&f->sites, node, 0);
 
 	holding_add(&sites_touch(&f->sites, index)->held, &f->peak, bytes, 0);
 }
 
 static void shrink_site(struct fixture *f, uint32_t node, uint64_t bytes)
 {
-	uint32_t index = sites_reserve(&f->sites, node);
+	uint32_t index = sites_reserve(&f->sites, node, 0);
 
 	holding_remove(&sites_touch(&f->sites, index)->held, &f->peak, bytes, 0);
 }

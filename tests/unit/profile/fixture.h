@@ -55,7 +55,7 @@ static inline void fixture_fill(void *at, size_t bytes)
 /* ---- a profile ------------------------------------------------------------------------------- */
 
 struct fixture_size {
-	size_t modules, nodes, frames, sites, threads, points, changes;
+	size_t modules, nodes, frames, sites, threads, points, changes, parts;
 };
 
 static inline struct string_id fixture_string(struct profile *p)
@@ -87,6 +87,8 @@ static inline void fixture_add_run(struct profile *p)
 	run->exit_code = -1;
 	run->exit_signal = 11;
 	run->children_not_recorded = 3;
+	run->clock_ticks = 1;
+	run->clock_ns = 1;
 }
 
 static inline void fixture_add_modules(struct profile *p, size_t count)
@@ -139,6 +141,7 @@ static inline void fixture_add_sites(struct profile *p, size_t count)
 		fixture_fill(&s->allocations,
 			     sizeof(*s) - offsetof(struct profile_site, allocations));
 		s->node = fixture_below(p->nodes.count);
+		s->thread = fixture_below(200);
 		s->lifetime_min_ns = UINT64_MAX;
 	}
 }
@@ -157,12 +160,32 @@ static inline void fixture_add_threads(struct profile *p, size_t count)
 	}
 }
 
+/* Some threads of every third site or so. */
+static inline void fixture_add_parts(struct profile *p, size_t count)
+{
+	uint32_t site = 0, thread = 0;
+
+	while (p->parts.count < count) {
+		uint32_t step = fixture_below(3);
+		site += step;
+		thread = step ? fixture_below(5) : thread + 1 + fixture_below(9);
+		if (site >= p->sites.count)
+			return;
+		struct profile_part *part = vec_push(&p->parts);
+		fixture_fill(&part->allocations,
+			     sizeof(*part) - offsetof(struct profile_part, allocations));
+		part->site = site;
+		part->thread = thread;
+	}
+}
+
 static inline void fixture_add_time_line(struct profile *p, size_t points, size_t changes)
 {
 	for (uint64_t time_ns = 0; p->points.count < points; time_ns += fixture_below(1000000)) {
 		struct profile_point *point = vec_push(&p->points);
 		fixture_fill(point, sizeof(*point));
 		point->time_ns = time_ns;
+		point->events = p->points.count * 1000;
 	}
 	size_t steps = points * p->sites.count / (changes + 1) + 1;
 	for (size_t at = 0; p->changes.count < changes; at += 1 + fixture_below(steps)) {
@@ -172,6 +195,30 @@ static inline void fixture_add_time_line(struct profile *p, size_t points, size_
 			(uint32_t)(at / p->sites.count), (uint32_t)(at % p->sites.count),
 			fixture_number(), fixture_number()};
 	}
+}
+
+/* As if the profile had been merged from several. */
+static inline void fixture_add_inputs(struct profile *p, size_t count)
+{
+	p->run.merge = PROFILE_MERGE_SUM;
+	while (p->inputs.count < count) {
+		struct profile_input *in = vec_push(&p->inputs);
+		memset(in, 0, sizeof(*in));
+		fixture_fill(&in->totals, sizeof(in->totals));
+		in->name = fixture_string(p);
+		in->program = p->run.program;
+		in->command = p->run.command;
+		in->host = fixture_string(p);
+		in->start_unix_ns = fixture_number();
+		in->duration_ns = fixture_number();
+		in->pid = (uint32_t)fixture_random();
+		in->parent_pid = 1;
+		in->end = PROFILE_END_SIGNALED;
+		in->exit_code = -1;
+		in->exit_signal = 9;
+	}
+	for (size_t i = 0; i < p->threads.count; i++)
+		p->threads.at[i].input = (uint32_t)(i % (count + 1));
 }
 
 /* Counts of modules, nodes and frames include the element 0. */
@@ -186,10 +233,12 @@ static inline struct profile *fixture_profile(uint64_t seed, const struct fixtur
 	fixture_fill(p->size_by_life, sizeof(p->size_by_life));
 	fixture_add_modules(p, size->modules);
 	fixture_add_threads(p, size->threads);
+	fixture_add_inputs(p, 2);
 	fixture_add_nodes(p, size->nodes, size->frames);
 	fixture_add_frames(p, size->frames);
 	fixture_add_sites(p, size->sites);
 	fixture_add_time_line(p, size->points, size->changes);
+	fixture_add_parts(p, size->parts);
 	p->resolved = true;
 	return p;
 }
@@ -197,7 +246,7 @@ static inline struct profile *fixture_profile(uint64_t seed, const struct fixtur
 /* Small enough to try every byte of its file. */
 static inline struct profile *fixture_small(void)
 {
-	static const struct fixture_size size = {3, 20, 8, 6, 2, 5, 9};
+	static const struct fixture_size size = {3, 20, 8, 6, 2, 5, 9, 4};
 	struct profile *p = fixture_profile(7, &size);
 
 	memset(p->size_by_life, 0, sizeof(p->size_by_life));
@@ -281,6 +330,7 @@ static inline void fixture_assert_equal(const struct profile *a, const struct pr
 	assert_memory_equal(a->sizes, b->sizes, sizeof(a->sizes));
 	assert_memory_equal(a->size_by_life, b->size_by_life, sizeof(a->size_by_life));
 	FIXTURE_ROWS_EQUAL(a, b, strings);
+	FIXTURE_ROWS_EQUAL(a, b, inputs);
 	FIXTURE_ROWS_EQUAL(a, b, modules);
 	FIXTURE_ROWS_EQUAL(a, b, nodes);
 	FIXTURE_ROWS_EQUAL(a, b, frames);
@@ -288,6 +338,8 @@ static inline void fixture_assert_equal(const struct profile *a, const struct pr
 	FIXTURE_ROWS_EQUAL(a, b, threads);
 	FIXTURE_ROWS_EQUAL(a, b, points);
 	FIXTURE_ROWS_EQUAL(a, b, changes);
+	FIXTURE_ROWS_EQUAL(a, b, parts);
+	FIXTURE_ROWS_EQUAL(a, b, blocks);
 	assert_int_equal(a->resolved, b->resolved);
 	assert_int_equal(a->damaged, b->damaged);
 	assert_string_equal(a->damage, b->damage);

@@ -177,6 +177,48 @@ static void break_change_order(struct profile *p)
 	p->changes.at[1] = p->changes.at[0];
 }
 
+static void break_part_site(struct profile *p)
+{
+	p->parts.at[p->parts.count - 1].site = (uint32_t)p->sites.count;
+}
+
+static void break_part_order(struct profile *p)
+{
+	p->parts.at[1].site = p->parts.at[0].site;
+	p->parts.at[1].thread = p->parts.at[0].thread;
+}
+
+static void break_point_events(struct profile *p)
+{
+	p->points.at[2].events = 0;
+}
+
+static void break_clock(struct profile *p)
+{
+	p->run.clock_ns = 0;
+}
+
+static void break_block(struct profile *p)
+{
+	*vec_push(&p->blocks) = (struct profile_block){0, 0};
+}
+
+static void break_block_order(struct profile *p)
+{
+	*vec_push(&p->blocks) = (struct profile_block){1, 2};
+	*vec_push(&p->blocks) = (struct profile_block){1, 1};
+}
+
+static void break_input(struct profile *p)
+{
+	p->inputs.at[1].host.v = (uint32_t)p->strings.count;
+}
+
+static void break_thread_input(struct profile *p)
+{
+	p->threads.at[0].input = (uint32_t)p->inputs.count + 1;
+}
+
 static void break_table(struct profile *p)
 {
 	p->frames.count = 0;
@@ -195,7 +237,9 @@ static void every_broken_invariant_is_found(void **state)
 		break_function,	    break_module_path,	break_thread_name,  break_run,
 		break_last_string,  break_first_string, break_site,	    break_time,
 		break_change_point, break_change_site,	break_change_order, break_table,
-		break_damage_text};
+		break_damage_text,  break_part_site,	break_part_order,   break_point_events,
+		break_clock,	    break_block,	break_block_order,  break_input,
+		break_thread_input};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(breaks) / sizeof(breaks[0]); i++) {

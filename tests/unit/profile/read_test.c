@@ -351,7 +351,7 @@ static void lost_names_are_to_be_looked_up_again(void **state)
 
 static void of_a_table_in_many_sections_those_before_the_damage_are_kept(void **state)
 {
-	static const struct fixture_size size = {2, 100000, 1, 10, 1, 2, 4};
+	static const struct fixture_size size = {2, 100000, 1, 10, 1, 2, 4, 0};
 	struct profile *p = fixture_profile(5, &size);
 	struct fixture_bytes b = fixture_encode(p);
 

@@ -60,7 +60,7 @@ static void assert_round_trip(const struct profile *p, const char *path)
 
 static void a_rich_profile_comes_back_equal_in_every_field(void **state)
 {
-	static const struct fixture_size size = {40, 70000, 40000, 33000, 100, 500, 100000};
+	static const struct fixture_size size = {40, 70000, 40000, 33000, 100, 500, 100000, 40000};
 	const struct fixture_file *f = *state;
 
 	for (uint64_t seed = 1; seed <= 3; seed++) {
@@ -84,7 +84,7 @@ static void tables_at_the_edges_of_a_block_come_back(void **state)
 	const struct fixture_file *f = *state;
 
 	for (size_t edge = 32767; edge <= 32769; edge++) {
-		struct fixture_size size = {2, edge, edge, edge, 2, 2, edge};
+		struct fixture_size size = {2, edge, edge, edge, 2, 2, edge, 9};
 		struct profile *p = fixture_profile(edge, &size);
 		assert_round_trip(p, f->path);
 		profile_free(p);

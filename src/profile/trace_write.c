@@ -1,0 +1,213 @@
+/* trace_write.c -- the complete log of events, written as the recording goes. Runs: in the
+ * collector process, for every event.
+ * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "profile/trace_write.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "format/wire.h"
+#include "profile/columns.h"
+#include "profile/trace_store.h"
+#include "profile/write.h"
+
+/* Level 1: the target may be waiting. Level 3 makes a trace 3 % smaller in 1.5 times the time. */
+#define LEVEL	    1
+#define AHEAD	    (UINT64_C(8) << 20) /* for the tables: what 400,000 stacks take */
+#define AHEAD_LEAST (UINT64_C(32) << 10)
+
+struct trace_writer {
+	struct sink sink;
+	int table_level;	    /* of zstd, for what follows the trace */
+	struct trace_event *events; /* WIRE_BLOCK_ROWS of them: one block */
+	size_t count;		    /* in the block */
+	uint64_t written;	    /* in blocks before */
+	uint64_t lost;
+	uint64_t ahead;	   /* bytes to be kept in reserve */
+	uint64_t reserved; /* bytes of the file that the disk has room for */
+	uint64_t ticks;	   /* of the last event */
+	bool full;	   /* the disk is: nothing more goes into the trace */
+	VEC(struct profile_block) index;
+	VEC(uint64_t) ends; /* of blocks in the file */
+};
+
+struct trace_writer *trace_write_open(const char *path, struct error *e)
+{
+	struct trace_writer *w = mem_new(1, sizeof(*w));
+
+	sink_open(&w->sink, path);
+	if (!w->sink.error && !w->sink.name)
+		w->sink.error = ESPIPE;
+	if (w->sink.error) {
+		errno = w->sink.error;
+		(void)error_set_errno(e, "%s: cannot keep a trace there", path);
+		sink_abandon(&w->sink);
+		free(w);
+		return NULL;
+	}
+	w->table_level = w->sink.level;
+	w->sink.level = LEVEL;
+	w->ahead = AHEAD;
+	w->events = mem_new(WIRE_BLOCK_ROWS, sizeof(w->events[0]));
+	return w;
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+/* False if the disk has no room for so many bytes more. Where the file system cannot tell, it
+ * has. */
+static bool has_room(const struct trace_writer *w, uint64_t bytes)
+{
+	return fallocate(w->sink.fd, FALLOC_FL_KEEP_SIZE, (off_t)w->sink.bytes, (off_t)bytes) ==
+		       0 ||
+	       (errno != ENOSPC && errno != EDQUOT && errno != EFBIG);
+}
+
+/* Keeps the disk's word for twice what the tables may need. A disk that is nearly full from the
+ * start is used all the same, with less in reserve. */
+static bool reserve(struct trace_writer *w)
+{
+	if (w->sink.bytes + w->ahead <= w->reserved)
+		return true;
+	while (!w->reserved && w->ahead > AHEAD_LEAST && !has_room(w, 2 * w->ahead))
+		w->ahead /= 2;
+	if (!has_room(w, 2 * w->ahead))
+		return false;
+	w->reserved = w->sink.bytes + 2 * w->ahead;
+	return true;
+}
+
+/* Times that go back, which only a broken target makes, are held. */
+static void order_times(struct trace_writer *w)
+{
+	for (size_t i = 0; i < w->count; i++) {
+		if (w->events[i].time_ns < w->ticks)
+			w->events[i].time_ns = w->ticks;
+		w->ticks = w->events[i].time_ns;
+	}
+}
+
+static void stop(struct trace_writer *w, uint64_t bytes, uint32_t sections)
+{
+	w->full = true;
+	sink_cut(&w->sink, bytes, sections);
+}
+
+/* A block counts as a whole or not at all. */
+static void write_block(struct trace_writer *w)
+{
+	const struct codec_block block = {w->written, w->count};
+	uint64_t bytes = w->sink.bytes;
+	uint32_t sections = w->sink.sections;
+
+	order_times(w);
+	if (!reserve(w)) {
+		stop(w, bytes, sections);
+		return;
+	}
+	codec_put_block(&w->sink.raw, &columns_events, w->events, block);
+	sink_write_section(&w->sink, WIRE_TAG_TRACE);
+	if (w->sink.error) {
+		stop(w, bytes, sections);
+		return;
+	}
+	*vec_push(&w->index) = (struct profile_block){w->count, w->events[0].time_ns};
+	*vec_push(&w->ends) = w->sink.bytes;
+	w->written += w->count;
+}
+
+static void flush(struct trace_writer *w)
+{
+	if (!w->count)
+		return;
+	if (!w->full)
+		write_block(w);
+	if (w->full)
+		w->lost += w->count;
+	w->count = 0;
+}
+
+struct trace_event *trace_write_reserve(struct trace_writer *w)
+{
+	if (w->count == WIRE_BLOCK_ROWS)
+		flush(w);
+	return &w->events[w->count++];
+}
+
+uint64_t trace_write_get_count(const struct trace_writer *w)
+{
+	return w->written + w->lost + w->count;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static void add_index(const struct trace_writer *w, struct profile *p)
+{
+	p->totals.trace_lost_events = w->lost;
+	p->blocks.count = 0;
+	for (size_t i = 0; i < w->index.count; i++)
+		*vec_push(&p->blocks) = w->index.at[i];
+}
+
+/* The tables need room that the trace has taken: its last quarter goes. */
+static void drop_blocks(struct trace_writer *w)
+{
+	size_t kept = w->index.count * 3 / 4;
+
+	for (size_t i = kept; i < w->index.count; i++)
+		w->lost += w->index.at[i].events;
+	w->index.count = w->ends.count = kept;
+}
+
+static bool is_out_of_space(const struct trace_writer *w)
+{
+	int error = w->sink.error;
+
+	return error == ENOSPC || error == EDQUOT || error == EFBIG;
+}
+
+static void write_rest(struct trace_writer *w, struct profile *p)
+{
+	add_index(w, p);
+	write_tables(&w->sink, p);
+	sink_write_section(&w->sink, WIRE_TAG_END);
+}
+
+static void free_writer(struct trace_writer *w)
+{
+	vec_free(&w->index);
+	vec_free(&w->ends);
+	free(w->events);
+	free(w);
+}
+
+int trace_write_close(struct trace_writer *w, struct profile *p, const char *path, struct error *e)
+{
+	flush(w);
+	w->sink.level = w->table_level;
+	write_rest(w, p);
+	while (is_out_of_space(w) && w->index.count) {
+		drop_blocks(w);
+		sink_cut(&w->sink,
+			 w->ends.count ? w->ends.at[w->ends.count - 1] : WIRE_FILE_HEADER_BYTES,
+			 (uint32_t)w->index.count);
+		write_rest(w, p);
+	}
+	if (!w->sink.error)
+		sink_cut(&w->sink, w->sink.bytes,
+			 w->sink.sections); /* gives back what is reserved */
+	int result = sink_close(&w->sink, path) ? error_set_errno(e, "%s", path) : 0;
+	free_writer(w);
+	return result;
+}
+
+void trace_write_abandon(struct trace_writer *w)
+{
+	if (!w)
+		return;
+	sink_abandon(&w->sink);
+	free_writer(w);
+}
