@@ -11,7 +11,7 @@ _midden() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} options=
 	COMPREPLY=()
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		mapfile -t COMPREPLY < <(compgen -W "record report stats export resolve help --help --version" -- "$word")
+		mapfile -t COMPREPLY < <(compgen -W "record report stats export resolve diff check merge help --help --version" -- "$word")
 		return
 	fi
 	case $command:$before in
@@ -171,6 +171,114 @@ _midden() {
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		return
 		;;
+	diff:--figure)
+		mapfile -t COMPREPLY < <(compgen -W "peak leaked allocated calls temporary" -- "$word")
+		return
+		;;
+	diff:--by)
+		:
+		return
+		;;
+	diff:-t|diff:--threshold)
+		:
+		return
+		;;
+	diff:-d|diff:--depth)
+		:
+		return
+		;;
+	diff:--color)
+		mapfile -t COMPREPLY < <(compgen -W "auto always never" -- "$word")
+		return
+		;;
+	diff:--debug-dir)
+		mapfile -t COMPREPLY < <(compgen -d -- "$word")
+		return
+		;;
+	diff:--sysroot)
+		mapfile -t COMPREPLY < <(compgen -d -- "$word")
+		return
+		;;
+	diff:--map)
+		:
+		return
+		;;
+	check:--max-peak)
+		:
+		return
+		;;
+	check:--max-leaked)
+		:
+		return
+		;;
+	check:--max-allocations)
+		:
+		return
+		;;
+	check:--max-temporary)
+		:
+		return
+		;;
+	check:--max-lost)
+		:
+		return
+		;;
+	check:--max-growth-vs)
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		return
+		;;
+	check:--suppressions)
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		return
+		;;
+	check:--stacks)
+		:
+		return
+		;;
+	check:--junit)
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		return
+		;;
+	check:--color)
+		mapfile -t COMPREPLY < <(compgen -W "auto always never" -- "$word")
+		return
+		;;
+	check:--debug-dir)
+		mapfile -t COMPREPLY < <(compgen -d -- "$word")
+		return
+		;;
+	check:--sysroot)
+		mapfile -t COMPREPLY < <(compgen -d -- "$word")
+		return
+		;;
+	check:--map)
+		:
+		return
+		;;
+	merge:-o|merge:--output)
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		return
+		;;
+	merge:--mode)
+		:
+		return
+		;;
+	merge:--align)
+		:
+		return
+		;;
+	merge:--debug-dir)
+		mapfile -t COMPREPLY < <(compgen -d -- "$word")
+		return
+		;;
+	merge:--sysroot)
+		mapfile -t COMPREPLY < <(compgen -d -- "$word")
+		return
+		;;
+	merge:--map)
+		:
+		return
+		;;
 	esac
 	case $command in
 	record) options="-o --output -f --follow -q --quiet --progress --max-depth --buffer --patience --trace --no-symbols --library -h --help" ;;
@@ -178,6 +286,9 @@ _midden() {
 	stats) options="--json --sites --points --all-frames --color --no-pager -h --help --debug-dir --sysroot --map --full-names --no-write" ;;
 	export) options="-f --format -o --output --figure --svg --all-frames -h --help --debug-dir --sysroot --map --full-names --no-write" ;;
 	resolve) options="--debug-dir --sysroot --map --force -o --output -h --help" ;;
+	diff) options="--peak --leaks --allocated --calls --temporary --figure --by --flat --tree --inverted --top-down -t --threshold -d --depth --all-frames --json --color --no-pager -h --help --debug-dir --sysroot --map --full-names --no-write" ;;
+	check) options="--max-peak --max-leaked --max-allocations --max-temporary --max-lost --max-growth-vs --allow-damaged --suppressions --no-suppressions --stacks --junit --all-frames --json --color -h --help --debug-dir --sysroot --map --full-names --no-write" ;;
+	merge) options="-o --output --mode --align -q --quiet -h --help --debug-dir --sysroot --map" ;;
 	help) options="" ;;
 	esac
 	if [[ $word == -* ]]; then
@@ -186,7 +297,7 @@ _midden() {
 	fi
 	case $command in
 	record) mapfile -t COMPREPLY < <(compgen -c -- "$word"; compgen -f -- "$word") ;;
-	help) mapfile -t COMPREPLY < <(compgen -W "record report stats export resolve help" -- "$word") ;;
+	help) mapfile -t COMPREPLY < <(compgen -W "record report stats export resolve diff check merge help" -- "$word") ;;
 	*) _midden_profiles "$word" ;;
 	esac
 }

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 OUT = Path(__file__).resolve().parent.parent / "completions"
-OPTION = re.compile(r"^ +(?:(-\w), )?(--[\w-]+)(?:[ =]([A-Z][A-Z0-9_.…]*(?:[=:][A-Z]+)?))?(?:  +(.*))?$")
+OPTION = re.compile(r"^ +(?:(-\w), )?(--[\w-]+)(?:\[=[A-Z]+\])?(?:[ =]([A-Z][A-Z0-9_.…]*(?:[=:][A-Z]+)?))?(?:  +(.*))?$")
 FILES = {"FILE", "OUT", "OLD", "NEW", "OUT.xml"}
 DIRECTORIES = {"DIR"}
 WORDS = {"WHEN": "auto always never"}

@@ -98,11 +98,13 @@ static void take_text(struct list *l, const char *text, long bytes)
 	}
 }
 
+/* By the thread: the process's own list is empty once its main thread has ended. */
 static void read_list(void)
 {
 	struct list list = {0};
 	char text[CHUNK_BYTES];
-	int fd = (int)HOST_CALL4(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+	int fd = (int)HOST_CALL4(SYS_openat, AT_FDCWD, "/proc/thread-self/maps",
+				 O_RDONLY | O_CLOEXEC, 0);
 	long got;
 
 	if (fd < 0)
@@ -110,6 +112,8 @@ static void read_list(void)
 	while ((got = HOST_CALL3(SYS_read, fd, text, sizeof(text))) > 0)
 		take_text(&list, text, got);
 	(void)host_close(fd);
+	if (list.count == 0)
+		return; /* nothing could be read: what is known stays */
 	for (; list.count < RANGES; list.count++)
 		atomic_store_explicit(&ranges[list.count], 0, memory_order_relaxed);
 }

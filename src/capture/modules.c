@@ -291,12 +291,13 @@ static void give_span(const struct object *o, struct module_span *span)
 				   .tables = (uint64_t)(uintptr_t)find_tables(o)};
 		put_facts(&f, generation);
 	}
-	*span = (struct module_span){.id = (uint32_t)f.id,
-				     .map_start = f.map_start,
-				     .map_end = f.map_end,
-				     .bias = o->bias,
-				     .eh_frame_hdr =
-					     (const uint8_t *)(uintptr_t)f.tables}; /* NOLINT */
+	*span = (struct module_span){
+		.id = (uint32_t)f.id,
+		.map_start = f.map_start,
+		.map_end = f.map_end,
+		.bias = o->bias,
+		.has_build_id = f.id && module_at((uint32_t)f.id)->build_id_bytes,
+		.eh_frame_hdr = (const uint8_t *)(uintptr_t)f.tables}; /* NOLINT */
 }
 
 void modules_note_free(const void *block)

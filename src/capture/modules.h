@@ -13,6 +13,7 @@ struct module_span {
 	uint64_t map_start;
 	uint64_t map_end;
 	uint64_t bias;
+	bool has_build_id; /* then the same id is the same code, even when it was loaded again */
 	const uint8_t *eh_frame_hdr; /* or what stands in for it (cfi_index.h); NULL: none */
 };
 

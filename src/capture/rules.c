@@ -156,13 +156,15 @@ static void remember(uint64_t address, uint32_t generation, uint64_t rule, uint6
 
 	atomic_store_explicit(&e->rule, rule, memory_order_relaxed);
 	atomic_store_explicit(&e->place, place, memory_order_relaxed);
+	/* Pairs with the acquire in rules_find: whoever uses the number of the place, and publishes
+	 * a node with it, has seen the place. */
 	atomic_store_explicit(&e->check, rules_key(address, generation) ^ rule ^ place << 32,
-			      memory_order_relaxed);
+			      memory_order_release);
 }
 
-/* The same module at the same address is the same code for ever, so a place that is known keeps
- * its rule: a cache miss costs no run of the unwind program. Where no module is, something may be
- * loaded later, or code be made anew. */
+/* A module with a build-id that comes again at the same address is the same code, so a place that
+ * is known keeps its rule: a cache miss costs no run of the unwind program. Without one it may have
+ * been built anew; where no module is, something may be loaded later, or code be made anew. */
 NOINLINE uint64_t rules_build(struct thread *t, uint64_t address, uint32_t generation,
 			      uint32_t *place)
 {
@@ -174,7 +176,7 @@ NOINLINE uint64_t rules_build(struct thread *t, uint64_t address, uint32_t gener
 	uint32_t known = pcs_find(&places, address, span.id);
 	uint64_t rule;
 
-	if (known && span.id) {
+	if (known && span.id && span.has_build_id) {
 		rule = places.at[known].rule;
 	} else {
 		const struct rule made = make(t, &span, address);

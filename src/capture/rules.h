@@ -81,7 +81,7 @@ static inline uint64_t rules_find(struct thread *t, uint64_t address, uint32_t g
 	struct rule_entry *e = rules_entry(address);
 	uint64_t rule = atomic_load_explicit(&e->rule, memory_order_relaxed);
 	uint64_t at = atomic_load_explicit(&e->place, memory_order_relaxed);
-	uint64_t check = atomic_load_explicit(&e->check, memory_order_relaxed);
+	uint64_t check = atomic_load_explicit(&e->check, memory_order_acquire);
 
 	if (unlikely(check != (rules_key(address, generation) ^ rule ^ at << 32)))
 		return rules_build(t, address, generation, place);

@@ -94,7 +94,7 @@ bool sections_find_eh_frame(const struct image *image, const char *path, uint64_
 	if (*path && !strrchr(path, '/')) /* a name without a file: the kernel's own object */
 		return false;
 	/* Not to wait: by now a pipe may be there. */
-	int fd = (int)HOST_CALL4(SYS_openat, AT_FDCWD, *path ? path : "/proc/self/exe",
+	int fd = (int)HOST_CALL4(SYS_openat, AT_FDCWD, *path ? path : "/proc/thread-self/exe",
 				 O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
 	if (fd < 0)
 		return false;

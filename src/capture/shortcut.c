@@ -62,7 +62,9 @@ static inline struct approach find_first(struct thread *t, const struct walk_sta
 			     .caller = base + (step->cfa & ~7u)};
 	uint64_t at = base + step->ra;
 
-	if (likely(!(step->cfa & SHORTCUT_STEP_NONE) && start->sp >= t->stack.low &&
+	/* All reads for this start, here and later, rely on sp being in the thread's own stack. */
+	if (likely(!(step->cfa & SHORTCUT_STEP_NONE) &&
+		   start->sp - t->stack.low < t->stack.high - t->stack.low &&
 		   (start->sp & 7) == 0 && at <= a.room))
 		a.first = arch_strip(memo_read(start->sp + at));
 	return a;
@@ -167,8 +169,13 @@ static inline uint32_t find_node(struct shortcut *s, struct thread *t,
 					  .places = s->places,
 					  .count = s->place_count};
 	uint32_t node = stacktree_find(&tree, &run, outer->hash * s->scale + s->hash);
-	if (!node)
-		node = stacktree_add(t, &tree, &run);
+	if (!node) {
+		bool full = false;
+
+		node = stacktree_add(t, &tree, &run, &full);
+		if (unlikely(full))
+			return node; /* each time it has to be counted again */
+	}
 	s->outer_node = outer->node;
 	s->node = node;
 	return node;

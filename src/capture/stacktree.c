@@ -116,7 +116,7 @@ static void prefetch_roots(const struct stacktree *tree, const struct stacktree_
 }
 
 uint32_t stacktree_add(struct thread *t, const struct stacktree *tree,
-		       const struct stacktree_run *run)
+		       const struct stacktree_run *run, bool *full)
 {
 	uint32_t hash = run->outer_hash;
 	uint32_t node = run->outer;
@@ -129,6 +129,7 @@ uint32_t stacktree_add(struct thread *t, const struct stacktree *tree,
 		uint32_t child = find_child(tree, &wanted, hash, &t->spare_node);
 		if (unlikely(!child)) {
 			thread_count(&t->slot->losses.truncated_stacks);
+			*full = true;
 			return node;
 		}
 		node = child;
@@ -151,6 +152,7 @@ uint32_t stacktree_intern(struct thread *t, uint32_t count)
 {
 	const struct stacktree tree = stacktree_get();
 	const struct stacktree_run run = {.places = t->frames, .count = count};
+	bool full = false;
 
-	return stacktree_add(t, &tree, &run);
+	return stacktree_add(t, &tree, &run, &full);
 }

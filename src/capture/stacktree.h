@@ -47,9 +47,9 @@ uint32_t stacktree_find(const struct stacktree *tree, const struct stacktree_run
 			uint32_t hash);
 
 /* The leaf's node of a run, added if need be. When the tree is full, the innermost one that there
- * is, which is counted as a truncated stack. */
+ * is, which is counted as a truncated stack, and *full is set. */
 uint32_t stacktree_add(struct thread *t, const struct stacktree *tree,
-		       const struct stacktree_run *run);
+		       const struct stacktree_run *run, bool *full);
 
 /* The node of the stack in t->frames[0..count), leaf first. */
 uint32_t stacktree_intern(struct thread *t, uint32_t count);

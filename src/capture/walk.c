@@ -189,16 +189,20 @@ static inline uint32_t intern(struct thread *t, struct memo *m, uint32_t kept)
 					  .count = gather(t, m, kept)};
 	uint32_t leaf = stacktree_find(&tree, &run, m->frames[m->count - 1].hash);
 
+	bool full = false;
+
 	if (!leaf)
-		leaf = stacktree_add(t, &tree, &run);
+		leaf = stacktree_add(t, &tree, &run, &full);
+	if (unlikely(full)) {
+		memo_clear(m); /* the frames do not all have nodes */
+		return leaf;
+	}
 	uint32_t node = leaf;
 	for (uint32_t i = m->count; i-- > kept;) {
 		m->frames[i].node = node;
 		if (likely(!(m->frames[i].place & RULES_HIDDEN)))
 			node = tree.nodes[node].parent;
 	}
-	if (unlikely(node != run.outer))
-		memo_clear(m); /* the tree is full: the frames do not all have nodes */
 	return leaf;
 }
 

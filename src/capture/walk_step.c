@@ -69,7 +69,7 @@ NOINLINE enum walk_result walk_step_record(struct walk *w, struct memo_frame *ou
 		return WALK_LOST;
 	/* The stack pointer comes out of the record on aarch64: then it has to be compared,
 	 * whoever needs fp. */
-	if (sp != w->fp + 16) {
+	if (ARCH_RECORD_GIVES_SP) {
 		out->sp_at = out->fp_at;
 		out->sp_value = out->fp_value;
 	}

@@ -22,7 +22,10 @@ struct command {
 
 extern const struct command command_record;
 extern const struct command command_collect;
+extern const struct command command_check;
+extern const struct command command_diff;
 extern const struct command command_export;
+extern const struct command command_merge;
 extern const struct command command_report;
 extern const struct command command_stats;
 extern const struct command command_resolve;

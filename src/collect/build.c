@@ -14,8 +14,8 @@
 #include "collect/collector.h"
 
 #define PATH_BYTES_MAX 4096u
-/* memo and rule cache that the library keeps for a thread */
-#define PRIVATE_THREAD_BYTES (32u << 10)
+/* memo and leaf ends that the library keeps for a thread: what one that is busy touches of them */
+#define PRIVATE_THREAD_BYTES (64u << 10)
 #define OTHER_THREADS_NAME   "(other threads)"
 
 #define read_once(field)     __atomic_load_n(&(field), __ATOMIC_RELAXED)

@@ -54,6 +54,7 @@ enum wire_section_flags {
 #define WIRE_TAG_TOTALS	 WIRE_TAG('T', 'O', 'T', 'L')
 #define WIRE_TAG_TEXT	 WIRE_TAG('T', 'E', 'X', 'T') /* the string table */
 #define WIRE_TAG_RUN	 WIRE_TAG('R', 'U', 'N', ' ')
+#define WIRE_TAG_INPUTS	 WIRE_TAG('I', 'N', 'P', 'T') /* what was merged */
 #define WIRE_TAG_THREADS WIRE_TAG('T', 'H', 'R', 'D')
 #define WIRE_TAG_SIZES	 WIRE_TAG('S', 'I', 'Z', 'E') /* histogram of sizes */
 #define WIRE_TAG_LIVES	 WIRE_TAG('L', 'I', 'F', 'E') /* sizes by lifetimes */
@@ -108,6 +109,7 @@ enum wire_info_column {
 	WIRE_INFO_DAMAGE = 11,	/* 128 bytes */
 	WIRE_INFO_PARTS = 12,
 	WIRE_INFO_TRACE = 13,
+	WIRE_INFO_INPUTS = 20,
 };
 
 enum wire_text_column {
@@ -134,6 +136,22 @@ enum wire_run_column {
 	WIRE_RUN_CHILDREN_NOT_RECORDED = 17,
 	WIRE_RUN_CLOCK_TICKS = 18, /* of the trace: so many ... */
 	WIRE_RUN_CLOCK_NS = 19,	   /* ... in so many ns */
+	WIRE_RUN_MERGE = 24,
+};
+
+enum wire_inputs_column {
+	WIRE_INPUTS_NAME = 1,
+	WIRE_INPUTS_PROGRAM = 2,
+	WIRE_INPUTS_COMMAND = 3,
+	WIRE_INPUTS_HOST = 4,
+	WIRE_INPUTS_START_UNIX_NS = 5,
+	WIRE_INPUTS_DURATION_NS = 6,
+	WIRE_INPUTS_PID = 7,
+	WIRE_INPUTS_PARENT_PID = 8,
+	WIRE_INPUTS_END = 9,
+	WIRE_INPUTS_EXIT_CODE = 10,
+	WIRE_INPUTS_EXIT_SIGNAL = 11,
+	WIRE_INPUTS_TOTALS = 32, /* + enum wire_totals_column: its totals */
 };
 
 enum wire_totals_column {
@@ -187,6 +205,7 @@ enum wire_threads_column {
 	WIRE_THREADS_SIZE_MIN = 22,
 	WIRE_THREADS_SIZE_MAX = 23,
 	WIRE_THREADS_LOSSES = 24,
+	WIRE_THREADS_INPUT = 32,
 };
 
 enum wire_sizes_column {

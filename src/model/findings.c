@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "model/findings.h"
 
-#include "base/map.h"
 #include "model/filter.h"
 #include "model/habits.h"
 #include "model/origin.h"
@@ -24,27 +23,39 @@ static bool is_judged_out(const uint8_t *verdicts, size_t site)
 	return verdicts && verdicts[site] != FILTER_KEPT && verdicts[site] != FILTER_SUPPRESSED;
 }
 
+/* The frame that stands for a site's place. */
+static uint32_t get_place(const struct model *m, const uint32_t *own, size_t site,
+			  struct model_stack *stack)
+{
+	uint32_t frame = own[model_get_profile(m)->sites.at[site].node];
+
+	if (frame != UINT32_MAX)
+		return frame;
+	model_get_stack(m, site, stack);
+	return stack->frames.at[0];
+}
+
 /* The place of every site, numbered from 1; 0 for sites that are filtered out. */
 static uint32_t *list_places(const struct model *m, const uint8_t *verdicts, size_t *count)
 {
 	const struct profile *p = model_get_profile(m);
 	uint32_t *places = mem_new(p->sites.count, sizeof(*places));
-	struct map index = {0};
+	uint32_t *numbers = mem_new(model_get_frame_count(m), sizeof(*numbers));
+	uint32_t *own = origin_list_own(m);
 	struct model_stack stack = {0};
 
 	*count = 0;
 	for (size_t i = 0; i < p->sites.count; i++) {
 		if (is_judged_out(verdicts, i))
 			continue;
-		model_get_stack(m, i, &stack);
-		uint32_t frame = stack.frames.at[origin_find_own(m, &stack)];
-		uint32_t *place = map_reserve(&index, frame);
-		if (*place == 0)
-			*place = (uint32_t)++ * count;
-		places[i] = *place;
+		uint32_t *number = &numbers[get_place(m, own, i, &stack)];
+		if (*number == 0)
+			*number = (uint32_t)++ * count;
+		places[i] = *number;
 	}
+	free(own);
+	free(numbers);
 	vec_free(&stack.frames);
-	map_free(&index);
 	return places;
 }
 

@@ -9,53 +9,79 @@ struct run {
 	size_t repeats;
 };
 
-static uint32_t group_at(const struct model *m, const struct model_stack *s, size_t i)
-{
-	return model_get_frame(m, s->frames.at[i])->group;
-}
-
-/* How often the `cycle` functions at `start` come one after the other. */
-static size_t count_repeats(const struct model *m, const struct model_stack *s, size_t start,
-			    size_t cycle)
+/* How often the first `cycle` of `count` functions come one after the other. */
+static size_t count_repeats(const uint32_t *groups, size_t count, size_t cycle)
 {
 	size_t same = 0;
 
-	while (start + cycle + same < s->frames.count &&
-	       group_at(m, s, start + same) == group_at(m, s, start + cycle + same))
+	while (cycle + same < count && groups[same] == groups[cycle + same])
 		same++;
 	return 1 + same / cycle;
 }
 
-/* The repetition at `start` that takes the most frames, of equal ones the shortest cycle. */
-static struct run find_run(const struct model *m, const struct model_stack *s, size_t start)
+/* The repetition at the beginning that takes the most frames, of equal ones the shortest cycle. */
+static struct run find_run(const uint32_t *groups, size_t count)
 {
 	struct run best = {1, 1};
 
-	for (size_t cycle = 1; cycle <= FOLD_CYCLE_MAX; cycle++) {
-		if (start + 2 * cycle > s->frames.count)
-			break;
-		struct run run = {cycle, count_repeats(m, s, start, cycle)};
+	for (size_t cycle = 1; cycle <= FOLD_CYCLE_MAX && 2 * cycle <= count; cycle++) {
+		if (groups[cycle] != groups[0])
+			continue;
+		struct run run = {cycle, count_repeats(groups, count, cycle)};
 		if (run.repeats > 1 && run.cycle * run.repeats > best.cycle * best.repeats)
 			best = run;
 	}
 	return best;
 }
 
+/* Lists the functions of a stack; true if one of them may come again within a cycle. Most stacks
+ * have no recursion, and this is all that is done about them. */
+static bool list_groups(const struct model *m, const struct model_stack *stack, struct fold *f)
+{
+	bool again = false;
+
+	f->groups.count = 0;
+	vec_reserve(&f->groups, stack->frames.count);
+	f->number += FOLD_CYCLE_MAX + 1; /* further from the stack before than any cycle is long */
+	for (size_t i = 0; i < stack->frames.count; i++) {
+		uint32_t group = model_get_frame(m, stack->frames.at[i])->group;
+		uint64_t *seen = &f->seen[group % FOLD_PLACES];
+		again = again || f->number - *seen <= FOLD_CYCLE_MAX;
+		*seen = f->number++;
+		f->groups.at[i] = group;
+	}
+	return again;
+}
+
+static void mark_run(struct fold *f, struct run run)
+{
+	*vec_push(&f->marks) = (struct fold_mark){(uint32_t)run.cycle, (uint32_t)run.repeats};
+	for (size_t k = 1; k < run.cycle; k++)
+		*vec_push(&f->marks) = (struct fold_mark){1, 1};
+}
+
 void fold_stack(const struct model *m, struct model_stack *stack, struct fold *f)
 {
-	size_t left = 0;
+	size_t count = stack->frames.count, left = 0;
 
 	f->marks.count = 0;
-	for (size_t i = 0; i < stack->frames.count;) {
-		struct run run = find_run(m, stack, i);
+	f->any = false;
+	if (!list_groups(m, stack, f))
+		return;
+	for (size_t i = 0; i < count;) {
+		struct run run = find_run(&f->groups.at[i], count - i);
 		memmove(&stack->frames.at[left], &stack->frames.at[i],
 			run.cycle * sizeof(*stack->frames.at));
-		*vec_push(&f->marks) =
-			(struct fold_mark){(uint32_t)run.cycle, (uint32_t)run.repeats};
-		for (size_t k = 1; k < run.cycle; k++)
-			*vec_push(&f->marks) = (struct fold_mark){1, 1};
+		mark_run(f, run);
+		f->any = f->any || run.repeats > 1;
 		left += run.cycle;
 		i += run.cycle * run.repeats;
 	}
 	stack->frames.count = left;
+}
+
+void fold_free(struct fold *f)
+{
+	vec_free(&f->marks);
+	vec_free(&f->groups);
 }

@@ -15,13 +15,22 @@ struct fold_mark {
 	uint32_t repeats;
 };
 
-/* Zero-initialise; free with vec_free(&f.marks). */
+#define FOLD_PLACES 1024u
+
+/* Zero-initialise; free with fold_free. */
 struct fold {
-	VEC(struct fold_mark) marks; /* one for each frame that is left */
+	VEC(struct fold_mark) marks; /* one for each frame that is left, if anything repeats */
+	bool any;		     /* something does */
+	/* Private to fold.c: */
+	VEC(uint32_t) groups;	    /* of the stack at hand */
+	uint64_t number;	    /* of the frame at hand, over all stacks */
+	uint64_t seen[FOLD_PLACES]; /* where a function was seen last; several share a place */
 };
 
 /* Leaves one turn, the one nearest to the allocation, of functions that repeat without anything
  * in between. Functions are compared, not lines. */
 void fold_stack(const struct model *m, struct model_stack *stack, struct fold *f);
+
+void fold_free(struct fold *f);
 
 #endif

@@ -325,6 +325,12 @@ void model_get_stack(const struct model *m, size_t site, struct model_stack *sta
 		drop_leaves(stack, count_hidden_leaves(m, stack));
 }
 
+void model_get_node(const struct model *m, uint32_t node, struct model_stack *stack)
+{
+	stack->frames.count = 0;
+	push_node(m, node, stack);
+}
+
 void model_get_calls(const struct model *m, size_t site, struct model_stack *stack,
 		     struct model_stack *origins)
 {

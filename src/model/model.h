@@ -61,9 +61,13 @@ const struct model_frame *model_get_frame(const struct model *m, uint32_t id);
  * MODEL_STACK_MAX. */
 void model_get_stack(const struct model *m, size_t site, struct model_stack *stack);
 
-/* The same, and in `origins` for each frame the node of the profile that it comes from; 0 for the
- * placeholder of a stack without frames. Frames of one node are one call: what was inlined first,
- * the function that really is called last. */
+/* Puts the frames of one node of the profile, other than 0, in place of what `stack` holds: what
+ * was inlined first, then the function that really is called. */
+void model_get_node(const struct model *m, uint32_t node, struct model_stack *stack);
+
+/* The same as model_get_stack, and in `origins` for each frame the node of the profile that it
+ * comes from; 0 for the placeholder of a stack without frames. Frames of one node are one call:
+ * what was inlined first, the function that really is called last. */
 void model_get_calls(const struct model *m, size_t site, struct model_stack *stack,
 		     struct model_stack *origins);
 

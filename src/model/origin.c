@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "model/origin.h"
 
+#include <stdint.h>
 #include <string.h>
 #include <strings.h>
 
@@ -85,23 +86,74 @@ bool origin_is_wrapper(const char *function)
 	return false;
 }
 
-static bool is_telling(const struct model_frame *f)
+enum mark {
+	MARK_OWN = 1,
+	MARK_TELLING = 2, /* has a name and is no wrapper */
+};
+
+static uint8_t get_marks(const struct model_frame *f)
 {
-	return *f->function && strcmp(f->function, "??") != 0 && !origin_is_wrapper(f->function);
+	if (!origin_is_own(f))
+		return 0;
+	if (!*f->function || strcmp(f->function, "??") == 0 || origin_is_wrapper(f->function))
+		return MARK_OWN;
+	return MARK_OWN | MARK_TELLING;
 }
 
 size_t origin_find_own(const struct model *m, const struct model_stack *stack)
 {
-	size_t first = stack->frames.count;
+	size_t first = SIZE_MAX;
 
 	for (size_t i = 0; i < stack->frames.count; i++) {
-		const struct model_frame *f = model_get_frame(m, stack->frames.at[i]);
-		if (!origin_is_own(f))
-			continue;
-		if (is_telling(f))
+		uint8_t marks = get_marks(model_get_frame(m, stack->frames.at[i]));
+		if (marks & MARK_TELLING)
 			return i;
-		if (first == stack->frames.count)
+		if (marks && first == SIZE_MAX)
 			first = i;
 	}
-	return first < stack->frames.count ? first : 0;
+	return first == SIZE_MAX ? 0 : first;
+}
+
+static uint8_t *list_marks(const struct model *m)
+{
+	size_t count = model_get_frame_count(m);
+	uint8_t *marks = mem_new(count, sizeof(*marks));
+
+	for (uint32_t i = 0; i < count; i++)
+		marks[i] = get_marks(model_get_frame(m, i));
+	return marks;
+}
+
+/* The first frame of a node with a mark; the parent's, which comes before it, if it has none. */
+static uint32_t find_marked(const uint8_t *marks, uint8_t mark, const struct model_stack *frames,
+			    uint32_t of_parent)
+{
+	for (size_t i = 0; i < frames->frames.count; i++)
+		if (marks[frames->frames.at[i]] & mark)
+			return frames->frames.at[i];
+	return of_parent;
+}
+
+uint32_t *origin_list_own(const struct model *m)
+{
+	const struct profile *p = model_get_profile(m);
+	uint8_t *marks = list_marks(m);
+	uint32_t *own = mem_new(p->nodes.count, sizeof(*own));
+	uint32_t *telling = mem_new(p->nodes.count, sizeof(*telling));
+	struct model_stack frames = {0};
+
+	own[0] = telling[0] = UINT32_MAX;
+	for (uint32_t i = 1; i < p->nodes.count; i++) {
+		uint32_t parent = p->nodes.at[i].parent;
+		model_get_node(m, i, &frames);
+		own[i] = find_marked(marks, MARK_OWN, &frames, own[parent]);
+		telling[i] = find_marked(marks, MARK_TELLING, &frames, telling[parent]);
+	}
+	for (uint32_t i = 1; i < p->nodes.count; i++)
+		if (telling[i] != UINT32_MAX)
+			own[i] = telling[i];
+	free(marks);
+	free(telling);
+	vec_free(&frames.frames);
+	return own;
 }

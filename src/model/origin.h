@@ -24,4 +24,8 @@ bool origin_is_wrapper(const char *function);
  * program's own that has a name and is no wrapper; failing that, the first of its own; or 0. */
 size_t origin_find_own(const struct model *m, const struct model_stack *stack);
 
+/* That frame for each node of the profile, taken as the end of a stack; UINT32_MAX where none of
+ * the frames is the program's own. The caller frees it. */
+uint32_t *origin_list_own(const struct model *m);
+
 #endif

@@ -189,6 +189,14 @@ static const char *plain_name(const char *function)
 	return strncmp(function, "__GI_", 5) == 0 ? function + 5 : function;
 }
 
+/* What a frame says about the known leaks: a bit for each that names it, and what it is. */
+#define FRAME_OWN    (UINT32_C(1) << 31)
+#define FRAME_HIDDEN (UINT32_C(1) << 30)
+#define FRAME_LEAF   (UINT32_C(1) << 16) /* the module of an unnamed leaf, shifted by its number */
+#define FRAME_CALLER (UINT32_C(1) << 23)
+
+_Static_assert(KNOWN_COUNT < 16, "a bit for each");
+
 static bool is_named(const struct known *k, const struct model_frame *f)
 {
 	const char *name = plain_name(f->function);
@@ -196,39 +204,52 @@ static bool is_named(const struct known *k, const struct model_frame *f)
 	return *name && has_word(k->function, name) && (!k->is_leaf || k->is_leaf(f->module));
 }
 
-/* Where the stack begins once the allocator's own frames are left out. */
-static size_t skip_hidden(const struct model *m, const struct model_stack *stack)
+/* Only the first few rules have no names: see FRAME_LEAF. */
+static uint32_t mark_frame(const struct model_frame *f)
 {
-	size_t i = 0;
+	uint32_t marks = (origin_is_own(f) ? FRAME_OWN : 0) | (f->hidden ? FRAME_HIDDEN : 0);
 
-	while (i + 1 < stack->frames.count && model_get_frame(m, stack->frames.at[i])->hidden)
-		i++;
-	return i;
-}
-
-static bool is_between(const struct known *k, const struct model *m,
-		       const struct model_stack *stack)
-{
-	size_t leaf = skip_hidden(m, stack);
-
-	return leaf + 1 < stack->frames.count &&
-	       k->is_leaf(model_get_frame(m, stack->frames.at[leaf])->module) &&
-	       k->is_caller(model_get_frame(m, stack->frames.at[leaf + 1])->module);
-}
-
-static bool is_known(const struct known *k, const struct model *m, const struct model_stack *stack)
-{
-	if (!k->function)
-		return is_between(k, m, stack);
-	/* What a program's own code does below such a function is not the library's. */
-	for (size_t i = 0; i < stack->frames.count; i++) {
-		const struct model_frame *f = model_get_frame(m, stack->frames.at[i]);
-		if (is_named(k, f))
-			return true;
-		if (origin_is_own(f))
-			return false;
+	for (unsigned i = 0; i < KNOWN_COUNT; i++) {
+		const struct known *k = &known_leaks[i];
+		if (k->function)
+			marks |= is_named(k, f) ? UINT32_C(1) << i : 0;
+		else
+			marks |= (k->is_leaf(f->module) ? FRAME_LEAF << i : 0) |
+				 (k->is_caller(f->module) ? FRAME_CALLER << i : 0);
 	}
-	return false;
+	return marks;
+}
+
+static uint32_t *mark_frames(const struct model *m)
+{
+	size_t count = model_get_frame_count(m);
+	uint32_t *marks = mem_new(count, sizeof(*marks));
+
+	for (uint32_t i = 0; i < count; i++)
+		marks[i] = mark_frame(model_get_frame(m, i));
+	return marks;
+}
+
+/* The known leaks that a stack is, as bits. */
+static uint32_t list_known(const uint32_t *marks, const struct model_stack *stack)
+{
+	size_t count = stack->frames.count, leaf = 0;
+	uint32_t known = 0;
+
+	/* The allocator's own frames, if they are shown. */
+	while (leaf + 1 < count && marks[stack->frames.at[leaf]] & FRAME_HIDDEN)
+		leaf++;
+	/* What a program's own code does below such a function is not the library's. */
+	for (size_t i = leaf; i < count; i++) {
+		uint32_t mark = marks[stack->frames.at[i]];
+		known |= mark & (FRAME_LEAF - 1);
+		if (mark & FRAME_OWN)
+			break;
+	}
+	if (leaf + 1 < count)
+		known |= marks[stack->frames.at[leaf]] / FRAME_LEAF & 0x7f &
+			 marks[stack->frames.at[leaf + 1]] / FRAME_CALLER;
+	return known;
 }
 
 static bool is_frame_named(const char *pattern, const struct model_frame *f)
@@ -242,6 +263,7 @@ struct asked {
 	const struct suppress_list *list;
 	const struct model *model;
 	uint8_t *answers; /* rule x frame */
+	uint32_t *marks;  /* by frame */
 };
 
 static bool is_hit(struct asked *a, size_t rule, uint32_t frame)
@@ -256,12 +278,8 @@ static bool is_hit(struct asked *a, size_t rule, uint32_t frame)
 	return *answer == 2;
 }
 
-static bool is_suppressed(struct asked *a, size_t rule, const struct model_stack *stack)
+static bool is_hit_on(struct asked *a, size_t rule, const struct model_stack *stack)
 {
-	unsigned known = a->list->rules.at[rule].known;
-
-	if (known)
-		return is_known(&known_leaks[known - 1], a->model, stack);
 	for (size_t i = 0; i < stack->frames.count; i++)
 		if (is_hit(a, rule, stack->frames.at[i]))
 			return true;
@@ -270,9 +288,13 @@ static bool is_suppressed(struct asked *a, size_t rule, const struct model_stack
 
 static uint32_t find_rule(struct asked *a, const struct model_stack *stack)
 {
-	for (size_t i = 0; i < a->list->rules.count; i++)
-		if (is_suppressed(a, i, stack))
+	uint32_t known = list_known(a->marks, stack);
+
+	for (size_t i = 0; i < a->list->rules.count; i++) {
+		unsigned number = a->list->rules.at[i].known;
+		if (number ? known >> (number - 1) & 1 : is_hit_on(a, i, stack))
 			return (uint32_t)i;
+	}
 	return UINT32_MAX;
 }
 
@@ -285,6 +307,7 @@ uint32_t *suppress_judge(const struct suppress_list *l, const struct model *m, u
 		.list = l,
 		.model = m,
 		.answers = mem_new(l->rules.count * model_get_frame_count(m), 1),
+		.marks = mark_frames(m),
 	};
 
 	for (size_t i = 0; i < p->sites.count; i++) {
@@ -297,6 +320,7 @@ uint32_t *suppress_judge(const struct suppress_list *l, const struct model *m, u
 			verdicts[i] = FILTER_SUPPRESSED;
 	}
 	free(asked.answers);
+	free(asked.marks);
 	vec_free(&stack.frames);
 	return rules;
 }

@@ -12,6 +12,13 @@ struct path {
 	size_t count;
 	struct amount amount;
 	uint32_t node; /* how far it has come */
+	uint32_t mark; /* the next of builder.marks that may be its own */
+};
+
+/* Recursion that was folded at a frame: there are few, so they are kept apart. */
+struct mark_at {
+	size_t frame; /* in builder.frames */
+	struct fold_mark mark;
 };
 
 struct builder {
@@ -19,7 +26,7 @@ struct builder {
 	const struct amount *amounts; /* by site; NULL: the figure's */
 	VEC(struct path) paths;	      /* those that go on */
 	VEC(uint32_t) frames;	      /* of all paths, in the direction of the tree */
-	VEC(struct fold_mark) marks;  /* of these frames, if recursion is folded */
+	VEC(struct mark_at) marks;    /* in the order of their frames */
 	struct fold fold;
 };
 
@@ -39,7 +46,7 @@ static uint32_t find_child(struct tree *t, struct map *index, uint32_t parent, u
 	if (*child == 0) {
 		*child = (uint32_t)t->nodes.count;
 		*vec_push(&t->nodes) = (struct tree_node){
-			.frame = frame, .parent = parent, .cycle = 1, .repeats_min = UINT32_MAX};
+			.frame = frame, .parent = parent, .cycle = 1, .repeats_min = UINT16_MAX};
 	}
 	return *child;
 }
@@ -54,11 +61,12 @@ static void push_frames(struct builder *b, struct model_stack *stack)
 	for (size_t i = 0; i < count; i++) {
 		size_t place = inverted ? i : count - 1 - i;
 		uint32_t frame = stack->frames.at[place];
+		if (b->fold.any && b->fold.marks.at[place].repeats > 1)
+			*vec_push(&b->marks) =
+				(struct mark_at){b->frames.count, b->fold.marks.at[place]};
 		*vec_push(&b->frames) = b->tree->view.by_function
 						? model_get_frame(b->tree->model, frame)->group
 						: frame;
-		if (b->tree->view.fold)
-			*vec_push(&b->marks) = b->fold.marks.at[place];
 	}
 }
 
@@ -76,23 +84,35 @@ static void list_paths(struct builder *b)
 		if (amount_is_zero(amount))
 			continue;
 		model_get_stack(t->model, i, &stack);
-		size_t start = b->frames.count;
+		struct path path = {.start = b->frames.count,
+				    .amount = amount,
+				    .mark = (uint32_t)b->marks.count};
 		push_frames(b, &stack);
-		*vec_push(&b->paths) = (struct path){start, b->frames.count - start, amount, 0};
+		path.count = b->frames.count - path.start;
+		*vec_push(&b->paths) = path;
 		t->nodes.at[0].amount = amount_plus(t->nodes.at[0].amount, amount);
 	}
 	vec_free(&stack.frames);
 }
 
+/* Marks come in the order of frames, and a path goes through its frames in that order. */
+static struct fold_mark take_mark(const struct builder *b, struct path *path, size_t frame)
+{
+	if (path->mark < b->marks.count && b->marks.at[path->mark].frame == frame)
+		return b->marks.at[path->mark++].mark;
+	return (struct fold_mark){1, 1};
+}
+
+/* Stacks have at most MODEL_STACK_MAX frames, so that 16 bits are enough. */
 static void note_recursion(struct tree_node *n, struct fold_mark mark)
 {
 	/* Of two cycles that begin at the same node the longer one is named. */
 	if (mark.cycle > n->cycle)
-		n->cycle = mark.cycle;
+		n->cycle = (uint8_t)mark.cycle;
 	if (mark.repeats < n->repeats_min)
-		n->repeats_min = mark.repeats;
+		n->repeats_min = (uint16_t)mark.repeats;
 	if (mark.repeats > n->repeats_max)
-		n->repeats_max = mark.repeats;
+		n->repeats_max = (uint16_t)mark.repeats;
 }
 
 /* Takes a path one step on; false if it ends there. */
@@ -103,8 +123,7 @@ static bool step(struct builder *b, struct map *index, struct path *path, unsign
 	path->node = find_child(b->tree, index, path->node, frame);
 	struct tree_node *n = &b->tree->nodes.at[path->node];
 	n->amount = amount_plus(n->amount, path->amount);
-	note_recursion(n, b->tree->view.fold ? b->marks.at[path->start + depth]
-					     : (struct fold_mark){1, 1});
+	note_recursion(n, take_mark(b, path, path->start + depth));
 	if (depth + 1 < path->count)
 		return true;
 	n->self = amount_plus(n->self, path->amount);
@@ -222,7 +241,7 @@ struct tree *tree_build_of(const struct model *m, const struct tree_view *view,
 	vec_free(&b.paths);
 	vec_free(&b.frames);
 	vec_free(&b.marks);
-	vec_free(&b.fold.marks);
+	fold_free(&b.fold);
 	return t;
 }
 

@@ -32,9 +32,9 @@ struct tree_node {
 	/* With `fold`: this frame and the cycle - 1 next ones towards the root were there so many
 	 * times in a row, in different stacks from the fewest to the most. 1 where nothing recurs.
 	 */
-	uint32_t cycle;
-	uint32_t repeats_min;
-	uint32_t repeats_max;
+	uint16_t repeats_min;
+	uint16_t repeats_max;
+	uint8_t cycle;
 	bool hot; /* on the path to follow first: the largest child, half of its parent or more */
 };
 

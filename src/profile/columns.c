@@ -25,6 +25,7 @@ static const struct column info_columns[] = {
 	COLUMN(WIRE_INFO_CHANGES, PLAIN, U64, struct columns_info, rows[COLUMNS_CHANGES]),
 	COLUMN(WIRE_INFO_PARTS, PLAIN, U64, struct columns_info, rows[COLUMNS_PARTS]),
 	COLUMN(WIRE_INFO_TRACE, PLAIN, U64, struct columns_info, rows[COLUMNS_TRACE]),
+	COLUMN(WIRE_INFO_INPUTS, PLAIN, U64, struct columns_info, rows[COLUMNS_INPUTS]),
 	COLUMN(WIRE_INFO_RESOLVED, PLAIN, BOOL, struct columns_info, resolved),
 	COLUMN(WIRE_INFO_DAMAGED, PLAIN, BOOL, struct columns_info, damaged),
 	COLUMN(WIRE_INFO_DAMAGE, BYTES, BYTES, struct columns_info, damage),
@@ -55,6 +56,7 @@ static const struct column run_columns[] = {
 	       children_not_recorded),
 	COLUMN(WIRE_RUN_CLOCK_TICKS, PLAIN, U64, struct profile_run, clock_ticks),
 	COLUMN(WIRE_RUN_CLOCK_NS, PLAIN, U64, struct profile_run, clock_ns),
+	COLUMN(WIRE_RUN_MERGE, PLAIN, U32, struct profile_run, merge),
 };
 
 static const struct column totals_columns[] = {
@@ -92,6 +94,53 @@ static const struct column totals_columns[] = {
 	COLUMN(WIRE_TOTALS_API_CALLS + 7, PLAIN, U64, struct profile_totals, api_calls[7]),
 };
 
+#define INPUT_TOTAL(id, member) \
+	COLUMN(WIRE_INPUTS_TOTALS + (id), PLAIN, U64, struct profile_input, totals.member)
+
+static const struct column inputs_columns[] = {
+	COLUMN(WIRE_INPUTS_NAME, DELTA, U32, struct profile_input, name),
+	COLUMN(WIRE_INPUTS_PROGRAM, DELTA, U32, struct profile_input, program),
+	COLUMN(WIRE_INPUTS_COMMAND, DELTA, U32, struct profile_input, command),
+	COLUMN(WIRE_INPUTS_HOST, DELTA, U32, struct profile_input, host),
+	COLUMN(WIRE_INPUTS_START_UNIX_NS, DELTA, U64, struct profile_input, start_unix_ns),
+	COLUMN(WIRE_INPUTS_DURATION_NS, PLAIN, U64, struct profile_input, duration_ns),
+	COLUMN(WIRE_INPUTS_PID, DELTA, U32, struct profile_input, pid),
+	COLUMN(WIRE_INPUTS_PARENT_PID, DELTA, U32, struct profile_input, parent_pid),
+	COLUMN(WIRE_INPUTS_END, PLAIN, U32, struct profile_input, end),
+	COLUMN(WIRE_INPUTS_EXIT_CODE, DELTA, I32, struct profile_input, exit_code),
+	COLUMN(WIRE_INPUTS_EXIT_SIGNAL, DELTA, I32, struct profile_input, exit_signal),
+	INPUT_TOTAL(WIRE_TOTALS_ALLOCATIONS, allocations),
+	INPUT_TOTAL(WIRE_TOTALS_FREES, frees),
+	INPUT_TOTAL(WIRE_TOTALS_ALLOCATED_BYTES, allocated_bytes),
+	INPUT_TOTAL(WIRE_TOTALS_FREED_BYTES, freed_bytes),
+	INPUT_TOTAL(WIRE_TOTALS_PEAK_BYTES, peak_bytes),
+	INPUT_TOTAL(WIRE_TOTALS_PEAK_BLOCKS, peak_blocks),
+	INPUT_TOTAL(WIRE_TOTALS_PEAK_TIME_NS, peak_time_ns),
+	INPUT_TOTAL(WIRE_TOTALS_LEAKED_BYTES, leaked_bytes),
+	INPUT_TOTAL(WIRE_TOTALS_LEAKED_BLOCKS, leaked_blocks),
+	INPUT_TOTAL(WIRE_TOTALS_TEMPORARY_ALLOCATIONS, temporary_allocations),
+	INPUT_TOTAL(WIRE_TOTALS_REALLOCATIONS, reallocations),
+	INPUT_TOTAL(WIRE_TOTALS_FAILED_ALLOCATIONS, failed_allocations),
+	INPUT_TOTAL(WIRE_TOTALS_THREADS, threads),
+	INPUT_TOTAL(WIRE_TOTALS_STACKS, stacks),
+	INPUT_TOTAL(WIRE_TOTALS_RSS_PEAK_BYTES, rss_peak_bytes),
+	INPUT_TOTAL(WIRE_TOTALS_OWN_MEMORY_BYTES, own_memory_bytes),
+	INPUT_TOTAL(WIRE_TOTALS_LOST_EVENTS, lost_events),
+	INPUT_TOTAL(WIRE_TOTALS_TRUNCATED_STACKS, truncated_stacks),
+	INPUT_TOTAL(WIRE_TOTALS_UNWIND_FAILURES, unwind_failures),
+	INPUT_TOTAL(WIRE_TOTALS_FOREIGN_FREES, foreign_frees),
+	INPUT_TOTAL(WIRE_TOTALS_REENTRANT_CALLS, reentrant_calls),
+	INPUT_TOTAL(WIRE_TOTALS_TRACE_LOST_EVENTS, trace_lost_events),
+	INPUT_TOTAL(WIRE_TOTALS_API_CALLS + 0, api_calls[0]),
+	INPUT_TOTAL(WIRE_TOTALS_API_CALLS + 1, api_calls[1]),
+	INPUT_TOTAL(WIRE_TOTALS_API_CALLS + 2, api_calls[2]),
+	INPUT_TOTAL(WIRE_TOTALS_API_CALLS + 3, api_calls[3]),
+	INPUT_TOTAL(WIRE_TOTALS_API_CALLS + 4, api_calls[4]),
+	INPUT_TOTAL(WIRE_TOTALS_API_CALLS + 5, api_calls[5]),
+	INPUT_TOTAL(WIRE_TOTALS_API_CALLS + 6, api_calls[6]),
+	INPUT_TOTAL(WIRE_TOTALS_API_CALLS + 7, api_calls[7]),
+};
+
 static const struct column threads_columns[] = {
 	COLUMN(WIRE_THREADS_TID, DELTA, U32, struct profile_thread, tid),
 	COLUMN(WIRE_THREADS_SERIAL, DELTA, U32, struct profile_thread, serial),
@@ -118,6 +167,7 @@ static const struct column threads_columns[] = {
 	COLUMN(WIRE_THREADS_SIZE_MIN, PLAIN, U64, struct profile_thread, size_min),
 	COLUMN(WIRE_THREADS_SIZE_MAX, PLAIN, U64, struct profile_thread, size_max),
 	COLUMN(WIRE_THREADS_LOSSES, PLAIN, U64, struct profile_thread, losses),
+	COLUMN(WIRE_THREADS_INPUT, DELTA, U32, struct profile_thread, input),
 };
 
 static const struct column sizes_columns[] = {
@@ -274,6 +324,7 @@ const struct table columns_vecs[COLUMNS_VECS] = {
 		IN_VEC("shares of threads", WIRE_TAG_PARTS, parts, struct profile_part, parts),
 	[COLUMNS_TRACE] =
 		IN_VEC("trace blocks", WIRE_TAG_INDEX, blocks, struct profile_block, blocks),
+	[COLUMNS_INPUTS] = IN_VEC("inputs", WIRE_TAG_INPUTS, inputs, struct profile_input, inputs),
 };
 
 const struct table *columns_find_table(uint32_t tag)
@@ -309,6 +360,7 @@ struct any_vec {
 #define SAME_SHAPE(member) \
 	_Static_assert(sizeof(((struct profile *)0)->member) == sizeof(struct any_vec), #member)
 SAME_SHAPE(strings);
+SAME_SHAPE(inputs);
 SAME_SHAPE(modules);
 SAME_SHAPE(nodes);
 SAME_SHAPE(frames);

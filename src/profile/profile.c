@@ -35,6 +35,7 @@ void profile_free(struct profile *p)
 	if (!p)
 		return;
 	vec_free(&p->strings);
+	vec_free(&p->inputs);
 	vec_free(&p->modules);
 	vec_free(&p->nodes);
 	vec_free(&p->frames);
@@ -143,7 +144,7 @@ static int check_counts(const struct profile *p, struct error *e)
 	const size_t counts[] = {p->strings.count, p->modules.count, p->nodes.count,
 				 p->frames.count,  p->sites.count,   p->threads.count,
 				 p->points.count,  p->changes.count, p->parts.count,
-				 p->blocks.count};
+				 p->blocks.count,  p->inputs.count};
 
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
 		if (counts[i] > UINT32_MAX)
@@ -251,6 +252,21 @@ static int check_parts(const struct profile *p, struct error *e)
 	return 0;
 }
 
+static int check_inputs(const struct profile *p, struct error *e)
+{
+	for (size_t i = 0; i < p->inputs.count; i++) {
+		const struct profile_input *in = &p->inputs.at[i];
+		if (!has_string(p, in->name) || !has_string(p, in->program) ||
+		    !has_string(p, in->command) || !has_string(p, in->host))
+			return error_set(e, "input %zu: string not defined", i);
+	}
+	for (size_t i = 0; i < p->threads.count; i++)
+		if (p->threads.at[i].input > p->inputs.count)
+			return error_set(e, "thread %zu: input %u not defined", i,
+					 p->threads.at[i].input);
+	return 0;
+}
+
 static bool is_before(const struct profile_change *a, const struct profile_change *b)
 {
 	return a->point < b->point || (a->point == b->point && a->site < b->site);
@@ -293,8 +309,8 @@ static int check_trace(const struct profile *p, struct error *e)
 int profile_check(const struct profile *p, struct error *e)
 {
 	if (check_counts(p, e) || check_strings(p, e) || check_modules(p, e) || check_nodes(p, e) ||
-	    check_frames(p, e) || check_sites(p, e) || check_parts(p, e) || check_time_line(p, e) ||
-	    check_trace(p, e))
+	    check_frames(p, e) || check_sites(p, e) || check_parts(p, e) || check_inputs(p, e) ||
+	    check_time_line(p, e) || check_trace(p, e))
 		return -1;
 	return 0;
 }

@@ -31,6 +31,13 @@ enum profile_end {
 	PROFILE_END_ABANDONED = 4, /* the recording ended before the program did */
 };
 
+enum profile_merge {
+	PROFILE_MERGE_NONE = 0, /* one recording */
+	PROFILE_MERGE_SUM = 1,
+	PROFILE_MERGE_MAX = 2,
+	PROFILE_MERGE_MEAN = 3,
+};
+
 struct profile_run {
 	struct string_id program;    /* base name */
 	struct string_id executable; /* full path */
@@ -52,6 +59,7 @@ struct profile_run {
 	/* The trace's clock: so many ticks in so many ns; 0: it has none, a tick is a ns. */
 	uint64_t clock_ticks;
 	uint64_t clock_ns;
+	uint32_t merge; /* enum profile_merge: how `inputs` became this */
 };
 
 struct profile_totals {
@@ -80,6 +88,22 @@ struct profile_totals {
 	uint64_t reentrant_calls;
 	uint64_t trace_lost_events; /* that could not be written to the trace */
 	uint64_t api_calls[8];	    /* by enum segment_api: allocations per entry point */
+};
+
+/* One of the recordings that a merged profile was made of. */
+struct profile_input {
+	struct string_id name; /* the file, as it was named */
+	struct string_id program;
+	struct string_id command;
+	struct string_id host;
+	uint64_t start_unix_ns;
+	uint64_t duration_ns;
+	uint32_t pid;
+	uint32_t parent_pid;
+	uint32_t end; /* enum profile_end */
+	int32_t exit_code;
+	int32_t exit_signal;
+	struct profile_totals totals;
 };
 
 struct profile_module {
@@ -158,6 +182,7 @@ struct profile_thread {
 	uint32_t serial; /* 1 is the first to allocate; the last one may stand for all further
 			    threads */
 	struct string_id name;
+	uint32_t input; /* in a merged profile: row of `inputs` plus one; 0: not known */
 	uint64_t start_ns;
 	uint64_t end_ns; /* UINT64_MAX: still running at the end of the recording */
 	/* Done by this thread. */
@@ -227,6 +252,7 @@ struct profile {
 	struct profile_run run;
 	struct profile_totals totals;
 	VEC(char) strings;
+	VEC(struct profile_input) inputs; /* of a merged profile; empty otherwise */
 	VEC(struct profile_module) modules;
 	VEC(struct profile_node) nodes;
 	VEC(struct profile_frame) frames;

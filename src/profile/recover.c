@@ -97,6 +97,12 @@ static void trim_strings(struct profile *p)
 		trim_index(&p->modules.at[i].path.v, p->strings.count);
 	for (size_t i = 0; i < p->threads.count; i++)
 		trim_index(&p->threads.at[i].name.v, p->strings.count);
+	for (size_t i = 0; i < p->inputs.count; i++) {
+		trim_index(&p->inputs.at[i].name.v, p->strings.count);
+		trim_index(&p->inputs.at[i].program.v, p->strings.count);
+		trim_index(&p->inputs.at[i].command.v, p->strings.count);
+		trim_index(&p->inputs.at[i].host.v, p->strings.count);
+	}
 	for (size_t i = 0; i < p->frames.count; i++) {
 		trim_index(&p->frames.at[i].function.v, p->strings.count);
 		trim_index(&p->frames.at[i].file.v, p->strings.count);
@@ -135,9 +141,16 @@ static void trim_parts(struct profile *p)
 	p->parts.count = kept;
 }
 
+static void trim_threads(struct profile *p)
+{
+	for (size_t i = 0; i < p->threads.count; i++)
+		trim_index(&p->threads.at[i].input, p->inputs.count + 1);
+}
+
 void recover_trim(struct profile *p)
 {
 	trim_strings(p);
+	trim_threads(p);
 	trim_stacks(p);
 	trim_parts(p);
 	trim_changes(p);

@@ -66,6 +66,12 @@ static size_t find_early_text(const struct profile *p)
 		raise_to(&highest, p->modules.at[i].path);
 	for (size_t i = 0; i < p->threads.count; i++)
 		raise_to(&highest, p->threads.at[i].name);
+	for (size_t i = 0; i < p->inputs.count; i++) {
+		raise_to(&highest, p->inputs.at[i].name);
+		raise_to(&highest, p->inputs.at[i].program);
+		raise_to(&highest, p->inputs.at[i].command);
+		raise_to(&highest, p->inputs.at[i].host);
+	}
 	if (highest >= p->strings.count)
 		return p->strings.count;
 	return highest + strnlen(p->strings.at + highest, p->strings.count - highest - 1) + 1;
@@ -82,6 +88,7 @@ void write_tables(struct sink *s, const struct profile *p)
 	write_table(s, &columns_totals, p);
 	write_rows(s, text, p, (struct codec_block){0, early});
 	write_table(s, &columns_run, p);
+	write_vec(s, COLUMNS_INPUTS, p);
 	write_vec(s, COLUMNS_THREADS, p);
 	write_table(s, &columns_sizes, p);
 	write_table(s, &columns_lives, p);

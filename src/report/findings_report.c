@@ -145,7 +145,7 @@ static void print_stack(const struct teller *t, const struct finding *f)
 
 	model_get_stack(t->model, f->site, &stack);
 	fold_stack(t->model, &stack, &fold);
-	vec_free(&fold.marks);
+	fold_free(&fold);
 	size_t own = origin_find_own(t->model, &stack);
 	size_t shown = own + 3 > FRAMES_SHOWN ? own + 3 : FRAMES_SHOWN;
 	for (size_t i = 0; i < stack.frames.count && i < shown; i++)

@@ -11,6 +11,7 @@
 #include "report/human.h"
 #include "report/losses.h"
 #include "report/names.h"
+#include "report/wording.h"
 
 static const char *plural(uint64_t count, const char *one, const char *many)
 {
@@ -46,9 +47,14 @@ static void print_run(FILE *out, const struct profile *p, const struct style *st
 	char *command = names_escape(profile_string(p, run->command), style->utf8);
 	char *mode = names_escape(profile_string(p, run->mode), style->utf8);
 
-	fprintf(out, "%s%s%s  pid %" PRIu32 "%s%s\n", style_ink(style, STYLE_TITLE),
-		*program ? program : "unknown program", style_ink(style, STYLE_PLAIN), run->pid,
-		*mode ? ", mode " : "", mode);
+	fprintf(out, "%s%s%s  ", style_ink(style, STYLE_TITLE),
+		*program ? program : "unknown program", style_ink(style, STYLE_PLAIN));
+	if (run->merge)
+		fprintf(out, "%s of %s profiles", wording_get_merge(run->merge),
+			human_count(p->inputs.count).text);
+	else
+		fprintf(out, "pid %" PRIu32, run->pid);
+	fprintf(out, "%s%s\n", *mode ? ", mode " : "", mode);
 	fprintf(out, "  command      %s\n  ", command);
 	print_end(out, run);
 	fprintf(out, " %s, %s %s\n", human_duration(run->duration_ns).text,

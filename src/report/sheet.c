@@ -84,20 +84,32 @@ static void print_halves(const struct printer *p, const struct answer *a)
 	}
 }
 
-/* Leaks that rules name are no findings, whatever the report is about. */
-static void print_few_findings(const struct printer *p)
+/* Leaks that rules name are no findings, whatever the report is about. Rules are looked at only if
+ * it matters: most programs have no leak that grows. */
+static struct findings *find_some(const struct printer *p)
 {
+	struct findings *f = findings_build(p->model, NULL);
 	struct view view = p->sheet->view;
 
+	if (!f->list.count || f->list.at[0].kind != FINDING_GROWING_LEAK)
+		return f;
+	findings_free(f);
 	view.figure = FIGURE_LEAKED;
 	struct answer *a = answer_new(p->model, &view);
-	struct findings *f = findings_build(p->model, a->verdicts);
+	f = findings_build(p->model, a->verdicts);
+	answer_free(a);
+	return f;
+}
+
+static void print_few_findings(const struct printer *p)
+{
+	struct findings *f = find_some(p);
+
 	if (f->list.count) {
 		fputc('\n', p->out);
 		findings_report_print_short(p->out, p->model, f, p->style);
 	}
 	findings_free(f);
-	answer_free(a);
 }
 
 static void print_findings_of(const struct printer *p, const uint8_t *verdicts)

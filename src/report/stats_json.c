@@ -8,6 +8,7 @@
 #include "profile/trace.h"
 #include "report/histogram.h"
 #include "report/names.h"
+#include "report/wording.h"
 
 static void add_fields(struct json *j, const void *object, const struct field *fields)
 {
@@ -111,6 +112,8 @@ static void add_threads(struct json *j, const struct profile *p)
 		json_add_uint(j, "tid", t->tid);
 		json_add_uint(j, "serial", t->serial);
 		add_string(j, "name", p, t->name);
+		if (t->input)
+			json_add_uint(j, "input", t->input - 1);
 		add_fields(j, t, fields_thread);
 		json_end_object(j);
 	}
@@ -178,6 +181,36 @@ static void add_points(struct json *j, const struct profile *p)
 	json_end_list(j);
 }
 
+static void add_input(struct json *j, const struct profile *p, const struct profile_input *in)
+{
+	json_begin_object(j, NULL);
+	add_string(j, "name", p, in->name);
+	add_string(j, "program", p, in->program);
+	add_string(j, "command", p, in->command);
+	add_string(j, "host", p, in->host);
+	json_add_uint(j, "pid", in->pid);
+	json_add_uint(j, "parent_pid", in->parent_pid);
+	json_add_uint(j, "start_unix_ns", in->start_unix_ns);
+	json_add_uint(j, "duration_ns", in->duration_ns);
+	json_add_string(j, "end", end_name(in->end));
+	add_fields(j, &in->totals, fields_totals);
+	json_end_object(j);
+}
+
+/* How a merged profile came to be. */
+static void add_inputs(struct json *j, const struct profile *p)
+{
+	if (!p->run.merge) {
+		json_add_null(j, "merge");
+		return;
+	}
+	json_add_string(j, "merge", wording_get_merge(p->run.merge));
+	json_begin_list(j, "inputs");
+	for (size_t i = 0; i < p->inputs.count; i++)
+		add_input(j, p, &p->inputs.at[i]);
+	json_end_list(j);
+}
+
 void stats_json_print(FILE *out, const struct model *m, const struct stats_json_options *options)
 {
 	const struct profile *p = model_get_profile(m);
@@ -187,6 +220,7 @@ void stats_json_print(FILE *out, const struct model *m, const struct stats_json_
 	add_run(&j, p);
 	add_fields(&j, &p->totals, fields_totals);
 	add_surroundings(&j, p);
+	add_inputs(&j, p);
 	histogram_add_sizes(&j, p);
 	add_lifetimes(&j, p);
 	add_threads(&j, p);

@@ -11,6 +11,7 @@
 #include "report/names.h"
 
 #define THREADS_SHOWN 20u
+#define INPUTS_SHOWN  64u
 
 static void print_title(FILE *out, const struct style *style, const char *title)
 {
@@ -82,9 +83,54 @@ static void print_threads(FILE *out, const struct profile *p, const struct style
 	free(rows);
 }
 
+/* ---- inputs of a merged profile -------------------------------------------------------------- */
+
+static const struct profile_input *find_largest(const struct profile *p)
+{
+	const struct profile_input *largest = p->inputs.at;
+
+	for (size_t i = 1; i < p->inputs.count; i++)
+		if (p->inputs.at[i].totals.peak_bytes > largest->totals.peak_bytes)
+			largest = &p->inputs.at[i];
+	return largest;
+}
+
+static void print_input(FILE *out, const struct profile *p, const struct profile_input *in,
+			const struct style *style)
+{
+	char *name = names_escape(profile_string(p, in->name), style->utf8);
+	char *host = names_escape(profile_string(p, in->host), style->utf8);
+
+	fprintf(out, "  %7" PRIu32 "  %13s  %9s", in->pid, human_count(in->totals.allocations).text,
+		human_bytes(in->totals.allocated_bytes).text);
+	fprintf(out, "  %9s  %9s", human_bytes(in->totals.peak_bytes).text,
+		human_bytes(in->totals.leaked_bytes).text);
+	fprintf(out, "  %12s  %s%s%s\n", human_duration(in->duration_ns).text, name,
+		*host ? " on " : "", host);
+	free(name);
+	free(host);
+}
+
+static void print_inputs(FILE *out, const struct profile *p, const struct style *style)
+{
+	if (p->inputs.count == 0)
+		return;
+	print_title(out, style, "Inputs");
+	fprintf(out, "  %7s  %13s  %9s  %9s  %9s  %12s  file\n", "pid", "allocations", "bytes",
+		"peak", "leaked", "duration");
+	for (size_t i = 0; i < p->inputs.count && i < INPUTS_SHOWN; i++)
+		print_input(out, p, &p->inputs.at[i], style);
+	if (p->inputs.count > INPUTS_SHOWN) {
+		fprintf(out, "  ... %s more; the one with the largest peak:\n",
+			human_count(p->inputs.count - INPUTS_SHOWN).text);
+		print_input(out, p, find_largest(p), style);
+	}
+}
+
 void stats_text_print(FILE *out, const struct profile *p, const struct style *style)
 {
 	header_print(out, p, style);
+	print_inputs(out, p, style);
 	if (p->totals.allocations)
 		fputc('\n', out);
 	histogram_print_sizes(out, p, style);

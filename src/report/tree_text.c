@@ -79,7 +79,7 @@ static char *make_remarks(const struct tree_node *n, const struct model_frame *f
 	if (n->repeats_max > 1) {
 		fputs(" [", out);
 		if (n->cycle > 1)
-			fprintf(out, "%" PRIu32 " functions in a cycle, ", n->cycle);
+			fprintf(out, "%u functions in a cycle, ", (unsigned)n->cycle);
 		print_range(out, n->repeats_min, n->repeats_max);
 		fputs(n->cycle > 1 ? " times]" : " in a row]", out);
 	}

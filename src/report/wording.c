@@ -28,6 +28,18 @@ const char *wording_get_unit(enum figure f)
 	return figure_is_count(f) ? "calls" : "blocks";
 }
 
+const char *wording_get_merge(uint32_t merge)
+{
+	static const char *const names[] = {
+		[PROFILE_MERGE_NONE] = "one",
+		[PROFILE_MERGE_SUM] = "sum",
+		[PROFILE_MERGE_MAX] = "maximum",
+		[PROFILE_MERGE_MEAN] = "mean",
+	};
+
+	return merge <= PROFILE_MERGE_MEAN ? names[merge] : "combination";
+}
+
 const char *wording_get_empty(const struct profile *p, enum figure f)
 {
 	/* A damaged file may have its totals and no stacks. */

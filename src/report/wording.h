@@ -22,6 +22,9 @@ const char *wording_get_title(enum figure f);
 void wording_print_title(FILE *out, const struct profile *p, enum figure f, struct amount seen,
 			 const struct style *style);
 
+/* "sum", "maximum" or "mean": how a merged profile came to be. */
+const char *wording_get_merge(uint32_t merge);
+
 /* The sentence for a report with nothing in it. */
 const char *wording_get_empty(const struct profile *p, enum figure f);
 

@@ -44,7 +44,8 @@ def manual_options(command):
         if not line.startswith(".It Fl"):
             continue
         for option, rest in re.findall(r"Fl -([\w-]+)((?: Ar \S+)?)", line):
-            found[f"--{option}"] = bool(rest) or " Ar " in line or " Cm " in line
+            optional = " Op " in line or " Oo " in line
+            found[f"--{option}"] = not optional and (bool(rest) or " Ar " in line or " Cm " in line)
     return found
 
 

@@ -105,7 +105,7 @@ done
 
 # ---- programs --------------------------------------------------------------------------------------
 
-for name in deep slides contexts signals thread_ends; do
+for name in deep slides contexts signals thread_ends above; do
 	for level in O0 O2 Os; do
 		job "$gcc -$level '$here/$name.c' -o '$out/$name.gcc-$level' $link"
 	done
@@ -126,12 +126,15 @@ pad=40
 for name in one two three four five; do
 	job "$gcc -O2 -fPIC -shared -DSWAP_NAME=$name -DSWAP_PAD=$pad '$here/swap_library.c'" \
 		"-o '$out/swap_$name.so' $link"
+	job "$gcc -O2 -fPIC -shared -DROOM=$((pad * 512 + 4096)) '$here/rebuilt_library.c'" \
+		"-o '$out/rebuilt_$name.so' $link -Wl,--build-id=none"
 	charset=MIDDEN-$(echo $name | tr a-z A-Z)
 	job "$gcc -O2 -fPIC -shared -DSWAP_PAD=$pad '$here/charset_library.c' -o '$out/gconv/$charset.so' $link"
 	printf 'module %s// INTERNAL %s 1\n' "$charset" "$charset" >>"$out/gconv/gconv-modules"
 	pad=$((pad + 16))
 done
 job "$gcc -O2 '$here/swaps.c' -o '$out/swaps' $link"
+job "$gcc -O2 '$here/rebuilt.c' -o '$out/rebuilt' $link"
 job "$gcc -O2 '$here/charsets.c' -o '$out/charsets' $link"
 
 for library in libearly early_plugin; do

@@ -65,6 +65,8 @@ static inline uint64_t arch_strip(uint64_t return_address)
 	return lr;
 }
 
+#define ARCH_RECORD_GIVES_SP true
+
 /* The caller's stack pointer, given a frame record and what it holds. Records are at the bottom
  * of their frames, so the caller's own one is where its stack pointer was left. */
 static inline uint64_t arch_record_sp(uint64_t record, uint64_t caller_fp)

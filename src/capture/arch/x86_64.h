@@ -58,6 +58,8 @@ static inline uint64_t arch_strip(uint64_t return_address)
 	return return_address;
 }
 
+#define ARCH_RECORD_GIVES_SP false
+
 /* The caller's stack pointer, given a frame record and what it holds: the record is the top of a
  * frame. */
 static inline uint64_t arch_record_sp(uint64_t record, uint64_t caller_fp)

@@ -139,6 +139,16 @@ def test_on_libraries_that_come_and_go(checked, torture):
     checked.run_set("early", torture.path("early_plugin.so"))
 
 
+def test_on_a_library_that_is_built_anew(checked, torture, tmp_path):
+    libraries = (torture.path(f"rebuilt_{name}.so") for name in ("one", "two", "three"))
+    checked.run_set("rebuilt", tmp_path / "now.so", *libraries, least=90)
+
+
+@pytest.mark.parametrize("build", ("gcc-O0", "gcc-O2"))
+def test_on_a_stack_above_that_of_the_thread(checked, torture, build):
+    checked.run_set(f"above.{build}", least=10000)
+
+
 def test_on_libraries_without_a_table_of_their_unwind_information(checked, torture):
     libraries = [torture.path(f"{kind}_{level}.so") for kind in ("headless", "untabled") for level in ("O0", "O2")]
     checked.run_set("shapes_pie", times(200, 20000), 1, "-", *libraries, least=10000)

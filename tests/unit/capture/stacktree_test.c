@@ -40,7 +40,9 @@ static uint32_t add(const struct stacktree *tree, uint32_t parent, uint32_t plac
 	const struct stacktree_run run = {
 		.outer = parent, .outer_hash = hash_of(parent), .places = &place, .count = 1};
 
-	return stacktree_add(&adder, tree, &run);
+	bool full = false;
+
+	return stacktree_add(&adder, tree, &run, &full);
 }
 
 static uint32_t find(const struct stacktree *tree, uint32_t parent, uint32_t place)
@@ -181,7 +183,9 @@ static uint32_t insert_stack(struct inserter *in, uint32_t stack)
 
 	for (uint32_t depth = 0; depth < count; depth++)
 		leaf_first[count - 1 - depth] = frame_of(stack, depth);
-	return stacktree_add(&in->state, in->tree, &run);
+	bool full = false;
+
+	return stacktree_add(&in->state, in->tree, &run, &full);
 }
 
 /* Waits for the others, awake: a sleeper would come too late for any race. */

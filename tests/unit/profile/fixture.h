@@ -197,6 +197,30 @@ static inline void fixture_add_time_line(struct profile *p, size_t points, size_
 	}
 }
 
+/* As if the profile had been merged from several. */
+static inline void fixture_add_inputs(struct profile *p, size_t count)
+{
+	p->run.merge = PROFILE_MERGE_SUM;
+	while (p->inputs.count < count) {
+		struct profile_input *in = vec_push(&p->inputs);
+		memset(in, 0, sizeof(*in));
+		fixture_fill(&in->totals, sizeof(in->totals));
+		in->name = fixture_string(p);
+		in->program = p->run.program;
+		in->command = p->run.command;
+		in->host = fixture_string(p);
+		in->start_unix_ns = fixture_number();
+		in->duration_ns = fixture_number();
+		in->pid = (uint32_t)fixture_random();
+		in->parent_pid = 1;
+		in->end = PROFILE_END_SIGNALED;
+		in->exit_code = -1;
+		in->exit_signal = 9;
+	}
+	for (size_t i = 0; i < p->threads.count; i++)
+		p->threads.at[i].input = (uint32_t)(i % (count + 1));
+}
+
 /* Counts of modules, nodes and frames include the element 0. */
 static inline struct profile *fixture_profile(uint64_t seed, const struct fixture_size *size)
 {
@@ -209,6 +233,7 @@ static inline struct profile *fixture_profile(uint64_t seed, const struct fixtur
 	fixture_fill(p->size_by_life, sizeof(p->size_by_life));
 	fixture_add_modules(p, size->modules);
 	fixture_add_threads(p, size->threads);
+	fixture_add_inputs(p, 2);
 	fixture_add_nodes(p, size->nodes, size->frames);
 	fixture_add_frames(p, size->frames);
 	fixture_add_sites(p, size->sites);
@@ -305,6 +330,7 @@ static inline void fixture_assert_equal(const struct profile *a, const struct pr
 	assert_memory_equal(a->sizes, b->sizes, sizeof(a->sizes));
 	assert_memory_equal(a->size_by_life, b->size_by_life, sizeof(a->size_by_life));
 	FIXTURE_ROWS_EQUAL(a, b, strings);
+	FIXTURE_ROWS_EQUAL(a, b, inputs);
 	FIXTURE_ROWS_EQUAL(a, b, modules);
 	FIXTURE_ROWS_EQUAL(a, b, nodes);
 	FIXTURE_ROWS_EQUAL(a, b, frames);

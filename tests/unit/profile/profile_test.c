@@ -209,6 +209,16 @@ static void break_block_order(struct profile *p)
 	*vec_push(&p->blocks) = (struct profile_block){1, 1};
 }
 
+static void break_input(struct profile *p)
+{
+	p->inputs.at[1].host.v = (uint32_t)p->strings.count;
+}
+
+static void break_thread_input(struct profile *p)
+{
+	p->threads.at[0].input = (uint32_t)p->inputs.count + 1;
+}
+
 static void break_table(struct profile *p)
 {
 	p->frames.count = 0;
@@ -228,7 +238,8 @@ static void every_broken_invariant_is_found(void **state)
 		break_last_string,  break_first_string, break_site,	    break_time,
 		break_change_point, break_change_site,	break_change_order, break_table,
 		break_damage_text,  break_part_site,	break_part_order,   break_point_events,
-		break_clock,	    break_block,	break_block_order};
+		break_clock,	    break_block,	break_block_order,  break_input,
+		break_thread_input};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(breaks) / sizeof(breaks[0]); i++) {

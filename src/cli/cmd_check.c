@@ -1,0 +1,353 @@
+/* cmd_check.c -- `midden check`: limits on a profile, for automatic tests. Runs: in the midden
+ * command.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/amounts.h"
+#include "base/mem.h"
+#include "cli/command.h"
+#include "cli/load.h"
+#include "cli/message.h"
+#include "cli/outfile.h"
+#include "cli/output.h"
+#include "model/filter.h"
+#include "model/suppress.h"
+#include "report/check_json.h"
+#include "report/check_junit.h"
+#include "report/check_text.h"
+
+static const char help[] =
+	"usage: midden check [LIMITS] [OPTIONS] [FILE]\n"
+	"\n"
+	"Ends with status 0 if all limits hold, and with 1 and the stacks behind it if not. FILE\n"
+	"defaults to the newest midden.*.mdn in the working directory.\n"
+	"\n"
+	"Limits; the value itself is allowed:\n"
+	"  --max-peak SIZE          bytes held at the peak\n"
+	"  --max-leaked SIZE        bytes not freed at the end\n"
+	"  --max-allocations N      calls that allocated\n"
+	"  --max-temporary N        temporary allocations; or their share of all: 20%\n"
+	"  --max-lost N             events that were not recorded (default 0)\n"
+	"  --max-growth-vs OLD      growth since the profile OLD of peak, leaked and allocated\n"
+	"                           bytes and of calls; followed by the limit: OLD 5%\n"
+	"  SIZE has a unit: K, M, G, T and KiB, MiB, ... are powers of 1024, kB, MB, ... of 1000\n"
+	"\n"
+	"Options:\n"
+	"  --allow-damaged          neither a damaged file nor lost events fail by themselves\n"
+	"  --suppressions FILE      leaks named in FILE, as LeakSanitizer reads it, do not count\n"
+	"  --no-suppressions        what the C and C++ libraries keep counts as leaked too\n"
+	"  --stacks N               name N stacks for each limit that does not hold (default 5)\n"
+	"  --junit OUT              write the results to OUT as JUnit XML too\n"
+	"  --all-frames             show malloc, operator new and the like in stacks too\n"
+	"  --json                   print JSON\n"
+	"  --color WHEN             auto (default: on a terminal, unless NO_COLOR is set), "
+	"always,\n"
+	"                           never\n"
+	"  -h, --help               show this text\n"
+	"\n"
+	"Symbols:\n" LOAD_HELP
+	"  --no-write           do not write symbols that were looked up back to FILE\n";
+
+#define STACKS_MOST 1000u
+
+struct request {
+	struct check_request check;
+	const char *file;
+	const char *baseline;
+	const char *junit;
+	struct load_options load;
+	struct model_options model;
+	struct suppress_list suppress;
+	enum output_colour colour;
+	bool wants_growth; /* the next word is the limit of growth */
+	bool no_suppress;
+	bool json;
+	bool help;
+};
+
+enum option_code {
+	OPTION_MAX = 256, /* + enum check_kind */
+	OPTION_GROWTH = OPTION_MAX + CHECK_KINDS,
+	OPTION_ALLOW_DAMAGED,
+	OPTION_SUPPRESSIONS,
+	OPTION_NO_SUPPRESSIONS,
+	OPTION_STACKS,
+	OPTION_JUNIT,
+	OPTION_ALL_FRAMES,
+	OPTION_JSON,
+	OPTION_COLOUR,
+	OPTION_NO_WRITE,
+};
+
+static const struct option options[] = {
+	{"max-peak", required_argument, NULL, OPTION_MAX + CHECK_PEAK},
+	{"max-leaked", required_argument, NULL, OPTION_MAX + CHECK_LEAKED},
+	{"max-allocations", required_argument, NULL, OPTION_MAX + CHECK_ALLOCATIONS},
+	{"max-temporary", required_argument, NULL, OPTION_MAX + CHECK_TEMPORARY},
+	{"max-lost", required_argument, NULL, OPTION_MAX + CHECK_LOST},
+	{"max-growth-vs", required_argument, NULL, OPTION_GROWTH},
+	{"allow-damaged", no_argument, NULL, OPTION_ALLOW_DAMAGED},
+	{"suppressions", required_argument, NULL, OPTION_SUPPRESSIONS},
+	{"no-suppressions", no_argument, NULL, OPTION_NO_SUPPRESSIONS},
+	{"stacks", required_argument, NULL, OPTION_STACKS},
+	{"junit", required_argument, NULL, OPTION_JUNIT},
+	{"all-frames", no_argument, NULL, OPTION_ALL_FRAMES},
+	{"json", no_argument, NULL, OPTION_JSON},
+	{"color", required_argument, NULL, OPTION_COLOUR},
+	{"colour", required_argument, NULL, OPTION_COLOUR},
+	{"no-write", no_argument, NULL, OPTION_NO_WRITE},
+	LOAD_LONG_OPTIONS,
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static int parse_limit(struct request *r, enum check_kind kind, const char *text)
+{
+	struct check_limit *limit = &r->check.limits[kind];
+	bool good;
+
+	*limit = (struct check_limit){.set = true};
+	if (check_is_bytes(kind)) {
+		good = amounts_parse_bytes(text, &limit->value);
+	} else if (kind == CHECK_TEMPORARY && strchr(text, '%')) {
+		limit->relative = true;
+		good = amounts_parse_percent(text, &limit->value);
+	} else {
+		good = amounts_parse_count(text, &limit->value);
+	}
+	/* The largest number stands for no limit. */
+	if (good && limit->value != UINT64_MAX)
+		return COMMAND_GOOD;
+	return message_usage("check", "%s is not a %s", text,
+			     check_is_bytes(kind)      ? "size"
+			     : kind == CHECK_TEMPORARY ? "number or percentage"
+						       : "number");
+}
+
+static int parse_growth(struct request *r, const char *text)
+{
+	struct check_limit *limit = &r->check.limits[CHECK_PEAK_GROWTH];
+
+	r->wants_growth = false;
+	*limit = (struct check_limit){.set = true, .relative = true};
+	if (amounts_parse_percent(text, &limit->value))
+		return COMMAND_GOOD;
+	return message_usage("check", "--max-growth-vs OLD is followed by a percentage, not %s",
+			     text);
+}
+
+static int parse_stacks(struct request *r, const char *text)
+{
+	uint64_t count;
+
+	if (!amounts_parse_count(text, &count) || count > STACKS_MOST)
+		return message_usage("check", "%s is not a number of stacks, at most %u", text,
+				     STACKS_MOST);
+	r->check.stacks = count;
+	return COMMAND_GOOD;
+}
+
+/* Words that are no options come in their order: OLD's limit, FILE. */
+static int parse_word(struct request *r, const char *word)
+{
+	if (r->wants_growth)
+		return parse_growth(r, word);
+	if (r->file)
+		return message_usage("check", "one FILE at a time");
+	r->file = word;
+	return COMMAND_GOOD;
+}
+
+static int parse_switch(struct request *r, int code)
+{
+	switch (code) {
+	case OPTION_ALLOW_DAMAGED:
+		r->check.allow_damaged = true;
+		break;
+	case OPTION_NO_SUPPRESSIONS:
+		r->no_suppress = true;
+		break;
+	case OPTION_ALL_FRAMES:
+		r->model.all_frames = true;
+		break;
+	case OPTION_JSON:
+		r->json = true;
+		break;
+	case OPTION_NO_WRITE:
+		r->load.keep = false;
+		break;
+	default:
+		r->help = true;
+	}
+	return COMMAND_GOOD;
+}
+
+static int parse_suppressions(struct request *r, const char *path)
+{
+	struct error e = {0};
+
+	if (suppress_read(&r->suppress, path, &e) == 0)
+		return COMMAND_GOOD;
+	message_print("%s", e.text);
+	return COMMAND_FAILED;
+}
+
+static int parse_colour(struct request *r, const char *word)
+{
+	r->colour = output_parse_colour(word);
+	if (r->colour == OUTPUT_COLOUR_UNKNOWN)
+		return message_usage("check", "--color is auto, always or never, not %s", word);
+	return COMMAND_GOOD;
+}
+
+static int parse_option(struct request *r, int code, char **argv)
+{
+	int status = load_parse_option(&r->load, "check", code, optarg);
+
+	if (status != LOAD_NOT_MINE)
+		return status;
+	if (code == '?' || code == ':')
+		return message_bad_option("check", code, argv);
+	if (code >= OPTION_MAX && code < OPTION_MAX + CHECK_KINDS)
+		return parse_limit(r, (enum check_kind)(code - OPTION_MAX), optarg);
+	switch (code) {
+	case 1:
+		return parse_word(r, optarg);
+	case OPTION_GROWTH:
+		r->baseline = optarg;
+		r->wants_growth = true;
+		return COMMAND_GOOD;
+	case OPTION_SUPPRESSIONS:
+		return parse_suppressions(r, optarg);
+	case OPTION_STACKS:
+		return parse_stacks(r, optarg);
+	case OPTION_JUNIT:
+		r->junit = optarg;
+		return COMMAND_GOOD;
+	case OPTION_COLOUR:
+		return parse_colour(r, optarg);
+	default:
+		return parse_switch(r, code);
+	}
+}
+
+static int parse_arguments(struct request *r, int argc, char **argv)
+{
+	int status = COMMAND_GOOD;
+	int code;
+
+	opterr = 0;
+	while (status == COMMAND_GOOD &&
+	       (code = getopt_long(argc, argv, "-:h", options, NULL)) != -1)
+		status = parse_option(r, code, argv);
+	for (; status == COMMAND_GOOD && optind < argc; optind++) /* behind -- */
+		status = parse_word(r, argv[optind]);
+	if (status == COMMAND_GOOD && r->wants_growth && !r->help)
+		return message_usage("check", "--max-growth-vs OLD is followed by a percentage");
+	return status;
+}
+
+/* ---- the work -------------------------------------------------------------------------------- */
+
+static int write_junit(const struct check *c, const char *path)
+{
+	struct error e = {.offset = -1};
+	struct outfile o;
+
+	if (outfile_open(&o, path, &e) == 0) {
+		check_junit_print(o.file, c);
+		if (outfile_close(&o, &e) == 0)
+			return COMMAND_GOOD;
+	}
+	message_print("cannot write %s", e.text);
+	return COMMAND_FAILED;
+}
+
+static int print_check(const struct check *c, const struct request *r)
+{
+	struct output o;
+
+	output_open(&o, r->colour, false);
+	if (r->json)
+		check_json_print(o.file, c);
+	else
+		check_text_print(o.file, c, &o.style);
+	int status = output_close(&o);
+	if (r->junit && write_junit(c, r->junit) != COMMAND_GOOD)
+		status = COMMAND_FAILED;
+	return c->failures ? COMMAND_FAILED : status;
+}
+
+/* By site, whether its leaks are known and harmless. The caller frees it. */
+static bool *judge_leaks(const struct model *m, struct request *r)
+{
+	size_t sites = model_get_profile(m)->sites.count;
+	uint8_t *verdicts = mem_new(sites ? sites : 1, sizeof(*verdicts)); /* all kept */
+	bool *suppressed = mem_new(sites ? sites : 1, sizeof(*suppressed));
+
+	if (!r->no_suppress)
+		suppress_add_known(&r->suppress);
+	free(suppress_judge(&r->suppress, m, verdicts));
+	for (size_t i = 0; i < sites; i++)
+		suppressed[i] = verdicts[i] == FILTER_SUPPRESSED;
+	free(verdicts);
+	return suppressed;
+}
+
+static int check(struct profile *p, struct profile *before, struct request *r)
+{
+	struct model *m = model_new(p, &r->model);
+	struct model *baseline = before ? model_new(before, &r->model) : NULL;
+	bool *suppressed = judge_leaks(m, r);
+
+	r->check.baseline = baseline;
+	r->check.suppressed = suppressed;
+	struct check *c = check_build(m, &r->check);
+	int status = print_check(c, r);
+	check_free(c);
+	free(suppressed);
+	model_free(m);
+	model_free(baseline);
+	return status;
+}
+
+static int load_and_check(struct request *r)
+{
+	struct profile *p = load_profile(r->file, &r->load);
+	struct profile *before = p && r->baseline ? load_profile(r->baseline, &r->load) : NULL;
+	int status = COMMAND_FAILED;
+
+	if (p && (before || !r->baseline)) {
+		load_fill_model(&r->load, &r->model);
+		status = check(p, before, r);
+	}
+	profile_free(p);
+	profile_free(before);
+	return status;
+}
+
+static int run(int argc, char **argv)
+{
+	struct request r = {.check = {.stacks = 5}, .load = {.symbols = true, .keep = true}};
+	int status = parse_arguments(&r, argc, argv);
+
+	if (status == COMMAND_GOOD && r.help)
+		fputs(help, stdout);
+	else if (status == COMMAND_GOOD)
+		status = load_and_check(&r);
+	load_options_free(&r.load);
+	suppress_free(&r.suppress);
+	return status;
+}
+
+const struct command command_check = {
+	.name = "check",
+	.summary = "fail where a profile exceeds limits, for automatic tests",
+	.help = help,
+	.run = run,
+};

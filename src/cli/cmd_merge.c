@@ -1,0 +1,208 @@
+/* cmd_merge.c -- `midden merge`: several profiles made one. Runs: in the midden command.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/command.h"
+#include "cli/load.h"
+#include "cli/message.h"
+#include "model/merge.h"
+#include "report/human.h"
+#include "report/wording.h"
+
+static const char help[] =
+	"usage: midden merge -o OUT [OPTIONS] FILE...\n"
+	"\n"
+	"Makes one profile of several: of processes, of MPI ranks, of repeated runs. Each FILE\n"
+	"stays known with its totals; see `midden stats OUT`.\n"
+	"\n"
+	"  -o, --output OUT     the file to write\n"
+	"  --mode MODE          sum (default): add all figures. The peak is the sum of the peaks:\n"
+	"                       more than was held at once, unless all peaked at one moment;\n"
+	"                       max: the most that each stack came to in any FILE;\n"
+	"                       mean: the mean of each stack over all FILEs, rounded\n"
+	"  --align HOW          clock: put the time lines together by the clock (default with\n"
+	"                       sum); start: at their starts (default otherwise)\n"
+	"  -q, --quiet          print nothing when all went well\n"
+	"  -h, --help           show this text\n"
+	"\n"
+	"Symbols:\n" LOAD_SYMBOL_HELP;
+
+enum alignment { ALIGN_BY_MODE, ALIGN_CLOCK, ALIGN_START };
+
+struct request {
+	const char *output;
+	struct merge_options merge;
+	enum alignment align;
+	struct load_options load;
+	bool quiet;
+	bool help;
+};
+
+enum option_code { OPTION_MODE = 256, OPTION_ALIGN };
+
+static const struct option options[] = {
+	{"output", required_argument, NULL, 'o'},
+	{"mode", required_argument, NULL, OPTION_MODE},
+	{"align", required_argument, NULL, OPTION_ALIGN},
+	{"quiet", no_argument, NULL, 'q'},
+	LOAD_SYMBOL_OPTIONS,
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+static int parse_mode(struct request *r, const char *word)
+{
+	if (strcmp(word, "sum") == 0)
+		r->merge.mode = PROFILE_MERGE_SUM;
+	else if (strcmp(word, "max") == 0)
+		r->merge.mode = PROFILE_MERGE_MAX;
+	else if (strcmp(word, "mean") == 0)
+		r->merge.mode = PROFILE_MERGE_MEAN;
+	else
+		return message_usage("merge", "--mode is sum, max or mean, not %s", word);
+	return COMMAND_GOOD;
+}
+
+static int parse_align(struct request *r, const char *word)
+{
+	if (strcmp(word, "clock") == 0)
+		r->align = ALIGN_CLOCK;
+	else if (strcmp(word, "start") == 0)
+		r->align = ALIGN_START;
+	else
+		return message_usage("merge", "--align is clock or start, not %s", word);
+	return COMMAND_GOOD;
+}
+
+static int parse_option(struct request *r, int code, char **argv)
+{
+	int status = load_parse_option(&r->load, "merge", code, optarg);
+
+	if (status != LOAD_NOT_MINE)
+		return status;
+	switch (code) {
+	case 'o':
+		r->output = optarg;
+		return COMMAND_GOOD;
+	case OPTION_MODE:
+		return parse_mode(r, optarg);
+	case OPTION_ALIGN:
+		return parse_align(r, optarg);
+	case 'q':
+		r->quiet = true;
+		return COMMAND_GOOD;
+	case 'h':
+		r->help = true;
+		return COMMAND_GOOD;
+	default:
+		return message_bad_option("merge", code, argv);
+	}
+}
+
+/* The inputs are kept: a slip of the hand must not cost one of them. */
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return stat(a, &x) == 0 && stat(b, &y) == 0 && S_ISREG(x.st_mode) && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino;
+}
+
+static int check_request(struct request *r, char **files)
+{
+	if (!r->output)
+		return message_usage("merge", "where to? name a file with -o");
+	if (!files[0])
+		return message_usage("merge", "what is to be merged? name the profiles");
+	for (; *files; files++)
+		if (is_same_file(*files, r->output))
+			return message_usage("merge", "%s is one of the files to be merged",
+					     r->output);
+	r->merge.align_starts = r->align == ALIGN_START ||
+				(r->align == ALIGN_BY_MODE && r->merge.mode != PROFILE_MERGE_SUM);
+	return COMMAND_GOOD;
+}
+
+static int parse_arguments(struct request *r, int argc, char **argv)
+{
+	int status = COMMAND_GOOD;
+	int code;
+
+	opterr = 0;
+	while (status == COMMAND_GOOD &&
+	       (code = getopt_long(argc, argv, ":o:qh", options, NULL)) != -1)
+		status = parse_option(r, code, argv);
+	if (status != COMMAND_GOOD || r->help)
+		return status;
+	return check_request(r, argv + optind);
+}
+
+static void print_summary(const struct profile *p, const char *output)
+{
+	message_print("%s of %s profiles: peak %s, leaked %s, %s allocations",
+		      wording_get_merge(p->run.merge), human_count(p->inputs.count).text,
+		      human_bytes(p->totals.peak_bytes).text,
+		      human_bytes(p->totals.leaked_bytes).text,
+		      human_count(p->totals.allocations).text);
+	message_print("wrote %s; see `midden stats %s`", output, output);
+}
+
+static int finish(struct merge *m, const struct request *r)
+{
+	struct error e = {.offset = -1};
+	struct profile *p = merge_finish(m, &e);
+
+	if (p && profile_write(p, r->output, &e) == 0) {
+		if (!r->quiet)
+			print_summary(p, r->output);
+		profile_free(p);
+		return COMMAND_GOOD;
+	}
+	if (p)
+		message_print("cannot write %s", e.text);
+	else
+		message_print("cannot merge: %s", e.text);
+	profile_free(p);
+	return COMMAND_FAILED;
+}
+
+static int merge(const struct request *r, char **files)
+{
+	struct merge *m = merge_new(&r->merge);
+
+	for (; *files; files++) {
+		struct profile *p = load_profile(*files, &r->load);
+		if (!p) {
+			merge_free(m);
+			return COMMAND_FAILED;
+		}
+		if (p->damaged)
+			message_print("warning: %s: damaged: %s", *files, p->damage);
+		merge_add(m, p, *files);
+		profile_free(p);
+	}
+	return finish(m, r);
+}
+
+static int run(int argc, char **argv)
+{
+	struct request r = {.merge = {.mode = PROFILE_MERGE_SUM}, .load = {.symbols = true}};
+	int status = parse_arguments(&r, argc, argv);
+
+	if (status == COMMAND_GOOD && r.help)
+		fputs(help, stdout);
+	else if (status == COMMAND_GOOD)
+		status = merge(&r, argv + optind);
+	load_options_free(&r.load);
+	return status;
+}
+
+const struct command command_merge = {
+	.name = "merge",
+	.summary = "make one profile of several: processes, ranks, runs",
+	.help = help,
+	.run = run,
+};

@@ -1,0 +1,136 @@
+"""`midden merge`: runs, processes and ranks made one profile that every command reads.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import pytest
+
+from comparing import PLAIN, bad_files, record_build, run
+from recording import check_consistent, check_parts, read_stats
+
+# What is no sum: times, and what describes the merged profile itself.
+NOT_SUMMED = {"peak_time_ns", "duration_ns", "stacks", "start_unix_ns", "page_bytes", "pid", "parent_pid", "exit_code"}
+
+
+def merge(out, *arguments):
+    done = run("merge", "-o", out, *arguments)
+    assert done.returncode == 0, done.stderr
+    return read_stats(out, "--sites", "--points")
+
+
+def numbers(stats):
+    return {
+        name: value
+        for name, value in stats.items()
+        if isinstance(value, int) and not isinstance(value, bool) and name not in NOT_SUMMED
+    }
+
+
+def test_a_merge_of_two_runs_doubles_every_total(record, tmp_path):
+    runs = [record_build(record, tmp_path, "app", PLAIN, "-O1") for _ in range(2)]
+    one, two = (numbers(each.stats) for each in runs)
+    merged = merge(tmp_path / "both.mdn", runs[0].path, runs[1].path)
+    assert numbers(merged) == {name: one[name] + two[name] for name in one}
+    exact = ("allocations", "frees", "allocated_bytes", "freed_bytes", "peak_bytes", "peak_blocks", "leaked_bytes")
+    assert all(merged[name] == 2 * one[name] == 2 * two[name] for name in exact)
+    assert merged["stacks"] == runs[0].stats["stacks"]
+    check_consistent(merged)
+    check_parts(merged)
+    assert [each["name"] for each in merged["inputs"]] == [str(each.path) for each in runs]
+    assert merged["points"][-1]["live_bytes"] == merged["leaked_bytes"]
+    assert merged["points"][-1]["allocations"] == merged["allocations"]
+
+
+@pytest.mark.parametrize("mode", ("max", "mean"))
+def test_the_maximum_and_the_mean_of_equal_runs_are_one_of_them(record, tmp_path, mode):
+    runs = [record_build(record, tmp_path, "app", PLAIN, "-O1") for _ in range(3)]
+    merged = merge(tmp_path / "merged.mdn", "--mode", mode, *(each.path for each in runs))
+    one = runs[0].stats
+    for name in ("allocations", "frees", "allocated_bytes", "peak_bytes", "peak_blocks", "leaked_bytes", "stacks"):
+        assert merged[name] == one[name], name
+    check_consistent(merged)
+    check_parts(merged)
+
+
+def test_a_followed_recording_becomes_one_profile(record, native, tmp_path):
+    victim = native.victim("basic_heap")
+    recording = record.run(["/bin/sh", "-c", f"{victim}; {victim}"], options=["--follow"])
+    parts = sorted(tmp_path.glob("run1.*.mdn"))
+    whole = [read_stats(path) for path in parts]
+    assert len(whole) >= 3, recording.stderr
+    merged = merge(tmp_path / "all.mdn", *parts)
+    for name in ("allocations", "frees", "allocated_bytes", "freed_bytes", "peak_bytes", "leaked_bytes", "threads"):
+        assert merged[name] == sum(stats[name] for stats in whole), name
+    check_parts(merged)
+    assert len(merged["inputs"]) == len(parts)
+    assert {stats["pid"] for stats in whole} == {each["pid"] for each in merged["inputs"]}
+    assert {thread["input"] for thread in merged["thread_list"]} <= set(range(len(parts)))
+
+
+def test_every_command_reads_a_merged_profile(record, tmp_path):
+    runs = [record.victim("cross_free", "full"), record.victim("static_objects", env={"VICTIM_MODE": "full"})]
+    assert all(each.stats for each in runs)
+    out = tmp_path / "merged.mdn"
+    merge(out, *(each.path for each in runs))
+    for command in (
+        ("report",),
+        ("report", "--leaks", "--flat"),
+        ("stats",),
+        ("diff", runs[0].path),
+        ("export", "-f", "pprof", "-o", tmp_path / "x.pb.gz"),
+        ("export", "-f", "collapsed", "--figure", "allocated"),
+        ("export", "-f", "csv", "-o", tmp_path / "x.csv"),
+        ("resolve", "-o", tmp_path / "resolved.mdn"),
+        ("merge", "-o", tmp_path / "again.mdn", runs[1].path),
+    ):
+        done = run(*command, out)
+        assert done.returncode == 0, (command, done.stderr)
+    again = read_stats(tmp_path / "again.mdn")
+    assert len(again["inputs"]) == 3
+    text = run("stats", out).stdout
+    assert "sum of 2 profiles" in text and str(runs[0].path) in text
+
+
+def test_a_profile_that_cannot_be_read_gives_one_line_and_no_output(record, tmp_path):
+    good = record.victim("basic_heap").path
+    out = tmp_path / "out.mdn"
+    for what, bad in bad_files(tmp_path, good):
+        done = run("merge", "-o", out, good, bad)
+        assert (done.returncode, done.stdout) == (1, ""), what
+        assert done.stderr.count("\n") == 1 and str(bad) in done.stderr, done.stderr
+        assert not out.exists()
+
+
+def test_a_damaged_input_is_said_and_stays_known(record, tmp_path):
+    good = record.victim("basic_heap").path
+    cut = tmp_path / "cut.mdn"
+    cut.write_bytes(good.read_bytes()[:-60])
+    done = run("merge", "-q", "-o", tmp_path / "out.mdn", good, cut)
+    assert done.returncode == 0
+    assert done.stderr.startswith(f"midden: warning: {cut}: damaged: ")
+    assert read_stats(tmp_path / "out.mdn")["damaged"]
+
+
+def test_an_output_that_cannot_be_written_gives_one_line(record):
+    good = record.victim("basic_heap").path
+    done = run("merge", "-o", "/nonexistent/out.mdn", good)
+    assert done.returncode == 1
+    assert done.stderr == "midden: cannot write /nonexistent/out.mdn: No such file or directory\n"
+
+
+def test_an_input_is_never_overwritten(record):
+    good = record.victim("basic_heap").path
+    before = good.read_bytes()
+    assert run("merge", "-o", good, good).returncode == 2
+    assert good.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    (("a.mdn",), ("-o", "out.mdn"), ("-o", "out.mdn", "--mode", "median", "a.mdn"), ("-o", "x", "--align", "end", "a")),
+    ids=" ".join,
+)
+def test_wrong_usage_is_said_and_gives_status_2(midden, arguments, tmp_path):
+    done = run("merge", *arguments, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith("Try `midden merge --help`.\n")

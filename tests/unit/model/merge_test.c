@@ -1,0 +1,350 @@
+/* merge_test.c -- several profiles made one. Runs: as a unit test.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "model/merge.h"
+#include "model/merge_times.h"
+#include "model/model.h"
+#include "sample.h"
+
+#define MS UINT64_C(1000000)
+
+/* Merges two profiles and frees them. */
+static struct profile *merge(struct profile *a, struct profile *b, enum profile_merge mode)
+{
+	const struct merge_options options = {.mode = mode};
+	struct merge *m = merge_new(&options);
+	struct error e = {0};
+
+	merge_add(m, a, "a.mdn");
+	merge_add(m, b, "b.mdn");
+	profile_free(a);
+	profile_free(b);
+	struct profile *out = merge_finish(m, &e);
+	if (!out)
+		fail_msg("%s", e.text);
+	return out;
+}
+
+static void add_thread(struct profile *p, uint32_t tid, uint64_t bytes)
+{
+	struct string_id name = profile_add_string(p, "worker");
+
+	*vec_push(&p->threads) = (struct profile_thread){
+		.tid = tid,
+		.serial = (uint32_t)p->threads.count + 1,
+		.name = name,
+		.end_ns = UINT64_MAX,
+		.allocations = 1,
+		.allocated_bytes = bytes,
+		.lifetime_min_ns = UINT64_MAX,
+	};
+}
+
+static void add_point(struct profile *p, uint64_t time_ns, uint64_t live)
+{
+	*vec_push(&p->points) = (struct profile_point){
+		.time_ns = time_ns, .live_bytes = live, .live_blocks = 1, .peak_bytes = live};
+	*vec_push(&p->changes) = (struct profile_change){
+		.point = (uint32_t)p->points.count - 1, .live_bytes = live, .live_blocks = 1};
+}
+
+static void a_sum_of_a_profile_with_itself_doubles_everything(void **state)
+{
+	struct profile *p = merge(sample_tables(), sample_tables(), PROFILE_MERGE_SUM);
+	struct profile *once = sample_tables();
+
+	(void)state;
+	assert_int_equal(p->sites.count, once->sites.count);
+	assert_int_equal(p->nodes.count, once->nodes.count);
+	assert_int_equal(p->frames.count, once->frames.count - 2); /* table_new is there thrice */
+	assert_int_equal(p->modules.count, once->modules.count);
+	for (size_t i = 0; i < p->sites.count; i++) {
+		assert_int_equal(p->sites.at[i].allocated_bytes,
+				 2 * once->sites.at[i].allocated_bytes);
+		assert_int_equal(p->sites.at[i].at_peak_blocks,
+				 2 * once->sites.at[i].at_peak_blocks);
+		assert_int_equal(p->sites.at[i].size_min, once->sites.at[i].size_min);
+	}
+	assert_int_equal(p->totals.peak_bytes, 2000);
+	assert_int_equal(p->totals.allocations, 20);
+	assert_int_equal(p->totals.stacks, 4);
+	assert_string_equal(profile_string(p, p->run.program), "app");
+	assert_int_equal(p->run.pid, 42);
+	profile_free(once);
+	profile_free(p);
+}
+
+static void inputs_keep_their_names_and_totals(void **state)
+{
+	struct profile *p = merge(sample_tables(), sample_new(), PROFILE_MERGE_SUM);
+
+	(void)state;
+	assert_int_equal(p->run.merge, PROFILE_MERGE_SUM);
+	assert_int_equal(p->inputs.count, 2);
+	assert_string_equal(profile_string(p, p->inputs.at[0].name), "a.mdn");
+	assert_int_equal(p->inputs.at[0].totals.peak_bytes, 1000);
+	assert_int_equal(p->inputs.at[1].totals.peak_bytes, 0);
+	p = merge(p, sample_tables(), PROFILE_MERGE_MAX); /* b.mdn is the new one, a.mdn merged */
+	assert_int_equal(p->inputs.count, 3);
+	assert_string_equal(profile_string(p, p->inputs.at[2].name), "b.mdn");
+	profile_free(p);
+}
+
+static void code_is_the_same_wherever_it_was_loaded(void **state)
+{
+	struct profile *a = sample_tables(), *b = sample_tables();
+
+	(void)state;
+	b->modules.at[1].bias += 0x7000;
+	for (size_t i = 1; i < b->nodes.count; i++)
+		b->nodes.at[i].pc += 0x7000;
+	struct profile *p = merge(a, b, PROFILE_MERGE_SUM);
+	assert_int_equal(p->sites.count, 4);
+	assert_int_equal(p->totals.leaked_bytes, 2000);
+	profile_free(p);
+}
+
+static void another_program_keeps_its_own_stacks(void **state)
+{
+	struct profile *a = sample_tables(), *b = sample_tables();
+	static const struct model_options usual = {0};
+	struct model_stack stack = {0};
+
+	(void)state;
+	b->run.program = profile_add_string(b, "tool");
+	b->run.executable = profile_add_string(b, "/src/tool");
+	b->modules.at[1].path = (struct string_id){0}; /* the program itself */
+	struct profile *p = merge(a, b, PROFILE_MERGE_SUM);
+	assert_int_equal(p->sites.count, 8);
+	assert_string_equal(profile_string(p, p->run.program), "app and others");
+	struct model *m = model_new(p, &usual);
+	model_get_stack(m, 7, &stack);
+	assert_string_equal(model_get_frame(m, stack.frames.at[0])->module, "/src/tool");
+	vec_free(&stack.frames);
+	model_free(m);
+	profile_free(p);
+}
+
+static void a_maximum_is_that_of_each_stack_and_still_adds_up(void **state)
+{
+	struct profile *a = sample_tables(), *b = sample_tables();
+
+	(void)state;
+	b->sites.at[0].at_peak_bytes = 10; /* 600 in the other */
+	b->sites.at[1].at_peak_bytes = 5000;
+	b->totals.peak_bytes = 10 + 5000 + 250 + 50;
+	struct profile *p = merge(a, b, PROFILE_MERGE_MAX);
+	assert_int_equal(p->sites.at[0].at_peak_bytes, 600);
+	assert_int_equal(p->sites.at[1].at_peak_bytes, 5000);
+	assert_int_equal(p->totals.peak_bytes, 600 + 5000 + 250 + 50);
+	assert_int_equal(p->totals.allocations, 10);
+	profile_free(p);
+}
+
+static void a_mean_is_rounded_for_each_stack_and_still_adds_up(void **state)
+{
+	struct profile *a = sample_tables(), *b = sample_tables();
+
+	(void)state;
+	b->sites.at[0].allocations += 1; /* freed at once */
+	b->sites.at[0].frees += 1;
+	b->sites.at[3].live_blocks += 1;
+	b->sites.at[3].allocations += 1;
+	b->totals.allocations += 2;
+	b->totals.frees += 1;
+	b->totals.leaked_blocks += 1;
+	b->totals.lost_events = 1;
+	struct profile *p = merge(a, b, PROFILE_MERGE_MEAN);
+	assert_int_equal(p->sites.at[0].allocations, 7); /* of 6 and 7 */
+	assert_int_equal(p->sites.at[0].frees, 1);
+	assert_int_equal(p->sites.at[1].allocations, 1);
+	assert_int_equal(p->totals.peak_bytes, 1000);
+	assert_int_equal(p->totals.lost_events, 1); /* does not vanish */
+	assert_int_equal(p->totals.leaked_blocks, p->totals.allocations - p->totals.frees);
+	profile_free(p);
+}
+
+static void what_stacks_do_not_account_for_is_kept(void **state)
+{
+	struct profile *a = sample_tables();
+
+	(void)state;
+	a->totals.allocations += 5;
+	a->totals.failed_allocations = 3;
+	struct profile *p = merge(a, sample_tables(), PROFILE_MERGE_SUM);
+	assert_int_equal(p->totals.allocations, 25);
+	assert_int_equal(p->totals.failed_allocations, 3);
+	profile_free(p);
+}
+
+static void threads_of_processes_stay_apart_and_those_of_runs_join(void **state)
+{
+	struct profile *a = sample_new(), *b = sample_new();
+
+	(void)state;
+	add_thread(a, 10, 100);
+	add_thread(b, 20, 300);
+	add_thread(b, 21, 50);
+	struct profile *p = merge(a, b, PROFILE_MERGE_SUM);
+	assert_int_equal(p->threads.count, 3);
+	assert_int_equal(p->threads.at[0].input, 1);
+	assert_int_equal(p->threads.at[2].input, 2);
+	assert_int_equal(p->threads.at[2].serial, 3);
+	p = merge(sample_new(), p, PROFILE_MERGE_SUM);
+	assert_int_equal(p->threads.at[2].input, 3); /* behind the first profile's own input */
+	profile_free(p);
+	a = sample_new();
+	b = sample_new();
+	add_thread(a, 10, 100);
+	add_thread(b, 20, 300);
+	p = merge(a, b, PROFILE_MERGE_MEAN);
+	assert_int_equal(p->threads.count, 1);
+	assert_int_equal(p->threads.at[0].allocated_bytes, 200);
+	profile_free(p);
+}
+
+/* a: 100 live from 10 ms on, 0 from 30 ms on; b the same 15 ms later by the clock. */
+static struct profile *make_run(uint64_t start_ns)
+{
+	struct profile *p = sample_new();
+
+	sample_site(p, sample_node(p, 0, "main", 1), 100, 1);
+	p->run.start_unix_ns = start_ns;
+	p->run.duration_ns = 40 * MS;
+	add_point(p, 10 * MS, 100);
+	add_point(p, 30 * MS, 0);
+	return p;
+}
+
+static void assert_line(const struct profile *p, const char *expected)
+{
+	char text[256] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < p->points.count; i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%ju:%ju ",
+					 (uintmax_t)(p->points.at[i].time_ns / MS),
+					 (uintmax_t)p->points.at[i].live_bytes);
+	for (size_t i = 0; i < p->changes.count; i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "[%u %ju]",
+					 p->changes.at[i].point,
+					 (uintmax_t)p->changes.at[i].live_bytes);
+	assert_string_equal(text, expected);
+}
+
+static void time_lines_are_put_together_by_the_clock(void **state)
+{
+	(void)state;
+	for (unsigned swap = 0; swap < 2; swap++) {
+		struct profile *early = make_run(1000 * MS), *late = make_run(1015 * MS);
+		struct profile *p =
+			merge(swap ? late : early, swap ? early : late, PROFILE_MERGE_SUM);
+		assert_line(p, "10:100 25:200 30:100 45:0 [0 100][1 200][2 100][3 0]");
+		assert_int_equal(p->run.start_unix_ns, 1000 * MS);
+		assert_int_equal(p->run.duration_ns, 55 * MS);
+		profile_free(p);
+	}
+}
+
+static void time_lines_are_put_together_at_their_starts(void **state)
+{
+	const struct merge_options options = {.mode = PROFILE_MERGE_MEAN, .align_starts = true};
+	struct profile *runs[2] = {make_run(1000 * MS), make_run(9000 * MS)};
+	struct merge *m = merge_new(&options);
+	struct error e = {0};
+
+	(void)state;
+	merge_add(m, runs[0], "one");
+	merge_add(m, runs[1], "two");
+	struct profile *p = merge_finish(m, &e);
+	assert_non_null(p);
+	assert_line(p, "10:100 30:0 [0 100][1 0]");
+	assert_int_equal(p->run.duration_ns, 40 * MS);
+	profile_free(p);
+	profile_free(runs[0]);
+	profile_free(runs[1]);
+}
+
+static void a_long_time_line_gets_fewer_points_and_keeps_the_last(void **state)
+{
+	struct profile *a = sample_new(), *b = sample_new();
+
+	(void)state;
+	sample_site(a, sample_node(a, 0, "main", 1), 100, 1);
+	sample_site(b, sample_node(b, 0, "main", 1), 100, 1);
+	for (uint64_t i = 1; i <= 400; i++) {
+		add_point(a, 10 * i * MS, i);
+		add_point(b, (10 * i + 1) * MS, 2 * i);
+	}
+	struct profile *p = merge(a, b, PROFILE_MERGE_SUM);
+	assert_true(p->points.count <= MERGE_TIMES_POINTS);
+	assert_true(p->points.count > MERGE_TIMES_POINTS / 4);
+	const struct profile_point *last = &p->points.at[p->points.count - 1];
+	assert_int_equal(last->time_ns, 4001 * MS);
+	assert_int_equal(last->live_bytes, 400 + 800);
+	assert_int_equal(p->changes.at[p->changes.count - 1].live_bytes, 1200);
+	profile_free(p);
+}
+
+static void a_hostile_start_does_not_turn_time_round(void **state)
+{
+	struct profile *p = merge(make_run(1), make_run(UINT64_MAX), PROFILE_MERGE_SUM);
+
+	(void)state;
+	assert_true(p->points.count > 0);
+	profile_free(p);
+}
+
+static void damage_and_bad_ends_are_handed_on(void **state)
+{
+	struct profile *a = sample_tables(), *b = sample_tables();
+
+	(void)state;
+	b->damaged = true;
+	memset(b->damage, 'x', sizeof(b->damage) - 1);
+	b->run.end = PROFILE_END_SIGNALED;
+	b->run.exit_signal = 9;
+	b->resolved = false;
+	struct profile *p = merge(a, b, PROFILE_MERGE_SUM);
+	assert_true(p->damaged && !p->resolved);
+	assert_memory_equal(p->damage, "b.mdn: xxx", 10);
+	assert_int_equal(p->run.exit_signal, 9);
+	profile_free(p);
+}
+
+static void nothing_cannot_be_merged(void **state)
+{
+	const struct merge_options options = {.mode = PROFILE_MERGE_SUM};
+	struct error e = {0};
+
+	(void)state;
+	assert_null(merge_finish(merge_new(&options), &e));
+	assert_true(e.set);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_sum_of_a_profile_with_itself_doubles_everything),
+		cmocka_unit_test(inputs_keep_their_names_and_totals),
+		cmocka_unit_test(code_is_the_same_wherever_it_was_loaded),
+		cmocka_unit_test(another_program_keeps_its_own_stacks),
+		cmocka_unit_test(a_maximum_is_that_of_each_stack_and_still_adds_up),
+		cmocka_unit_test(a_mean_is_rounded_for_each_stack_and_still_adds_up),
+		cmocka_unit_test(what_stacks_do_not_account_for_is_kept),
+		cmocka_unit_test(threads_of_processes_stay_apart_and_those_of_runs_join),
+		cmocka_unit_test(time_lines_are_put_together_by_the_clock),
+		cmocka_unit_test(time_lines_are_put_together_at_their_starts),
+		cmocka_unit_test(a_long_time_line_gets_fewer_points_and_keeps_the_last),
+		cmocka_unit_test(a_hostile_start_does_not_turn_time_round),
+		cmocka_unit_test(damage_and_bad_ends_are_handed_on),
+		cmocka_unit_test(nothing_cannot_be_merged),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,249 @@
+/* diff_text_test.c -- what changed between two profiles, on the page. Runs: as a unit test.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "report/diff_json.h"
+#include "report/diff_text.h"
+
+#include "../model/sample.h"
+#include "page.h"
+
+static const struct style plain = {0};
+
+struct pair {
+	struct profile *profiles[2];
+	struct model *models[2];
+	struct diff *diff;
+};
+
+/* sample_tables, and the same after `save` began to hoard and `load` to hold less. */
+static struct pair compare(enum figure figure, enum diff_by by)
+{
+	static const struct model_options usual = {0};
+	struct pair c = {.profiles = {sample_tables(), sample_tables()}};
+	struct profile *now = c.profiles[1];
+	uint32_t save = sample_node(now, sample_node(now, 0, "main", 11), "save", 45);
+
+	sample_site(now, sample_node(now, save, "hoard", 60), 4096, 2);
+	now->sites.at[0].at_peak_bytes -= 100;
+	now->sites.at[0].at_peak_blocks -= 1;
+	now->totals.peak_bytes -= 100;
+	now->totals.peak_blocks -= 1;
+	now->sites.at[1].temporary = now->totals.temporary_allocations = 1200;
+	c.models[0] = model_new(c.profiles[0], &usual);
+	c.models[1] = model_new(now, &usual);
+	const struct model *models[2] = {c.models[0], c.models[1]};
+	c.diff = diff_build(models, figure, by);
+	return c;
+}
+
+static void release(struct pair *c)
+{
+	diff_free(c->diff);
+	for (unsigned side = 0; side < 2; side++) {
+		model_free(c->models[side]);
+		profile_free(c->profiles[side]);
+	}
+}
+
+static void assert_rows(enum figure figure, enum diff_by by, double threshold, const char *expected)
+{
+	struct pair c = compare(figure, by);
+	struct page page;
+
+	page_open(&page);
+	diff_text_print(page.out, c.diff, threshold, 0, &plain);
+	release(&c);
+	page_assert(&page, expected);
+}
+
+static void totals_have_every_figure(void **state)
+{
+	struct pair c = compare(FIGURE_PEAK, DIFF_BY_STACK);
+	struct page page;
+
+	(void)state;
+	c.profiles[1]->totals.lost_events = 3;
+	page_open(&page);
+	diff_text_print_totals(page.out, c.profiles[0], c.profiles[1], &plain);
+	release(&c);
+	page_assert(&page,
+		    "old  app  pid 42, ./app -x\n"
+		    "new  app  pid 42, ./app -x\n"
+		    "  ! lost events: 3; allocations or frees found no room in the buffers: the "
+		    "figures miss them\n"
+		    "\n"
+		    "                          old            new         change   relative\n"
+		    "  peak                 1000 B       4.88 KiB      +3.90 KiB   +399.60%\n"
+		    "    blocks                 10             11             +1    +10.00%\n"
+		    "  leaked               1000 B       4.98 KiB      +4.00 KiB   +409.60%\n"
+		    "    blocks                 10             12             +2    +20.00%\n"
+		    "  allocated            1000 B       4.98 KiB      +4.00 KiB   +409.60%\n"
+		    "  calls                    10             12             +2    +20.00%\n"
+		    "  temporary                 0          1,200         +1,200     from 0\n");
+}
+
+static void stacks_are_listed_with_what_grew_first(void **state)
+{
+	(void)state;
+	assert_rows(FIGURE_PEAK, DIFF_BY_STACK, 0,
+		    "\n"
+		    "Change of peak by stack: +3.90 KiB, +1 block\n"
+		    "\n"
+		    "Grew\n"
+		    "   change   relative        old         new     blocks  stack\n"
+		    "+4.00 KiB        new        0 B    4.00 KiB         +2  hoard (app.c:60)\n"
+		    "                                                        save (app.c:45)\n"
+		    "                                                        main (app.c:11)\n"
+		    "\n"
+		    "Shrank\n"
+		    "   change   relative        old         new     blocks  stack\n"
+		    "   -100 B    -16.67%      600 B       500 B         -1  table_new (app.c:30)\n"
+		    "                                                        load (app.c:20)\n"
+		    "                                                        main (app.c:10)\n"
+		    "\n"
+		    "unchanged: 3 stacks, 400 B in 4 blocks\n");
+}
+
+static void what_is_left_out_is_stated(void **state)
+{
+	(void)state;
+	assert_rows(FIGURE_PEAK, DIFF_BY_STACK, 10,
+		    "\n"
+		    "Change of peak by stack: +3.90 KiB, +1 block\n"
+		    "\n"
+		    "Grew\n"
+		    "   change   relative        old         new     blocks  stack\n"
+		    "+4.00 KiB        new        0 B    4.00 KiB         +2  hoard (app.c:60)\n"
+		    "                                                        save (app.c:45)\n"
+		    "                                                        main (app.c:11)\n"
+		    "\n"
+		    "Shrank\n"
+		    "   change   relative        old         new     blocks  stack\n"
+		    "                                                        ... 1 more stack: "
+		    "-100 B, -1 block\n"
+		    "\n"
+		    "unchanged: 3 stacks, 400 B in 4 blocks\n");
+}
+
+static void functions_are_listed_with_their_callers(void **state)
+{
+	(void)state;
+	assert_rows(FIGURE_PEAK, DIFF_BY_FUNCTION, 0,
+		    "\n"
+		    "Change of peak by function: +3.90 KiB, +1 block\n"
+		    "\n"
+		    "Grew\n"
+		    "   change   relative        old         new     blocks  function\n"
+		    "+4.00 KiB        new        0 B    4.00 KiB         +2  hoard (app.c)\n"
+		    "\n"
+		    "Shrank\n"
+		    "   change   relative        old         new     blocks  function\n"
+		    "   -100 B    -10.53%      950 B       850 B         -1  table_new (app.c)\n"
+		    "\n"
+		    "Called what grew or shrank\n"
+		    "   change   relative        old         new     blocks  function\n"
+		    "+4.00 KiB      14.6x      300 B    4.29 KiB         +2  save (app.c)\n"
+		    "+3.90 KiB   +399.60%     1000 B    4.88 KiB         +1  main (app.c)\n"
+		    "   -100 B    -14.29%      700 B       600 B         -1  load (app.c)\n"
+		    "\n"
+		    "unchanged: 1 function, 50 B in 1 block\n");
+}
+
+static void modules_are_listed_by_path(void **state)
+{
+	(void)state;
+	assert_rows(FIGURE_PEAK, DIFF_BY_MODULE, 0,
+		    "\n"
+		    "Change of peak by module: +3.90 KiB, +1 block\n"
+		    "\n"
+		    "Grew\n"
+		    "   change   relative        old         new     blocks  module\n"
+		    "+3.90 KiB   +399.60%     1000 B    4.88 KiB         +1  /src/app\n");
+}
+
+static void a_figure_without_bytes_has_fewer_columns(void **state)
+{
+	(void)state;
+	assert_rows(FIGURE_TEMPORARY, DIFF_BY_STACK, 0,
+		    "\n"
+		    "Change of temporary by stack: +1,200 calls\n"
+		    "\n"
+		    "Grew\n"
+		    "     calls   relative         old         new  stack\n"
+		    "    +1,200     from 0           0       1,200  table_new (app.c:30)\n"
+		    "                                               load (app.c:21)\n"
+		    "                                               main (app.c:10)\n");
+}
+
+static void a_tree_joins_stacks_at_the_allocating_function(void **state)
+{
+	static const struct tree_view view = {.threshold = 0};
+	struct pair c = compare(FIGURE_PEAK, DIFF_BY_STACK);
+	struct diff_tree *t = diff_tree_build(c.diff, &view);
+	struct page page;
+
+	(void)state;
+	page_open(&page);
+	diff_text_print_tree(page.out, t, &plain);
+	diff_tree_free(t);
+	release(&c);
+	page_assert(&page, "\n"
+			   "Change of peak by stack: +3.90 KiB, +1 block\n"
+			   "   change     blocks  allocating function, callers below\n"
+			   "+4.00 KiB         +2  hoard (app.c)\n"
+			   "                      save (app.c)\n"
+			   "                      main (app.c)\n"
+			   "   -100 B         -1  table_new (app.c)\n"
+			   "                      load (app.c)\n"
+			   "                      main (app.c)\n"
+			   "\n"
+			   "unchanged: 3 stacks, 400 B in 4 blocks\n");
+}
+
+static void json_is_json_in_every_form(void **state)
+{
+	static const struct tree_view view = {.threshold = 0};
+
+	(void)state;
+	for (unsigned by = 0; by < DIFF_BY_KINDS; by++) {
+		struct pair c = compare(FIGURE_PEAK, (enum diff_by)by);
+		struct page page;
+		page_open(&page);
+		diff_json_print(page.out, c.diff, 0);
+		assert_true(page_is_json(&page));
+		assert_non_null(strstr(page_text(&page), "\"change_bytes\": 4096"));
+		page_close(&page);
+		release(&c);
+	}
+	struct pair c = compare(FIGURE_PEAK, DIFF_BY_STACK);
+	struct diff_tree *t = diff_tree_build(c.diff, &view);
+	struct page page;
+	page_open(&page);
+	diff_json_print_tree(page.out, t);
+	assert_true(page_is_json(&page));
+	page_close(&page);
+	diff_tree_free(t);
+	release(&c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(totals_have_every_figure),
+		cmocka_unit_test(stacks_are_listed_with_what_grew_first),
+		cmocka_unit_test(what_is_left_out_is_stated),
+		cmocka_unit_test(functions_are_listed_with_their_callers),
+		cmocka_unit_test(modules_are_listed_by_path),
+		cmocka_unit_test(a_figure_without_bytes_has_fewer_columns),
+		cmocka_unit_test(a_tree_joins_stacks_at_the_allocating_function),
+		cmocka_unit_test(json_is_json_in_every_form),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
