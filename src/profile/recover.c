@@ -97,6 +97,8 @@ static void trim_strings(struct profile *p)
 		trim_index(&p->modules.at[i].path.v, p->strings.count);
 	for (size_t i = 0; i < p->threads.count; i++)
 		trim_index(&p->threads.at[i].name.v, p->strings.count);
+	for (size_t i = 0; i < p->snapshots.count; i++)
+		trim_index(&p->snapshots.at[i].name.v, p->strings.count);
 	for (size_t i = 0; i < p->frames.count; i++) {
 		trim_index(&p->frames.at[i].function.v, p->strings.count);
 		trim_index(&p->frames.at[i].file.v, p->strings.count);
@@ -135,10 +137,21 @@ static void trim_parts(struct profile *p)
 	p->parts.count = kept;
 }
 
+static void trim_snapshots(struct profile *p)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->snapshots.count; i++)
+		if (p->snapshots.at[i].point < p->points.count)
+			p->snapshots.at[kept++] = p->snapshots.at[i];
+	p->snapshots.count = kept;
+}
+
 void recover_trim(struct profile *p)
 {
 	trim_strings(p);
 	trim_stacks(p);
 	trim_parts(p);
+	trim_snapshots(p);
 	trim_changes(p);
 }
