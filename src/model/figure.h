@@ -1,4 +1,4 @@
-/* figure.h -- what a profile can be asked about a site: peak, leaked, allocated, calls, temporary.
+/* figure.h -- what a profile can be asked about a site: peak, leaked, allocated, calls and more.
  * Runs: offline, called by the trees, reports and exports.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef MIDDEN_MODEL_FIGURE_H
@@ -16,7 +16,12 @@ enum figure {
 	FIGURE_CALLS,	  /* the same, by number of calls */
 	FIGURE_TEMPORARY, /* freed before its thread allocated anything else; by number, bytes are
 			     not kept */
-	FIGURE_KINDS
+	FIGURE_KINDS,	  /* those above are what exports offer; reports have more: */
+	FIGURE_LIVE,	  /* live at a time: answer.h works it out */
+	FIGURE_GROWTH,	  /* live at a time less what was live at an earlier one: answer.h */
+	FIGURE_OWN_PEAK,  /* the most that each site ever held, each at its own time; by bytes */
+	FIGURE_REALLOC,	  /* allocations that came from a realloc of an existing block; by number */
+	FIGURE_ALL
 };
 
 struct amount {
@@ -27,15 +32,24 @@ struct amount {
 /* "peak", "leaked", ...: the one name used on command lines and in JSON. */
 const char *figure_name(enum figure f);
 
-/* The figure of that name; FIGURE_KINDS if there is none. */
+/* The figure of that name among those that exports offer; FIGURE_KINDS if there is none. */
 enum figure figure_find(const char *name);
+
+/* The same among all; FIGURE_ALL if there is none. */
+enum figure figure_find_any(const char *name);
 
 /* True if the number of blocks matters and not their bytes. */
 bool figure_is_count(enum figure f);
 
+/* What an amount of the figure knows; the other member is 0. */
+bool figure_has_bytes(enum figure f);
+bool figure_has_blocks(enum figure f);
+
+/* Nothing for live and growth, which need a time. */
 struct amount figure_get(const struct profile_site *site, enum figure f);
 
-/* The figure of the whole program, as the recorder counted it. */
+/* The figure of the whole program, as the recorder counted it; nothing for live, growth and
+ * own-peak. */
 struct amount figure_get_total(const struct profile *p, enum figure f);
 
 /* The number by which amounts are compared and shares are taken. */

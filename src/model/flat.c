@@ -1,7 +1,11 @@
-/* flat.c -- one row per function: what it allocated itself, and what it and all it called
- * allocated. Runs: offline; immutable once built.
+/* flat.c -- one row per function, line or module: what it allocated itself, and what it and all it
+ * called allocated. Runs: offline; immutable once built.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "model/flat.h"
+
+#include <string.h>
+
+#include "base/map.h"
 
 struct counter {
 	struct amount self;
@@ -10,11 +14,58 @@ struct counter {
 			     once */
 };
 
-static void add_stack(const struct model *m, struct counter *counters, size_t site,
-		      const struct model_stack *stack, struct amount amount)
+struct counting {
+	struct counter *counters; /* by key */
+	uint32_t *keys;		  /* by frame */
+};
+
+/* Different texts may share a hash; the few that do get places of their own further on. */
+static uint32_t find_same(struct map *index, const struct model *m, uint64_t hash, uint32_t frame,
+			  bool (*is_same)(const struct model_frame *, const struct model_frame *))
+{
+	for (;; hash++) {
+		uint32_t *first = map_reserve(index, hash);
+		if (*first == 0)
+			*first = frame + 1;
+		if (is_same(model_get_frame(m, *first - 1), model_get_frame(m, frame)))
+			return *first - 1;
+	}
+}
+
+static bool is_same_line(const struct model_frame *a, const struct model_frame *b)
+{
+	return a == b || (a->line && a->line == b->line && strcmp(a->file, b->file) == 0);
+}
+
+static bool is_same_module(const struct model_frame *a, const struct model_frame *b)
+{
+	return a->placeholder == b->placeholder && strcmp(a->module, b->module) == 0;
+}
+
+uint32_t *flat_list_keys(const struct model *m, enum flat_key key)
+{
+	size_t count = model_get_frame_count(m);
+	uint32_t *keys = mem_new(count, sizeof(*keys));
+	struct map index = {0};
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct model_frame *f = model_get_frame(m, i);
+		keys[i] = f->group;
+		if (key == FLAT_BY_LINE)
+			keys[i] = find_same(&index, m, map_hash_text(f->file) + f->line, i,
+					    is_same_line);
+		else if (key == FLAT_BY_MODULE)
+			keys[i] = find_same(&index, m, map_hash_text(f->module), i, is_same_module);
+	}
+	map_free(&index);
+	return keys;
+}
+
+static void add_stack(const struct counting *counting, size_t site, const struct model_stack *stack,
+		      struct amount amount)
 {
 	for (size_t i = 0; i < stack->frames.count; i++) {
-		struct counter *c = &counters[model_get_frame(m, stack->frames.at[i])->group];
+		struct counter *c = &counting->counters[counting->keys[stack->frames.at[i]]];
 		if (i == 0)
 			c->self = amount_plus(c->self, amount);
 		if (c->last_site == site + 1)
@@ -67,23 +118,32 @@ static void list_rows(struct flat *f, const struct counter *counters)
 
 struct flat *flat_build(const struct model *m, enum figure figure)
 {
+	return flat_build_of(m, figure, FLAT_BY_FUNCTION, NULL);
+}
+
+struct flat *flat_build_of(const struct model *m, enum figure figure, enum flat_key key,
+			   const struct amount *amounts)
+{
 	const struct profile *p = model_get_profile(m);
 	struct flat *f = mem_new(1, sizeof(*f));
-	struct counter *counters = mem_new(model_get_frame_count(m), sizeof(*counters));
+	struct counting counting = {
+		.counters = mem_new(model_get_frame_count(m), sizeof(struct counter)),
+		.keys = flat_list_keys(m, key),
+	};
 	struct model_stack stack = {0};
 
-	f->model = m;
-	f->figure = figure;
+	*f = (struct flat){.model = m, .figure = figure, .key = key};
 	for (size_t i = 0; i < p->sites.count; i++) {
-		struct amount amount = figure_get(&p->sites.at[i], figure);
+		struct amount amount = amounts ? amounts[i] : figure_get(&p->sites.at[i], figure);
 		if (amount_is_zero(amount))
 			continue;
 		model_get_stack(m, i, &stack);
-		add_stack(m, counters, i, &stack, amount);
+		add_stack(&counting, i, &stack, amount);
 		f->whole = amount_plus(f->whole, amount);
 	}
-	list_rows(f, counters);
-	free(counters);
+	list_rows(f, counting.counters);
+	free(counting.counters);
+	free(counting.keys);
 	vec_free(&stack.frames);
 	return f;
 }

@@ -1,5 +1,5 @@
-/* flat.h -- one row per function: what it allocated itself, and what it and all it called
- * allocated. Runs: offline; immutable once built.
+/* flat.h -- one row per function, line or module: what it allocated itself, and what it and all it
+ * called allocated. Runs: offline; immutable once built.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef MIDDEN_MODEL_FLAT_H
 #define MIDDEN_MODEL_FLAT_H
@@ -7,9 +7,16 @@
 #include "model/figure.h"
 #include "model/model.h"
 
+enum flat_key {
+	FLAT_BY_FUNCTION,
+	FLAT_BY_LINE, /* of source; frames without a line are told apart as they are */
+	FLAT_BY_MODULE,
+};
+
+/* "It" is what a row stands for: a function, a line or a module. */
 struct flat_row {
-	uint32_t frame;	     /* one frame of the function; its line has no meaning here */
-	struct amount self;  /* stacks that the function is the allocating end of */
+	uint32_t frame;	     /* one frame of it: the members that the key names have a meaning */
+	struct amount self;  /* stacks that it is the allocating end of */
 	struct amount total; /* stacks that it is anywhere on; once each, however often it recurs */
 };
 
@@ -17,12 +24,22 @@ struct flat_row {
 struct flat {
 	const struct model *model;
 	enum figure figure;
+	enum flat_key key;
 	struct amount whole;
 	VEC(struct flat_row) rows;
 };
 
 /* Never NULL. */
 struct flat *flat_build(const struct model *m, enum figure figure);
+
+/* The same over other amounts than a figure's, one for each site; the figure tells whether bytes or
+ * blocks count. NULL: the figure's own. */
+struct flat *flat_build_of(const struct model *m, enum figure figure, enum flat_key key,
+			   const struct amount *amounts);
+
+/* For each frame the first one that the key does not tell from it; the caller frees it. */
+uint32_t *flat_list_keys(const struct model *m, enum flat_key key);
+
 void flat_free(struct flat *f);
 
 #endif

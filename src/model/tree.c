@@ -4,6 +4,7 @@
 #include "model/tree.h"
 
 #include "base/map.h"
+#include "model/fold.h"
 
 /* A stack on its way into the tree. */
 struct path {
@@ -18,6 +19,8 @@ struct builder {
 	const struct amount *amounts; /* by site; NULL: the figure's */
 	VEC(struct path) paths;	      /* those that go on */
 	VEC(uint32_t) frames;	      /* of all paths, in the direction of the tree */
+	VEC(struct fold_mark) marks;  /* of these frames, if recursion is folded */
+	struct fold fold;
 };
 
 struct order_key {
@@ -35,21 +38,27 @@ static uint32_t find_child(struct tree *t, struct map *index, uint32_t parent, u
 
 	if (*child == 0) {
 		*child = (uint32_t)t->nodes.count;
-		*vec_push(&t->nodes) = (struct tree_node){.frame = frame, .parent = parent};
+		*vec_push(&t->nodes) = (struct tree_node){
+			.frame = frame, .parent = parent, .cycle = 1, .repeats_min = UINT32_MAX};
 	}
 	return *child;
 }
 
-static void push_frames(struct builder *b, const struct model_stack *stack)
+static void push_frames(struct builder *b, struct model_stack *stack)
 {
-	size_t count = stack->frames.count;
 	bool inverted = b->tree->view.direction == TREE_INVERTED;
 
+	if (b->tree->view.fold)
+		fold_stack(b->tree->model, stack, &b->fold);
+	size_t count = stack->frames.count;
 	for (size_t i = 0; i < count; i++) {
-		uint32_t frame = stack->frames.at[inverted ? i : count - 1 - i];
+		size_t place = inverted ? i : count - 1 - i;
+		uint32_t frame = stack->frames.at[place];
 		*vec_push(&b->frames) = b->tree->view.by_function
 						? model_get_frame(b->tree->model, frame)->group
 						: frame;
+		if (b->tree->view.fold)
+			*vec_push(&b->marks) = b->fold.marks.at[place];
 	}
 }
 
@@ -67,12 +76,23 @@ static void list_paths(struct builder *b)
 		if (amount_is_zero(amount))
 			continue;
 		model_get_stack(t->model, i, &stack);
-		*vec_push(&b->paths) =
-			(struct path){b->frames.count, stack.frames.count, amount, 0};
+		size_t start = b->frames.count;
 		push_frames(b, &stack);
+		*vec_push(&b->paths) = (struct path){start, b->frames.count - start, amount, 0};
 		t->nodes.at[0].amount = amount_plus(t->nodes.at[0].amount, amount);
 	}
 	vec_free(&stack.frames);
+}
+
+static void note_recursion(struct tree_node *n, struct fold_mark mark)
+{
+	/* Of two cycles that begin at the same node the longer one is named. */
+	if (mark.cycle > n->cycle)
+		n->cycle = mark.cycle;
+	if (mark.repeats < n->repeats_min)
+		n->repeats_min = mark.repeats;
+	if (mark.repeats > n->repeats_max)
+		n->repeats_max = mark.repeats;
 }
 
 /* Takes a path one step on; false if it ends there. */
@@ -83,6 +103,8 @@ static bool step(struct builder *b, struct map *index, struct path *path, unsign
 	path->node = find_child(b->tree, index, path->node, frame);
 	struct tree_node *n = &b->tree->nodes.at[path->node];
 	n->amount = amount_plus(n->amount, path->amount);
+	note_recursion(n, b->tree->view.fold ? b->marks.at[path->start + depth]
+					     : (struct fold_mark){1, 1});
 	if (depth + 1 < path->count)
 		return true;
 	n->self = amount_plus(n->self, path->amount);
@@ -161,6 +183,22 @@ static void sort_children(struct tree *t)
 	free(keys);
 }
 
+static void mark_hot_path(struct tree *t)
+{
+	struct tree_node *n = &t->nodes.at[0];
+	uint64_t above = figure_get_value(n->amount, t->view.figure) / (100 / TREE_HOT_PERCENT) * 2;
+
+	while (n->child_count) {
+		struct tree_node *child = &t->nodes.at[t->children[n->first_child]];
+		uint64_t value = figure_get_value(child->amount, t->view.figure);
+		if (value == 0 || value < above - above / 2)
+			return;
+		child->hot = true;
+		above = value;
+		n = child;
+	}
+}
+
 struct tree *tree_build(const struct model *m, const struct tree_view *view)
 {
 	return tree_build_of(m, view, NULL);
@@ -180,8 +218,11 @@ struct tree *tree_build_of(const struct model *m, const struct tree_view *view,
 	for (unsigned depth = 0; b.paths.count && (!view->depth || depth <= view->depth); depth++)
 		grow_level(&b, depth);
 	sort_children(t);
+	mark_hot_path(t);
 	vec_free(&b.paths);
 	vec_free(&b.frames);
+	vec_free(&b.marks);
+	vec_free(&b.fold.marks);
 	return t;
 }
 

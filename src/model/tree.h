@@ -19,6 +19,7 @@ struct tree_view {
 	double threshold; /* leave out what has less than this share, in percent */
 	unsigned depth;	  /* levels shown; 0 all */
 	bool by_function; /* the lines of a function are one: a node's frame is its group */
+	bool fold;	  /* recursion is shown once: see fold.h */
 };
 
 struct tree_node {
@@ -28,7 +29,17 @@ struct tree_node {
 	uint32_t child_count;
 	struct amount amount; /* of all stacks that pass through here; each counts once */
 	struct amount self;   /* of the stacks that end here: amount minus that of the children */
+	/* With `fold`: this frame and the cycle - 1 next ones towards the root were there so many
+	 * times in a row, in different stacks from the fewest to the most. 1 where nothing recurs.
+	 */
+	uint32_t cycle;
+	uint32_t repeats_min;
+	uint32_t repeats_max;
+	bool hot; /* on the path to follow first: the largest child, half of its parent or more */
 };
+
+/* The share of the whole that the first node of the hot path has at least, in percent. */
+#define TREE_HOT_PERCENT 10
 
 /* Node 0 is the whole. The children of node n are children[n.first_child + 0 .. n.child_count - 1],
  * the largest first, equal ones by name. What lies below a node that the view leaves out is not

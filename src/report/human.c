@@ -64,6 +64,34 @@ struct human human_count(uint64_t count)
 	return h;
 }
 
+/* The size of a number without its sign; the smallest one has no positive counterpart. */
+static uint64_t size_of(int64_t value)
+{
+	return value < 0 ? -(uint64_t)value : (uint64_t)value;
+}
+
+static struct human with_sign(int64_t value, struct human size)
+{
+	struct human h;
+
+	(void)snprintf(h.text, sizeof(h.text), "%s%.*s",
+		       value < 0   ? "-"
+		       : value > 0 ? "+"
+				   : "",
+		       (int)sizeof(h.text) - 2, size.text);
+	return h;
+}
+
+struct human human_bytes_change(int64_t bytes)
+{
+	return with_sign(bytes, human_bytes(size_of(bytes)));
+}
+
+struct human human_count_change(int64_t count)
+{
+	return with_sign(count, human_count(size_of(count)));
+}
+
 static struct human two_units(uint64_t major, const char *name, uint64_t minor, const char *small)
 {
 	struct human h;

@@ -19,6 +19,10 @@ struct human human_bytes(uint64_t bytes);
 /* "1,234,567" */
 struct human human_count(uint64_t count);
 
+/* The same with a sign: "+1.00 KiB", "-12", "0 B", "0". */
+struct human human_bytes_change(int64_t bytes);
+struct human human_count_change(int64_t count);
+
 /* "12 ns", "3.40 us", "1.23 s", "2 min 03 s", "5 h 07 min" */
 struct human human_duration(uint64_t ns);
 

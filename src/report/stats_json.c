@@ -6,6 +6,7 @@
 #include "model/fields.h"
 #include "model/shares.h"
 #include "profile/trace.h"
+#include "report/histogram.h"
 #include "report/names.h"
 
 static void add_fields(struct json *j, const void *object, const struct field *fields)
@@ -79,40 +80,15 @@ static void add_surroundings(struct json *j, const struct profile *p)
 		json_add_string(j, "damage", p->damage);
 }
 
-static uint64_t bucket_min(unsigned i)
-{
-	return i ? UINT64_C(1) << (i - 1) : 0;
-}
-
-static uint64_t bucket_max(unsigned i)
-{
-	return i < 64 ? (UINT64_C(1) << i) - 1 : UINT64_MAX;
-}
-
-static void add_sizes(struct json *j, const struct profile *p)
-{
-	json_begin_list(j, "size_histogram");
-	for (unsigned i = 0; i < PROFILE_SIZE_BUCKETS; i++) {
-		if (p->sizes[i].count == 0)
-			continue;
-		json_begin_object(j, NULL);
-		json_add_uint(j, "min", bucket_min(i));
-		json_add_uint(j, "max", bucket_max(i));
-		add_fields(j, &p->sizes[i], fields_bucket);
-		json_end_object(j);
-	}
-	json_end_list(j);
-}
-
 static void add_lifetime(struct json *j, unsigned size, unsigned life, uint64_t count)
 {
 	if (count == 0)
 		return;
 	json_begin_object(j, NULL);
-	json_add_uint(j, "size_min", bucket_min(size));
-	json_add_uint(j, "size_max", bucket_max(size));
-	json_add_uint(j, "lifetime_min_ns", bucket_min(life));
-	json_add_uint(j, "lifetime_max_ns", bucket_max(life));
+	json_add_uint(j, "size_min", histogram_get_min(size));
+	json_add_uint(j, "size_max", histogram_get_max(size));
+	json_add_uint(j, "lifetime_min_ns", histogram_get_min(life));
+	json_add_uint(j, "lifetime_max_ns", histogram_get_max(life));
 	json_add_uint(j, "count", count);
 	json_end_object(j);
 }
@@ -211,7 +187,7 @@ void stats_json_print(FILE *out, const struct model *m, const struct stats_json_
 	add_run(&j, p);
 	add_fields(&j, &p->totals, fields_totals);
 	add_surroundings(&j, p);
-	add_sizes(&j, p);
+	histogram_add_sizes(&j, p);
 	add_lifetimes(&j, p);
 	add_threads(&j, p);
 	if (options->sites)

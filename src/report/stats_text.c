@@ -6,60 +6,16 @@
 #include <string.h>
 
 #include "report/header.h"
+#include "report/histogram.h"
 #include "report/human.h"
 #include "report/names.h"
 
-#define BAR_COLUMNS   32u
 #define THREADS_SHOWN 20u
 
 static void print_title(FILE *out, const struct style *style, const char *title)
 {
 	fprintf(out, "\n%s%s%s\n", style_ink(style, STYLE_TITLE), title,
 		style_ink(style, STYLE_PLAIN));
-}
-
-/* The longest bar is the whole width; what is not zero has at least one mark. */
-static void print_bar(FILE *out, uint64_t count, uint64_t most, const struct style *style)
-{
-	uint64_t columns = (uint64_t)((unsigned __int128)count * BAR_COLUMNS / most);
-
-	if (columns == 0 && count)
-		columns = 1;
-	for (uint64_t i = 0; i < columns; i++)
-		fputs(style->utf8 ? "\xe2\x96\x88" : "#", out);
-}
-
-static void print_bucket(FILE *out, const struct profile_bucket *b, unsigned i)
-{
-	struct human below = {"and more"};
-
-	if (i < 64)
-		below = human_bytes(UINT64_C(1) << i);
-	fprintf(out, "  %9s  %9s  %13s  %9s  %13s  ",
-		human_bytes(i ? UINT64_C(1) << (i - 1) : 0).text, below.text,
-		human_count(b->count).text, human_bytes(b->bytes).text,
-		human_count(b->live_count).text);
-}
-
-static void print_sizes(FILE *out, const struct profile *p, const struct style *style)
-{
-	uint64_t most = 0;
-
-	for (unsigned i = 0; i < PROFILE_SIZE_BUCKETS; i++)
-		if (p->sizes[i].count > most)
-			most = p->sizes[i].count;
-	if (most == 0)
-		return;
-	print_title(out, style, "Sizes");
-	fprintf(out, "  %9s  %9s  %13s  %9s  %13s\n", "from", "below", "allocations", "bytes",
-		"leaked");
-	for (unsigned i = 0; i < PROFILE_SIZE_BUCKETS; i++) {
-		if (p->sizes[i].count == 0)
-			continue;
-		print_bucket(out, &p->sizes[i], i);
-		print_bar(out, p->sizes[i].count, most, style);
-		fputc('\n', out);
-	}
 }
 
 struct thread_row {
@@ -129,6 +85,8 @@ static void print_threads(FILE *out, const struct profile *p, const struct style
 void stats_text_print(FILE *out, const struct profile *p, const struct style *style)
 {
 	header_print(out, p, style);
-	print_sizes(out, p, style);
+	if (p->totals.allocations)
+		fputc('\n', out);
+	histogram_print_sizes(out, p, style);
 	print_threads(out, p, style);
 }

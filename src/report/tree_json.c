@@ -2,11 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/tree_json.h"
 
-#include "base/json.h"
-
 struct writer {
-	struct json json;
+	struct json *json;
 	const struct tree *tree;
+	enum figures_sign sign;
 	uint64_t last_id;
 };
 
@@ -18,7 +17,7 @@ static void add_text(struct json *j, const char *key, const char *text)
 		json_add_null(j, key);
 }
 
-static void add_frame(struct json *j, const struct model_frame *f, bool with_line)
+void tree_json_add_frame(struct json *j, const struct model_frame *f, bool with_line)
 {
 	add_text(j, "function", f->function);
 	add_text(j, "file", f->file);
@@ -33,31 +32,50 @@ static void add_frame(struct json *j, const struct model_frame *f, bool with_lin
 		json_add_uint(j, "offset", f->offset);
 }
 
+/* Amounts of growth are signed. */
+static void add_value(struct json *j, const char *key, uint64_t value, enum figures_sign sign)
+{
+	if (sign == FIGURES_PLAIN)
+		json_add_uint(j, key, value);
+	else
+		json_add_int(j, key, (int64_t)(sign == FIGURES_SHRUNK ? -value : value));
+}
+
 static void add_omitted(struct writer *w, const struct tree_node *n, uint32_t shown)
 {
 	struct amount rest = tree_get_rest(w->tree, n, shown);
 
-	json_add_uint(&w->json, "omitted_count", n->child_count - shown);
-	json_add_uint(&w->json, "omitted_bytes", rest.bytes);
-	json_add_uint(&w->json, "omitted_blocks", rest.blocks);
+	json_add_uint(w->json, "omitted_count", n->child_count - shown);
+	add_value(w->json, "omitted_bytes", rest.bytes, w->sign);
+	add_value(w->json, "omitted_blocks", rest.blocks, w->sign);
+}
+
+static void add_recursion(struct json *j, const struct tree_node *n)
+{
+	json_add_uint(j, "cycle", n->cycle);
+	json_add_uint(j, "repeats_min", n->repeats_min);
+	json_add_uint(j, "repeats_max", n->repeats_max);
 }
 
 static void add_node(struct writer *w, const struct tree_node *n, uint64_t parent, unsigned depth)
 {
-	struct json *j = &w->json;
+	struct json *j = w->json;
 	const struct model_frame *f = model_get_frame(w->tree->model, n->frame);
 
 	json_begin_object(j, NULL);
 	json_add_uint(j, "id", ++w->last_id);
 	json_add_uint(j, "parent", parent);
 	json_add_uint(j, "depth", depth);
-	add_frame(j, f, true);
+	tree_json_add_frame(j, f, true);
 	json_add_bool(j, "inlined", f->inlined);
-	json_add_uint(j, "bytes", n->amount.bytes);
-	json_add_uint(j, "blocks", n->amount.blocks);
+	add_value(j, "bytes", n->amount.bytes, w->sign);
+	add_value(j, "blocks", n->amount.blocks, w->sign);
 	json_add_real(j, "share", tree_get_share(w->tree, n->amount));
-	json_add_uint(j, "self_bytes", n->self.bytes);
-	json_add_uint(j, "self_blocks", n->self.blocks);
+	json_add_bool(j, "hot", n->hot);
+	if (w->tree->view.fold)
+		add_recursion(j, n);
+	add_value(j, "self_bytes", n->self.bytes, w->sign);
+	add_value(j, "self_blocks", n->self.blocks, w->sign);
 	add_omitted(w, n, tree_get_shown(w->tree, n, depth));
 	json_end_object(j);
 }
@@ -74,6 +92,20 @@ static void add_children(struct writer *w, const struct tree_node *n, uint64_t i
 	}
 }
 
+void tree_json_add(struct json *j, const struct tree *t, enum figures_sign sign)
+{
+	struct writer w = {.json = j, .tree = t, .sign = sign};
+	const struct tree_node *whole = &t->nodes.at[0];
+
+	json_add_string(j, "direction",
+			t->view.direction == TREE_INVERTED ? "inverted" : "top-down");
+	json_add_real(j, "threshold", t->view.threshold);
+	add_omitted(&w, whole, tree_get_shown(t, whole, 0));
+	json_begin_list(j, "nodes");
+	add_children(&w, whole, 0, 0);
+	json_end_list(j);
+}
+
 static void add_head(struct json *j, const struct profile *p, enum figure f, struct amount whole)
 {
 	json_add_string(j, "program", profile_string(p, p->run.program));
@@ -85,19 +117,43 @@ static void add_head(struct json *j, const struct profile *p, enum figure f, str
 
 void tree_json_print(FILE *out, const struct tree *t)
 {
-	struct writer w = {.json = {.out = out}, .tree = t};
-	const struct tree_node *whole = &t->nodes.at[0];
+	struct json j = {.out = out};
 
-	json_begin_object(&w.json, NULL);
-	add_head(&w.json, model_get_profile(t->model), t->view.figure, whole->amount);
-	json_add_string(&w.json, "direction",
-			t->view.direction == TREE_INVERTED ? "inverted" : "top-down");
-	json_add_real(&w.json, "threshold", t->view.threshold);
-	add_omitted(&w, whole, tree_get_shown(t, whole, 0));
-	json_begin_list(&w.json, "nodes");
-	add_children(&w, whole, 0, 0);
-	json_end_list(&w.json);
-	json_end_object(&w.json);
+	json_begin_object(&j, NULL);
+	add_head(&j, model_get_profile(t->model), t->view.figure, t->nodes.at[0].amount);
+	tree_json_add(&j, t, FIGURES_PLAIN);
+	json_end_object(&j);
+}
+
+static void add_row(struct json *j, const struct flat *f, const struct flat_row *row,
+		    enum figures_sign sign)
+{
+	const struct model_frame *frame = model_get_frame(f->model, row->frame);
+
+	json_begin_object(j, NULL);
+	if (f->key == FLAT_BY_MODULE)
+		add_text(j, "module", frame->module);
+	else
+		tree_json_add_frame(j, frame, f->key == FLAT_BY_LINE);
+	add_value(j, "self_bytes", row->self.bytes, sign);
+	add_value(j, "self_blocks", row->self.blocks, sign);
+	add_value(j, "bytes", row->total.bytes, sign);
+	add_value(j, "blocks", row->total.blocks, sign);
+	json_end_object(j);
+}
+
+void tree_json_add_flat(struct json *j, const struct flat *f, enum figures_sign sign)
+{
+	static const char *const lists[] = {
+		[FLAT_BY_FUNCTION] = "functions",
+		[FLAT_BY_LINE] = "lines",
+		[FLAT_BY_MODULE] = "modules",
+	};
+
+	json_begin_list(j, lists[f->key]);
+	for (size_t i = 0; i < f->rows.count; i++)
+		add_row(j, f, &f->rows.at[i], sign);
+	json_end_list(j);
 }
 
 void tree_json_print_flat(FILE *out, const struct flat *f)
@@ -106,17 +162,6 @@ void tree_json_print_flat(FILE *out, const struct flat *f)
 
 	json_begin_object(&j, NULL);
 	add_head(&j, model_get_profile(f->model), f->figure, f->whole);
-	json_begin_list(&j, "functions");
-	for (size_t i = 0; i < f->rows.count; i++) {
-		const struct flat_row *row = &f->rows.at[i];
-		json_begin_object(&j, NULL);
-		add_frame(&j, model_get_frame(f->model, row->frame), false);
-		json_add_uint(&j, "self_bytes", row->self.bytes);
-		json_add_uint(&j, "self_blocks", row->self.blocks);
-		json_add_uint(&j, "bytes", row->total.bytes);
-		json_add_uint(&j, "blocks", row->total.blocks);
-		json_end_object(&j);
-	}
-	json_end_list(&j);
+	tree_json_add_flat(&j, f, FIGURES_PLAIN);
 	json_end_object(&j);
 }

@@ -1,11 +1,13 @@
 /* tree_text.c -- a call tree as lines of text. Runs: offline, called by cli.
  * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
 #include "report/tree_text.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/utf8.h"
+#include "report/figures.h"
 #include "report/human.h"
 #include "report/names.h"
 #include "report/wording.h"
@@ -25,7 +27,7 @@ struct painter {
 	const struct style *style;
 	const struct marks *marks;
 	const char *directory;
-	int count_width;
+	struct figures figures;
 	VEC(char) prefix; /* the lines that pass by, NUL-terminated */
 };
 
@@ -44,68 +46,77 @@ static void pop_prefix(struct painter *p, const char *mark)
 	p->prefix.at[p->prefix.count] = '\0';
 }
 
-static bool has_bytes(const struct painter *p)
-{
-	return p->tree->view.figure != FIGURE_TEMPORARY;
-}
-
-static int columns_width(const struct painter *p)
-{
-	return 9 + (has_bytes(p) ? 10 : 0) + p->count_width + 2;
-}
-
-static void print_columns(const struct painter *p, struct amount a)
-{
-	enum figure f = p->tree->view.figure;
-	uint64_t whole = figure_get_value(p->tree->nodes.at[0].amount, f);
-
-	fprintf(p->out, "%7s  ", human_share(figure_get_value(a, f), whole).text);
-	if (has_bytes(p))
-		fprintf(p->out, "%8s  ", human_bytes(a.bytes).text);
-	fprintf(p->out, "%*s  ", p->count_width, human_count(a.blocks).text);
-}
-
-static void print_blank_columns(const struct painter *p)
-{
-	fprintf(p->out, "%*s", columns_width(p), "");
-}
-
 static void print_titles(const struct painter *p)
 {
-	fprintf(p->out, "%s%7s  ", style_ink(p->style, STYLE_QUIET), "share");
-	if (has_bytes(p))
-		fprintf(p->out, "%8s  ", "bytes");
-	fprintf(p->out, "%*s  %s%s\n", p->count_width, wording_get_unit(p->tree->view.figure),
+	fputs(style_ink(p->style, STYLE_QUIET), p->out);
+	figures_print_titles(p->out, &p->figures, "share");
+	fprintf(p->out, "%s%s\n",
 		p->tree->view.direction == TREE_INVERTED ? "allocating function, callers below"
 							 : "program start, callees below",
 		style_ink(p->style, STYLE_PLAIN));
 }
 
+/* "3", "1 to 30" */
+static void print_range(FILE *out, uint32_t least, uint32_t most)
+{
+	if (least < most)
+		fprintf(out, "%s to ", human_count(least).text);
+	fputs(human_count(most).text, out);
+}
+
+/* What else there is to say about a frame, malloc'ed. A frame without figures of its own has the
+ * same heat as the one above it. */
+static char *make_remarks(const struct tree_node *n, const struct model_frame *f, bool has_figures)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	if (!out)
+		return mem_copy_string("");
+	if (f->inlined)
+		fputs(" [inlined]", out);
+	if (n->repeats_max > 1) {
+		fputs(" [", out);
+		if (n->cycle > 1)
+			fprintf(out, "%" PRIu32 " functions in a cycle, ", n->cycle);
+		print_range(out, n->repeats_min, n->repeats_max);
+		fputs(n->cycle > 1 ? " times]" : " in a row]", out);
+	}
+	if (n->hot && has_figures)
+		fputs(" [hot]", out);
+	(void)fclose(out);
+	return text;
+}
+
 /* What is left of a terminal's line for a frame; without a terminal there is no limit. */
 static void fit_label(const struct painter *p, struct names_label *l, const char *mark,
-		      bool inlined)
+		      const char *remarks)
 {
-	size_t taken = (size_t)columns_width(p) + utf8_length(p->prefix.at) + utf8_length(mark) +
-		       strlen(" ()") + (inlined ? strlen(" [inlined]") : 0);
+	size_t taken = (size_t)figures_get_width(&p->figures) + utf8_length(p->prefix.at) +
+		       utf8_length(mark) + strlen(" ()") + strlen(remarks);
 
 	if (p->style->width)
 		names_label_fit(l, p->style->width > taken ? p->style->width - taken : 0,
 				p->style->utf8);
 }
 
-static void print_frame(const struct painter *p, const struct tree_node *n, const char *mark)
+static void print_frame(const struct painter *p, const struct tree_node *n, const char *mark,
+			bool has_figures)
 {
 	const struct model_frame *f = model_get_frame(p->tree->model, n->frame);
 	struct names_label l = names_label(f, p->directory, p->style->utf8);
+	char *remarks = make_remarks(n, f, has_figures);
 
-	fit_label(p, &l, mark, f->inlined);
+	fit_label(p, &l, mark, remarks);
 	fprintf(p->out, "%s%s%s%s%s", p->prefix.at, mark, style_ink(p->style, STYLE_NAME), l.name,
 		style_ink(p->style, STYLE_PLAIN));
 	if (*l.place)
 		fprintf(p->out, " %s(%s)%s", style_ink(p->style, STYLE_PLACE), l.place,
 			style_ink(p->style, STYLE_PLAIN));
-	fputs(f->inlined ? " [inlined]\n" : "\n", p->out);
+	fprintf(p->out, "%s\n", remarks);
 	names_label_free(&l);
+	free(remarks);
 }
 
 /* The one child that has all of a node's amount, if it is to be shown. */
@@ -121,7 +132,7 @@ static const struct tree_node *find_only_child(const struct painter *p, const st
 /* Stacks that end at a node which others pass through. */
 static void print_self(const struct painter *p, const struct tree_node *n, const char *mark)
 {
-	print_columns(p, n->self);
+	figures_print(p->out, &p->figures, n->self);
 	fprintf(p->out, "%s%s%s\n", p->prefix.at, mark,
 		p->tree->view.direction == TREE_INVERTED ? "[no caller]" : "[allocated here]");
 }
@@ -141,12 +152,10 @@ static void print_rest(const struct painter *p, const struct tree_node *n, unsig
 	uint32_t shown = tree_get_shown(p->tree, n, depth);
 	uint32_t count = n->child_count - shown;
 
-	print_blank_columns(p);
-	fprintf(p->out, "%s%s%s... %s more %s: ", p->prefix.at, mark,
+	figures_print(p->out, &p->figures, tree_get_rest(p->tree, n, shown));
+	fprintf(p->out, "%s%s%s... %s more %s%s\n", p->prefix.at, mark,
 		style_ink(p->style, STYLE_QUIET), human_count(count).text,
-		rest_word(p, depth, count == 1));
-	wording_print_amount(p->out, tree_get_rest(p->tree, n, shown), p->tree->view.figure);
-	fprintf(p->out, "%s\n", style_ink(p->style, STYLE_PLAIN));
+		rest_word(p, depth, count == 1), style_ink(p->style, STYLE_PLAIN));
 }
 
 static void print_below(struct painter *p, const struct tree_node *n, unsigned depth);
@@ -157,8 +166,8 @@ static void print_branch(struct painter *p, const struct tree_node *n, unsigned 
 	const char *mark = last ? p->marks->last : p->marks->fork;
 	const char *below = last ? p->marks->skip : p->marks->pass;
 
-	print_columns(p, n->amount);
-	print_frame(p, n, top ? "" : mark);
+	figures_print(p->out, &p->figures, n->amount);
+	print_frame(p, n, top ? "" : mark, true);
 	push_prefix(p, top ? "" : below);
 	print_below(p, n, depth);
 	pop_prefix(p, top ? "" : below);
@@ -185,23 +194,16 @@ static void print_below(struct painter *p, const struct tree_node *n, unsigned d
 	const struct tree_node *only;
 
 	while ((only = find_only_child(p, n, depth))) {
-		print_blank_columns(p);
-		print_frame(p, only, "");
+		figures_print_blank(p->out, &p->figures);
+		print_frame(p, only, "", false);
 		n = only;
 		depth++;
 	}
 	print_branches(p, n, depth);
 }
 
-static int count_width(const struct tree *t)
-{
-	size_t digits = strlen(human_count(t->nodes.at[0].amount.blocks).text);
-	size_t title = strlen(wording_get_unit(t->view.figure));
-
-	return (int)(digits > title ? digits : title);
-}
-
-void tree_text_print(FILE *out, const struct tree *t, const struct style *style)
+void tree_text_print_body(FILE *out, const struct tree *t, enum figures_sign sign,
+			  const struct style *style)
 {
 	const struct profile *profile = model_get_profile(t->model);
 	struct painter p = {
@@ -210,16 +212,23 @@ void tree_text_print(FILE *out, const struct tree *t, const struct style *style)
 		.style = style,
 		.marks = style->utf8 ? &line_marks : &ascii_marks,
 		.directory = profile_string(profile, profile->run.directory),
-		.count_width = count_width(t),
 	};
+
+	figures_init(&p.figures, t->view.figure, sign, t->nodes.at[0].amount);
+	push_prefix(&p, "");
+	print_titles(&p);
+	print_branches(&p, &t->nodes.at[0], 0);
+	vec_free(&p.prefix);
+}
+
+void tree_text_print(FILE *out, const struct tree *t, const struct style *style)
+{
+	const struct profile *profile = model_get_profile(t->model);
 
 	if (t->nodes.at[0].child_count == 0) {
 		fprintf(out, "%s\n", wording_get_empty(profile, t->view.figure));
 		return;
 	}
 	wording_print_title(out, profile, t->view.figure, t->nodes.at[0].amount, style);
-	push_prefix(&p, "");
-	print_titles(&p);
-	print_branches(&p, &t->nodes.at[0], 0);
-	vec_free(&p.prefix);
+	tree_text_print_body(out, t, FIGURES_PLAIN, style);
 }

@@ -2,20 +2,25 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/wording.h"
 
-#include "report/human.h"
+#include "report/figures.h"
 
 struct wording {
 	const char *title;
 	const char *empty;
 };
 
-static const struct wording wordings[FIGURE_KINDS] = {
+static const struct wording wordings[FIGURE_ALL] = {
 	[FIGURE_PEAK] = {"Held at the peak", "Nothing was allocated."},
 	[FIGURE_LEAKED] = {"Not freed when the program ended", "Nothing leaked."},
 	[FIGURE_ALLOCATED] = {"Allocated in all", "Nothing was allocated."},
 	[FIGURE_CALLS] = {"Calls that allocated", "Nothing was allocated."},
 	[FIGURE_TEMPORARY] = {"Freed before anything else was allocated",
 			      "There were no temporary allocations."},
+	[FIGURE_LIVE] = {"Live", "Nothing was live then."},
+	[FIGURE_GROWTH] = {"Grown", "Nothing grew or shrank in between."},
+	[FIGURE_OWN_PEAK] = {"The most that each stack ever held, added up",
+			     "Nothing was allocated."},
+	[FIGURE_REALLOC] = {"Calls of realloc that resized a block", "No block was resized."},
 };
 
 const char *wording_get_unit(enum figure f)
@@ -31,14 +36,14 @@ const char *wording_get_empty(const struct profile *p, enum figure f)
 	return wordings[f].empty;
 }
 
+const char *wording_get_title(enum figure f)
+{
+	return wordings[f].title;
+}
+
 void wording_print_amount(FILE *out, struct amount a, enum figure f)
 {
-	const char *one = figure_is_count(f) ? "call" : "block";
-
-	if (f != FIGURE_TEMPORARY)
-		fprintf(out, "%s in ", human_bytes(a.bytes).text);
-	fprintf(out, "%s %s", human_count(a.blocks).text,
-		a.blocks == 1 ? one : wording_get_unit(f));
+	figures_print_amount(out, a, f, FIGURES_PLAIN);
 }
 
 void wording_print_title(FILE *out, const struct profile *p, enum figure f, struct amount seen,

@@ -14,6 +14,9 @@ void wording_print_amount(FILE *out, struct amount a, enum figure f);
 /* The heading of the column that counts: "blocks" or "calls". */
 const char *wording_get_unit(enum figure f);
 
+/* What the figure is, as a title begins: "Held at the peak". */
+const char *wording_get_title(enum figure f);
+
 /* The title of a report on the figure: "Held at the peak: 1.00 MiB in 2 blocks", with a note if the
  * stacks do not add up to what the recorder counted. `seen` is the sum over the stacks. */
 void wording_print_title(FILE *out, const struct profile *p, enum figure f, struct amount seen,

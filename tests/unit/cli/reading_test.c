@@ -110,7 +110,73 @@ static void given_one_profile_then_it_is_reported_without_naming_it(void **state
 	assert_int_equal(run(&command_report, "report"), COMMAND_GOOD);
 	assert_printed("app  pid 42, mode exact\n");
 	assert_printed("\nHeld at the peak: 1000 B in 10 blocks\n");
-	assert_printed("table_new (app.c:30)\n");
+	assert_printed("table_new (app.c:30) [hot]\n");
+}
+
+static void views_filters_and_shapes_are_options(void **state)
+{
+	(void)state;
+	write_sample(sample_tables());
+	assert_int_equal(run(&command_report, "report --by module"), COMMAND_GOOD);
+	assert_printed("  app (/src/app)\n");
+	assert_int_equal(run(&command_report, "report -i load --max-size 1K --by line"),
+			 COMMAND_GOOD);
+	assert_printed("  filter       stacks through load; blocks of at most 1.00 KiB\n");
+	assert_printed("Held at the peak: 700 B in 7 blocks (of 1000 B in 10 blocks)\n");
+	assert_int_equal(run(&command_report, "report --histogram lifetime"), COMMAND_GOOD);
+	assert_printed("not freed");
+	assert_int_equal(run(&command_report, "report --lifetime=shortest"), COMMAND_GOOD);
+	assert_printed("Nothing was freed.\n");
+	assert_int_equal(run(&command_report, "report --findings"), COMMAND_GOOD);
+	assert_printed("Nothing to report");
+	assert_int_equal(run(&command_report, "report --figure realloc --flat"), COMMAND_GOOD);
+	assert_printed("No block was resized.\n");
+}
+
+static void options_that_make_no_sense_are_usage_errors(void **state)
+{
+	static const char *const lines[] = {
+		"report --live-at yesterday",
+		"report --growth 1s",
+		"report --figure live",
+		"report --by colour",
+		"report --histogram age",
+		"report --histogram size -i main",
+		"report --lifetime=middling",
+		"report --lifetime --by thread",
+		"report --live-at 1s --by thread",
+		"report --by thread -i main",
+		"report --min-size big",
+		"report --max-size -1",
+		"report -i /(/",
+		"report -n 0",
+	};
+
+	(void)state;
+	write_sample(sample_tables());
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
+		if (run(&command_report, lines[i]) != COMMAND_USAGE)
+			fail_msg("%s: %s", lines[i], printed);
+}
+
+static void what_the_profile_cannot_answer_fails_with_a_reason(void **state)
+{
+	struct profile *p = sample_tables();
+
+	(void)state;
+	*vec_push(&p->threads) = (struct profile_thread){
+		.tid = 7, .serial = 1, .name = profile_add_string(p, "one")};
+	*vec_push(&p->threads) = (struct profile_thread){
+		.tid = 8, .serial = 2, .name = profile_add_string(p, "two")};
+	write_sample(p);
+	assert_int_equal(run(&command_report, "report --live-at 50%"), COMMAND_FAILED);
+	assert_string_equal(printed, "midden: the profile has no time line\n");
+	assert_int_equal(run(&command_report, "report --thread one"), COMMAND_FAILED);
+	assert_printed("does not tell which thread");
+	assert_int_equal(run(&command_report, "report --thread one --by thread"), COMMAND_GOOD);
+	assert_int_equal(run(&command_report, "report --leaks --suppressions nowhere"),
+			 COMMAND_FAILED);
+	assert_printed("midden: nowhere: ");
 }
 
 static void options_choose_figure_direction_and_form(void **state)
@@ -125,7 +191,7 @@ static void options_choose_figure_direction_and_form(void **state)
 	assert_printed("Calls that allocated");
 	assert_printed("  total  ");
 	assert_int_equal(run(&command_report, "report -t 30% -d 1"), COMMAND_GOOD);
-	assert_printed("... 1 more function: 50 B in 1 block");
+	assert_printed("  5.00%      50 B       1  ... 1 more function\n");
 	assert_int_equal(run(&command_report, "report --json"), COMMAND_GOOD);
 	assert_int_equal(printed[0], '{');
 	assert_int_equal(run(&command_report, "report --color always"), COMMAND_GOOD);
@@ -307,6 +373,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		IN_DIRECTORY(given_no_profile_then_one_line_says_what_to_do),
 		IN_DIRECTORY(given_one_profile_then_it_is_reported_without_naming_it),
+		IN_DIRECTORY(views_filters_and_shapes_are_options),
+		IN_DIRECTORY(options_that_make_no_sense_are_usage_errors),
+		IN_DIRECTORY(what_the_profile_cannot_answer_fails_with_a_reason),
 		IN_DIRECTORY(options_choose_figure_direction_and_form),
 		IN_DIRECTORY(stats_are_printed_for_people_and_for_scripts),
 		IN_DIRECTORY(wrong_usage_is_told_apart_from_failure),

@@ -31,14 +31,13 @@ static void functions_are_listed_with_self_and_total(void **state)
 
 	(void)state;
 	print(&page, sample_tables(), FIGURE_PEAK, 0);
-	page_assert(
-		&page,
-		"Held at the peak: 1000 B in 10 blocks\n"
-		"   self     bytes     blocks    total     bytes     blocks  function\n"
-		" 95.00%     950 B          9   95.00%     950 B          9  table_new (app.c)\n"
-		"  5.00%      50 B          1   30.00%     300 B          3  save (app.c)\n"
-		"  0.00%       0 B          0  100.00%    1000 B         10  main (app.c)\n"
-		"  0.00%       0 B          0   70.00%     700 B          7  load (app.c)\n");
+	page_assert(&page,
+		    "Held at the peak: 1000 B in 10 blocks\n"
+		    "   self     bytes  blocks    total     bytes  blocks  function\n"
+		    " 95.00%     950 B       9   95.00%     950 B       9  table_new (app.c)\n"
+		    "  5.00%      50 B       1   30.00%     300 B       3  save (app.c)\n"
+		    "  0.00%       0 B       0  100.00%    1000 B      10  main (app.c)\n"
+		    "  0.00%       0 B       0   70.00%     700 B       7  load (app.c)\n");
 }
 
 static void given_a_threshold_then_the_self_amounts_still_add_up(void **state)
@@ -47,15 +46,13 @@ static void given_a_threshold_then_the_self_amounts_still_add_up(void **state)
 
 	(void)state;
 	print(&page, sample_tables(), FIGURE_PEAK, 50);
-	page_assert(
-		&page,
-		"Held at the peak: 1000 B in 10 blocks\n"
-		"   self     bytes     blocks    total     bytes     blocks  function\n"
-		" 95.00%     950 B          9   95.00%     950 B          9  table_new (app.c)\n"
-		"  0.00%       0 B          0  100.00%    1000 B         10  main (app.c)\n"
-		"  0.00%       0 B          0   70.00%     700 B          7  load (app.c)\n"
-		"                                                            "
-		"... 1 more function: self 50 B in 1 block\n");
+	page_assert(&page,
+		    "Held at the peak: 1000 B in 10 blocks\n"
+		    "   self     bytes  blocks    total     bytes  blocks  function\n"
+		    " 95.00%     950 B       9   95.00%     950 B       9  table_new (app.c)\n"
+		    "  0.00%       0 B       0  100.00%    1000 B      10  main (app.c)\n"
+		    "  0.00%       0 B       0   70.00%     700 B       7  load (app.c)\n"
+		    "  5.00%      50 B       1                             ... 1 more function\n");
 }
 
 static void given_nothing_to_show_then_one_sentence_says_so(void **state)

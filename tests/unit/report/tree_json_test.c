@@ -61,6 +61,7 @@ static void given_two_stacks_then_nodes_name_their_parents_and_what_is_omitted(v
 			   "      \"bytes\": 75,\n"
 			   "      \"blocks\": 3,\n"
 			   "      \"share\": 75.000000,\n"
+			   "      \"hot\": true,\n"
 			   "      \"self_bytes\": 75,\n"
 			   "      \"self_blocks\": 3,\n"
 			   "      \"omitted_count\": 0,\n"

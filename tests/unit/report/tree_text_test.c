@@ -42,8 +42,8 @@ static void the_inverted_tree_forks_where_callers_differ(void **state)
 	print(&page, sample_tables(), &peak_inverted, &utf8);
 	page_assert(&page, "Held at the peak: 1000 B in 10 blocks\n"
 			   "  share     bytes  blocks  allocating function, callers below\n"
-			   " 95.00%     950 B       9  table_new (app.c:30)\n"
-			   " 60.00%     600 B       6  ├─ load (app.c:20)\n"
+			   " 95.00%     950 B       9  table_new (app.c:30) [hot]\n"
+			   " 60.00%     600 B       6  ├─ load (app.c:20) [hot]\n"
 			   "                           │  main (app.c:10)\n"
 			   " 25.00%     250 B       2  ├─ save (app.c:40)\n"
 			   "                           │  main (app.c:11)\n"
@@ -61,8 +61,8 @@ static void the_top_down_tree_states_what_a_function_allocates_itself(void **sta
 	print(&page, sample_tables(), &peak_top_down, &ascii);
 	page_assert(&page, "Held at the peak: 1000 B in 10 blocks\n"
 			   "  share     bytes  blocks  program start, callees below\n"
-			   " 70.00%     700 B       7  main (app.c:10)\n"
-			   " 60.00%     600 B       6  |- load (app.c:20)\n"
+			   " 70.00%     700 B       7  main (app.c:10) [hot]\n"
+			   " 60.00%     600 B       6  |- load (app.c:20) [hot]\n"
 			   "                           |  table_new (app.c:30)\n"
 			   " 10.00%     100 B       1  `- load (app.c:21)\n"
 			   "                              table_new (app.c:30)\n"
@@ -81,13 +81,13 @@ static void given_a_threshold_then_what_is_left_out_is_stated_on_every_level(voi
 	print(&page, sample_tables(), &view, &ascii);
 	page_assert(&page, "Held at the peak: 1000 B in 10 blocks\n"
 			   "  share     bytes  blocks  allocating function, callers below\n"
-			   " 95.00%     950 B       9  table_new (app.c:30)\n"
-			   " 60.00%     600 B       6  |- load (app.c:20)\n"
+			   " 95.00%     950 B       9  table_new (app.c:30) [hot]\n"
+			   " 60.00%     600 B       6  |- load (app.c:20) [hot]\n"
 			   "                           |  main (app.c:10)\n"
 			   " 25.00%     250 B       2  |- save (app.c:40)\n"
 			   "                           |  main (app.c:11)\n"
-			   "                           `- ... 1 more caller: 100 B in 1 block\n"
-			   "                           ... 1 more function: 50 B in 1 block\n");
+			   " 10.00%     100 B       1  `- ... 1 more caller\n"
+			   "  5.00%      50 B       1  ... 1 more function\n");
 }
 
 static void given_a_depth_then_the_levels_below_are_summed_up(void **state)
@@ -99,10 +99,10 @@ static void given_a_depth_then_the_levels_below_are_summed_up(void **state)
 	print(&page, sample_tables(), &view, &ascii);
 	page_assert(&page, "Held at the peak: 1000 B in 10 blocks\n"
 			   "  share     bytes  blocks  allocating function, callers below\n"
-			   " 95.00%     950 B       9  table_new (app.c:30)\n"
-			   "                           `- ... 3 more callers: 950 B in 9 blocks\n"
+			   " 95.00%     950 B       9  table_new (app.c:30) [hot]\n"
+			   " 95.00%     950 B       9  `- ... 3 more callers\n"
 			   "  5.00%      50 B       1  save (app.c:40)\n"
-			   "                           `- ... 1 more caller: 50 B in 1 block\n");
+			   "  5.00%      50 B       1  `- ... 1 more caller\n");
 }
 
 static void given_recursion_then_shares_stay_right(void **state)
@@ -119,12 +119,54 @@ static void given_recursion_then_shares_stay_right(void **state)
 	print(&page, p, &peak_inverted, &ascii);
 	page_assert(&page, "Held at the peak: 3.00 KiB in 3 blocks\n"
 			   "  share     bytes  blocks  allocating function, callers below\n"
-			   "100.00%  3.00 KiB       3  fib (app.c:5)\n"
-			   " 66.67%  2.00 KiB       2  |- fib (app.c:5)\n"
-			   " 33.33%  1.00 KiB       1  |  |- fib (app.c:5)\n"
+			   "100.00%  3.00 KiB       3  fib (app.c:5) [hot]\n"
+			   " 66.67%  2.00 KiB       2  |- fib (app.c:5) [hot]\n"
+			   " 33.33%  1.00 KiB       1  |  |- fib (app.c:5) [hot]\n"
 			   "                           |  |  main (app.c:1)\n"
 			   " 33.33%  1.00 KiB       1  |  `- main (app.c:1)\n"
 			   " 33.33%  1.00 KiB       1  `- main (app.c:1)\n");
+}
+
+static void given_folding_then_recursion_is_one_line_with_its_depths(void **state)
+{
+	static const struct tree_view view = {.fold = true};
+	struct profile *p = sample_new();
+	uint32_t node = sample_node(p, 0, "main", 1);
+	struct page page;
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		node = sample_node(p, node, "fib", 5);
+		sample_site(p, node, 1024, 1);
+	}
+	print(&page, p, &view, &ascii);
+	page_assert(&page, "Held at the peak: 3.00 KiB in 3 blocks\n"
+			   "  share     bytes  blocks  allocating function, callers below\n"
+			   "100.00%  3.00 KiB       3  fib (app.c:5) [1 to 3 in a row] [hot]\n"
+			   "                           main (app.c:1)\n");
+}
+
+static void given_folding_then_a_cycle_is_shown_once(void **state)
+{
+	static const struct tree_view view = {.fold = true};
+	struct profile *p = sample_new();
+	uint32_t node = sample_node(p, 0, "main", 1);
+	struct page page;
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		node = sample_node(p, node, "odd", 7);
+		node = sample_node(p, node, "even", 5);
+	}
+	sample_site(p, node, 1024, 1);
+	print(&page, p, &view, &ascii);
+	page_assert(&page,
+		    "Held at the peak: 1.00 KiB in 1 block\n"
+		    "  share     bytes  blocks  allocating function, callers below\n"
+		    "100.00%  1.00 KiB       1  even (app.c:5) [2 functions in a cycle, 4 times] "
+		    "[hot]\n"
+		    "                           odd (app.c:7)\n"
+		    "                           main (app.c:1)\n");
 }
 
 static void inlined_and_unknown_frames_are_marked(void **state)
@@ -138,12 +180,13 @@ static void inlined_and_unknown_frames_are_marked(void **state)
 	(void)state;
 	sample_site(p, sample_node_in(p, root, 1, inner), 1536, 1);
 	print(&page, p, &leaked, &ascii);
-	page_assert(&page,
-		    "Not freed when the program ended: 1.50 KiB in 1 block\n"
-		    "  share     bytes  blocks  allocating function, callers below\n"
-		    "100.00%  1.50 KiB       1  inner\\x1b[0m (/usr/include/x.h:2) [inlined]\n"
-		    "                           outer (app.c:3)\n"
-		    "                           app+0x10\n");
+	page_assert(
+		&page,
+		"Not freed when the program ended: 1.50 KiB in 1 block\n"
+		"  share     bytes  blocks  allocating function, callers below\n"
+		"100.00%  1.50 KiB       1  inner\\x1b[0m (/usr/include/x.h:2) [inlined] [hot]\n"
+		"                           outer (app.c:3)\n"
+		"                           app+0x10\n");
 }
 
 static void given_stacks_that_end_where_others_go_on_then_both_are_shown(void **state)
@@ -157,8 +200,8 @@ static void given_stacks_that_end_where_others_go_on_then_both_are_shown(void **
 	print(&page, p, &peak_inverted, &ascii);
 	page_assert(&page, "Held at the peak: 40 B in 2 blocks\n"
 			   "  share     bytes  blocks  allocating function, callers below\n"
-			   "100.00%      40 B       2  f (app.c:2)\n"
-			   " 75.00%      30 B       1  |- main (app.c:1)\n"
+			   "100.00%      40 B       2  f (app.c:2) [hot]\n"
+			   " 75.00%      30 B       1  |- main (app.c:1) [hot]\n"
 			   " 25.00%      10 B       1  `- [no caller]\n");
 }
 
@@ -174,7 +217,7 @@ static void temporary_allocations_are_counted_and_have_no_bytes(void **state)
 	print(&page, p, &temporary, &ascii);
 	page_assert(&page, "Freed before anything else was allocated: 4 calls\n"
 			   "  share  calls  allocating function, callers below\n"
-			   " 75.00%      3  table_new (app.c:30)\n"
+			   " 75.00%      3  table_new (app.c:30) [hot]\n"
 			   "                load (app.c:20)\n"
 			   "                main (app.c:10)\n"
 			   " 25.00%      1  save (app.c:40)\n"
@@ -195,7 +238,7 @@ static void given_totals_that_the_stacks_do_not_explain_then_a_note_says_so(void
 		    "Held at the peak: 10 B in 1 block\n"
 		    "  ! the recorder counted 30 B in 2 blocks: the difference has no stack\n"
 		    "  share     bytes  blocks  allocating function, callers below\n"
-		    "100.00%      10 B       1  main (app.c:1)\n");
+		    "100.00%      10 B       1  main (app.c:1) [hot]\n");
 }
 
 static void given_nothing_to_show_then_one_sentence_says_so(void **state)
@@ -239,8 +282,8 @@ static void given_colour_then_every_line_ends_in_plain_ink(void **state)
 
 	(void)state;
 	print(&page, sample_tables(), &peak_inverted, &colourful);
-	assert_non_null(
-		strstr(page_text(&page), "\033[1mtable_new\033[0m \033[36m(app.c:30)\033[0m\n"));
+	assert_non_null(strstr(page_text(&page),
+			       "\033[1mtable_new\033[0m \033[36m(app.c:30)\033[0m [hot]\n"));
 	page_close(&page);
 }
 
@@ -252,6 +295,8 @@ int main(void)
 		cmocka_unit_test(given_a_threshold_then_what_is_left_out_is_stated_on_every_level),
 		cmocka_unit_test(given_a_depth_then_the_levels_below_are_summed_up),
 		cmocka_unit_test(given_recursion_then_shares_stay_right),
+		cmocka_unit_test(given_folding_then_recursion_is_one_line_with_its_depths),
+		cmocka_unit_test(given_folding_then_a_cycle_is_shown_once),
 		cmocka_unit_test(inlined_and_unknown_frames_are_marked),
 		cmocka_unit_test(given_stacks_that_end_where_others_go_on_then_both_are_shown),
 		cmocka_unit_test(temporary_allocations_are_counted_and_have_no_bytes),

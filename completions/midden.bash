@@ -1,0 +1,194 @@
+# midden.bash -- completion of midden's commands and options. Made by tools/completions.py.
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2207
+
+_midden_profiles() {
+	mapfile -t COMPREPLY < <(compgen -f -X '!*.mdn' -- "$1"; compgen -d -S / -- "$1")
+	compopt -o nospace 2>/dev/null
+}
+
+_midden() {
+	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} options=
+	COMPREPLY=()
+	if [ "$COMP_CWORD" -eq 1 ]; then
+		mapfile -t COMPREPLY < <(compgen -W "record report stats export resolve help --help --version" -- "$word")
+		return
+	fi
+	case $command:$before in
+	record:-o|record:--output)
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		return
+		;;
+	record:--max-depth)
+		:
+		return
+		;;
+	record:--buffer)
+		:
+		return
+		;;
+	record:--patience)
+		:
+		return
+		;;
+	record:--library)
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		return
+		;;
+	report:--live-at)
+		:
+		return
+		;;
+	report:--growth)
+		:
+		return
+		;;
+	report:--figure)
+		mapfile -t COMPREPLY < <(compgen -W "peak leaked allocated calls temporary" -- "$word")
+		return
+		;;
+	report:--histogram)
+		:
+		return
+		;;
+	report:-i|report:--include)
+		:
+		return
+		;;
+	report:-x|report:--exclude)
+		:
+		return
+		;;
+	report:--module)
+		:
+		return
+		;;
+	report:--not-module)
+		:
+		return
+		;;
+	report:--thread)
+		:
+		return
+		;;
+	report:--min-size)
+		:
+		return
+		;;
+	report:--max-size)
+		:
+		return
+		;;
+	report:--suppressions)
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		return
+		;;
+	report:--by)
+		:
+		return
+		;;
+	report:-t|report:--threshold)
+		:
+		return
+		;;
+	report:-d|report:--depth)
+		:
+		return
+		;;
+	report:-n|report:--limit)
+		:
+		return
+		;;
+	report:--color)
+		mapfile -t COMPREPLY < <(compgen -W "auto always never" -- "$word")
+		return
+		;;
+	report:--debug-dir)
+		mapfile -t COMPREPLY < <(compgen -d -- "$word")
+		return
+		;;
+	report:--sysroot)
+		mapfile -t COMPREPLY < <(compgen -d -- "$word")
+		return
+		;;
+	report:--map)
+		:
+		return
+		;;
+	stats:--color)
+		mapfile -t COMPREPLY < <(compgen -W "auto always never" -- "$word")
+		return
+		;;
+	stats:--debug-dir)
+		mapfile -t COMPREPLY < <(compgen -d -- "$word")
+		return
+		;;
+	stats:--sysroot)
+		mapfile -t COMPREPLY < <(compgen -d -- "$word")
+		return
+		;;
+	stats:--map)
+		:
+		return
+		;;
+	export:-f|export:--format)
+		mapfile -t COMPREPLY < <(compgen -W "callgrind collapsed csv dhat dot flamegraph gprof2dot json mallocprofiler massif pprof speedscope" -- "$word")
+		return
+		;;
+	export:-o|export:--output)
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		return
+		;;
+	export:--figure)
+		mapfile -t COMPREPLY < <(compgen -W "peak leaked allocated calls temporary" -- "$word")
+		return
+		;;
+	export:--debug-dir)
+		mapfile -t COMPREPLY < <(compgen -d -- "$word")
+		return
+		;;
+	export:--sysroot)
+		mapfile -t COMPREPLY < <(compgen -d -- "$word")
+		return
+		;;
+	export:--map)
+		:
+		return
+		;;
+	resolve:--debug-dir)
+		mapfile -t COMPREPLY < <(compgen -d -- "$word")
+		return
+		;;
+	resolve:--sysroot)
+		mapfile -t COMPREPLY < <(compgen -d -- "$word")
+		return
+		;;
+	resolve:--map)
+		:
+		return
+		;;
+	resolve:-o|resolve:--output)
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		return
+		;;
+	esac
+	case $command in
+	record) options="-o --output -f --follow -q --quiet --progress --max-depth --buffer --patience --no-symbols --library -h --help" ;;
+	report) options="--peak --leaks --allocated --calls --temporary --realloc --own-peak --live-at --growth --figure --lifetime --histogram --timeline --findings -i --include -x --exclude --module --not-module --thread --min-size --max-size --suppressions --no-suppressions --tree --inverted --top-down --flat --by -t --threshold -d --depth -n --limit --no-fold --all-frames --json --color --no-pager -h --help --debug-dir --sysroot --map --full-names --no-write" ;;
+	stats) options="--json --sites --points --all-frames --color --no-pager -h --help --debug-dir --sysroot --map --full-names --no-write" ;;
+	export) options="-f --format -o --output --figure --svg --all-frames -h --help --debug-dir --sysroot --map --full-names --no-write" ;;
+	resolve) options="--debug-dir --sysroot --map --force -o --output -h --help" ;;
+	help) options="" ;;
+	esac
+	if [[ $word == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")
+		return
+	fi
+	case $command in
+	record) mapfile -t COMPREPLY < <(compgen -c -- "$word"; compgen -f -- "$word") ;;
+	help) mapfile -t COMPREPLY < <(compgen -W "record report stats export resolve help" -- "$word") ;;
+	*) _midden_profiles "$word" ;;
+	esac
+}
+
+complete -o filenames -F _midden midden

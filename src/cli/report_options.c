@@ -1,0 +1,534 @@
+/* report_options.c -- the options of `midden report`, read into what they ask for. Runs: in the
+ * midden command.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cli/report_options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/message.h"
+#include "model/by_thread.h"
+
+#define LIFETIME_ROWS 25u
+
+const char report_options_help[] =
+	"usage: midden report [OPTIONS] [FILE]\n"
+	"\n"
+	"Shows which call stacks are behind a figure. FILE defaults to the newest midden.*.mdn in\n"
+	"the working directory.\n"
+	"\n"
+	"What is counted:\n"
+	"  --peak               held when the program had the most memory (default)\n"
+	"  --leaks              not freed when the program ended\n"
+	"  --allocated          allocated in all, by bytes\n"
+	"  --calls              allocated in all, by number of calls\n"
+	"  --temporary          freed before the thread allocated anything else\n"
+	"  --realloc            resized by realloc, by number of calls\n"
+	"  --own-peak           the most that each stack ever held, each at its own time\n"
+	"  --live-at TIME       live at a time: 1.5s, 200ms, 50%, @start, @peak, @end\n"
+	"  --growth T1..T2      live at T2 less what was live at T1: what grew, what shrank\n"
+	"  --figure NAME        the same by name: peak, leaked, allocated, calls, temporary,\n"
+	"                       realloc, own-peak\n"
+	"  --lifetime[=ORDER]   how long blocks lived, the longest first, or the shortest\n"
+	"  --histogram WHAT     all blocks of the program by size or by lifetime\n"
+	"  --timeline           what was live over time, as a chart\n"
+	"  --findings           habits that cost time or memory, with the evidence\n"
+	"\n"
+	"Which stacks:\n"
+	"  -i, --include PAT    those through a function; PAT is a glob or /regex/ (repeatable)\n"
+	"  -x, --exclude PAT    those not through it (repeatable)\n"
+	"  --module PAT         those through a program or library (repeatable)\n"
+	"  --not-module PAT     those not through it (repeatable)\n"
+	"  --thread PAT         what threads of that name or number allocated (repeatable)\n"
+	"  --min-size SIZE      stacks with blocks of at least SIZE bytes only; K, M, G\n"
+	"  --max-size SIZE      at most\n"
+	"  --suppressions FILE  set apart leaks named in FILE, as LeakSanitizer reads it\n"
+	"  --no-suppressions    show what the C and C++ libraries keep as leaks too\n"
+	"\n"
+	"How it is shown:\n"
+	"  --tree               as a call tree (default)\n"
+	"  --inverted           allocating functions first, their callers below (default)\n"
+	"  --top-down           from the program's start down to the allocating functions\n"
+	"  --flat               one line per function\n"
+	"  --by KEY             one line per function, line, module or thread\n"
+	"  -t, --threshold PCT  sum up what is below this share of the whole (default 1)\n"
+	"  -d, --depth N        show N levels of calls (default: all)\n"
+	"  -n, --limit N        show N lines of a table (default: all; lifetimes: 25)\n"
+	"  --no-fold            show recursion as it was, not once with a number\n"
+	"  --all-frames         show malloc, operator new and the like at the end of stacks too\n"
+	"  --json               print JSON, with exact bytes\n"
+	"  --color WHEN         auto (default: on a terminal, unless NO_COLOR is set), always, "
+	"never\n"
+	"  --no-pager           do not pipe into $PAGER on a terminal\n"
+	"  -h, --help           show this text\n"
+	"\n"
+	"Symbols:\n" LOAD_HELP
+	"  --no-write           do not write symbols that were looked up back to FILE\n";
+
+enum option_code {
+	OPTION_FIGURE = 256, /* + enum figure: one for each */
+	OPTION_FIGURE_NAME = OPTION_FIGURE + FIGURE_ALL,
+	OPTION_LIVE_AT,
+	OPTION_GROWTH,
+	OPTION_LIFETIME,
+	OPTION_HISTOGRAM,
+	OPTION_TIMELINE,
+	OPTION_FINDINGS,
+	OPTION_MODULE,
+	OPTION_NOT_MODULE,
+	OPTION_THREAD,
+	OPTION_MIN_SIZE,
+	OPTION_MAX_SIZE,
+	OPTION_SUPPRESSIONS,
+	OPTION_NO_SUPPRESSIONS,
+	OPTION_TREE,
+	OPTION_FLAT,
+	OPTION_BY,
+	OPTION_BY_THREAD,
+	OPTION_INVERTED,
+	OPTION_TOP_DOWN,
+	OPTION_NO_FOLD,
+	OPTION_ALL_FRAMES,
+	OPTION_JSON,
+	OPTION_COLOUR,
+	OPTION_NO_PAGER,
+	OPTION_NO_WRITE,
+};
+
+static const struct option options[] = {
+	{"peak", no_argument, NULL, OPTION_FIGURE + FIGURE_PEAK},
+	{"leaks", no_argument, NULL, OPTION_FIGURE + FIGURE_LEAKED},
+	{"leaked", no_argument, NULL, OPTION_FIGURE + FIGURE_LEAKED},
+	{"allocated", no_argument, NULL, OPTION_FIGURE + FIGURE_ALLOCATED},
+	{"calls", no_argument, NULL, OPTION_FIGURE + FIGURE_CALLS},
+	{"temporary", no_argument, NULL, OPTION_FIGURE + FIGURE_TEMPORARY},
+	{"own-peak", no_argument, NULL, OPTION_FIGURE + FIGURE_OWN_PEAK},
+	{"realloc", no_argument, NULL, OPTION_FIGURE + FIGURE_REALLOC},
+	{"figure", required_argument, NULL, OPTION_FIGURE_NAME},
+	{"live-at", required_argument, NULL, OPTION_LIVE_AT},
+	{"growth", required_argument, NULL, OPTION_GROWTH},
+	{"lifetime", optional_argument, NULL, OPTION_LIFETIME},
+	{"histogram", required_argument, NULL, OPTION_HISTOGRAM},
+	{"timeline", no_argument, NULL, OPTION_TIMELINE},
+	{"findings", no_argument, NULL, OPTION_FINDINGS},
+	{"include", required_argument, NULL, 'i'},
+	{"exclude", required_argument, NULL, 'x'},
+	{"module", required_argument, NULL, OPTION_MODULE},
+	{"not-module", required_argument, NULL, OPTION_NOT_MODULE},
+	{"thread", required_argument, NULL, OPTION_THREAD},
+	{"min-size", required_argument, NULL, OPTION_MIN_SIZE},
+	{"max-size", required_argument, NULL, OPTION_MAX_SIZE},
+	{"suppressions", required_argument, NULL, OPTION_SUPPRESSIONS},
+	{"no-suppressions", no_argument, NULL, OPTION_NO_SUPPRESSIONS},
+	{"tree", no_argument, NULL, OPTION_TREE},
+	{"flat", no_argument, NULL, OPTION_FLAT},
+	{"by", required_argument, NULL, OPTION_BY},
+	{"by-thread", no_argument, NULL, OPTION_BY_THREAD},
+	{"inverted", no_argument, NULL, OPTION_INVERTED},
+	{"top-down", no_argument, NULL, OPTION_TOP_DOWN},
+	{"threshold", required_argument, NULL, 't'},
+	{"depth", required_argument, NULL, 'd'},
+	{"limit", required_argument, NULL, 'n'},
+	{"no-fold", no_argument, NULL, OPTION_NO_FOLD},
+	{"all-frames", no_argument, NULL, OPTION_ALL_FRAMES},
+	{"json", no_argument, NULL, OPTION_JSON},
+	{"color", required_argument, NULL, OPTION_COLOUR},
+	{"colour", required_argument, NULL, OPTION_COLOUR},
+	{"no-pager", no_argument, NULL, OPTION_NO_PAGER},
+	{"no-write", no_argument, NULL, OPTION_NO_WRITE},
+	LOAD_LONG_OPTIONS,
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+/* ---- what is counted ------------------------------------------------------------------------- */
+
+/* One of the shapes of a figure; --tree, --flat and --by choose among them. */
+static bool is_of_figure(enum sheet_shape shape)
+{
+	return shape == SHEET_TREE || shape == SHEET_FLAT || shape == SHEET_THREADS;
+}
+
+static int set_figure(struct report_options *o, enum figure f)
+{
+	o->sheet.view.figure = f;
+	if (!is_of_figure(o->sheet.shape))
+		o->sheet.shape = SHEET_TREE;
+	return COMMAND_GOOD;
+}
+
+static int parse_figure(struct report_options *o, const char *name)
+{
+	enum figure f = figure_find_any(name);
+
+	if (f == FIGURE_LIVE)
+		return message_usage("report", "live needs a time: --live-at TIME");
+	if (f == FIGURE_GROWTH)
+		return message_usage("report", "growth needs two times: --growth T1..T2");
+	if (f == FIGURE_ALL)
+		return message_usage("report", "there is no figure %s", name);
+	return set_figure(o, f);
+}
+
+static int parse_times(struct report_options *o, int code, const char *text)
+{
+	struct error e = {0};
+	int status = code == OPTION_GROWTH ? moment_parse_span(text, o->times, &e)
+					   : moment_parse(text, &o->times[1], &e);
+
+	if (status != 0)
+		return message_usage("report", "%s", e.text);
+	return set_figure(o, code == OPTION_GROWTH ? FIGURE_GROWTH : FIGURE_LIVE);
+}
+
+static int parse_lifetime(struct report_options *o, const char *order)
+{
+	if (order && strcmp(order, "longest") != 0 && strcmp(order, "shortest") != 0)
+		return message_usage("report", "--lifetime is longest or shortest, not %s", order);
+	o->sheet.shape = SHEET_LIFETIME;
+	o->sheet.shortest_first = order && strcmp(order, "shortest") == 0;
+	return COMMAND_GOOD;
+}
+
+static int parse_histogram(struct report_options *o, const char *what)
+{
+	if (strcmp(what, "size") == 0)
+		o->sheet.shape = SHEET_SIZES;
+	else if (strcmp(what, "lifetime") == 0)
+		o->sheet.shape = SHEET_LIFETIMES;
+	else
+		return message_usage("report", "--histogram is size or lifetime, not %s", what);
+	return COMMAND_GOOD;
+}
+
+static int parse_by(struct report_options *o, const char *key)
+{
+	static const char *const keys[] = {
+		[FLAT_BY_FUNCTION] = "function",
+		[FLAT_BY_LINE] = "line",
+		[FLAT_BY_MODULE] = "module",
+	};
+	unsigned i = 0;
+
+	o->by_given = true;
+	o->by_thread = strcmp(key, "thread") == 0;
+	if (o->by_thread)
+		return COMMAND_GOOD;
+	while (i <= FLAT_BY_MODULE && strcmp(key, keys[i]) != 0)
+		i++;
+	if (i > FLAT_BY_MODULE)
+		return message_usage("report", "--by is function, line, module or thread, not %s",
+				     key);
+	o->sheet.key = (enum flat_key)i;
+	return COMMAND_GOOD;
+}
+
+/* ---- which stacks ---------------------------------------------------------------------------- */
+
+static int parse_pattern(struct pattern_list *list, const char *text)
+{
+	struct error e = {0};
+
+	if (pattern_add(list, text, &e) != 0)
+		return message_usage("report", "%s", e.text);
+	return COMMAND_GOOD;
+}
+
+/* "512", "4K", "1.5M", "2GiB" */
+static int parse_size(const char *text, uint64_t *bytes)
+{
+	static const char units[] = "KMGT";
+	char *end;
+	double value = strtod(text, &end);
+	const char *unit = end != text && *end ? strchr(units, *end) : NULL;
+
+	for (const char *u = units; unit && u <= unit; u++)
+		value *= 1024;
+	if (unit)
+		end++;
+	if (strcmp(end, "iB") == 0 || strcmp(end, "B") == 0)
+		end += strlen(end);
+	if (end == text || *end || !(value >= 0 && value < 1e19))
+		return message_usage("report", "%s is not a size: 512, 4K, 1.5M, 2G", text);
+	*bytes = (uint64_t)value;
+	return COMMAND_GOOD;
+}
+
+static int parse_suppressions(struct report_options *o, const char *path)
+{
+	struct error e = {0};
+
+	if (suppress_read(&o->suppress, path, &e) == 0)
+		return COMMAND_GOOD;
+	message_print("%s", e.text);
+	return COMMAND_FAILED;
+}
+
+static int parse_filter(struct report_options *o, int code, const char *argument)
+{
+	struct filter *f = &o->filter;
+
+	switch (code) {
+	case 'i':
+		return parse_pattern(&f->include, argument);
+	case 'x':
+		return parse_pattern(&f->exclude, argument);
+	case OPTION_MODULE:
+		return parse_pattern(&f->modules, argument);
+	case OPTION_NOT_MODULE:
+		return parse_pattern(&f->no_modules, argument);
+	case OPTION_THREAD:
+		return parse_pattern(&f->threads, argument);
+	case OPTION_MIN_SIZE:
+		return parse_size(argument, &f->size_min);
+	default:
+		f->has_size_max = true;
+		return parse_size(argument, &f->size_max);
+	}
+}
+
+/* ---- how it is shown ------------------------------------------------------------------------- */
+
+static int parse_threshold(struct report_options *o, const char *text)
+{
+	char *end;
+	double threshold = strtod(text, &end);
+
+	o->sheet.tree.threshold = threshold;
+	if (end != text && *end == '%')
+		end++;
+	if (end == text || *end || !(threshold >= 0 && threshold <= 100))
+		return message_usage("report", "%s is not a percentage", text);
+	return COMMAND_GOOD;
+}
+
+static int parse_count(const char *what, const char *text, unsigned *count)
+{
+	char *end;
+
+	errno = 0;
+	unsigned long value = strtoul(text, &end, 10);
+	if (errno || end == text || *end || *text == '-' || value == 0 || value > UINT_MAX)
+		return message_usage("report", "%s is not a %s of 1 or more", text, what);
+	*count = (unsigned)value;
+	return COMMAND_GOOD;
+}
+
+static int parse_limit(struct report_options *o, const char *text)
+{
+	unsigned limit;
+	int status = parse_count("limit", text, &limit);
+
+	if (status == COMMAND_GOOD)
+		o->sheet.limit = limit;
+	return status;
+}
+
+static int parse_colour(struct report_options *o, const char *word)
+{
+	o->colour = output_parse_colour(word);
+	if (o->colour == OUTPUT_COLOUR_UNKNOWN)
+		return message_usage("report", "--color is auto, always or never, not %s", word);
+	return COMMAND_GOOD;
+}
+
+static void parse_form(struct report_options *o, int code)
+{
+	struct tree_view *t = &o->sheet.tree;
+
+	switch (code) {
+	case OPTION_TREE:
+		o->sheet.shape = SHEET_TREE;
+		o->by_given = o->by_thread = false;
+		break;
+	case OPTION_FLAT:
+	case OPTION_BY_THREAD:
+		o->by_given = true;
+		o->by_thread = code == OPTION_BY_THREAD;
+		break;
+	case OPTION_INVERTED:
+	case OPTION_TOP_DOWN:
+		t->direction = code == OPTION_INVERTED ? TREE_INVERTED : TREE_TOP_DOWN;
+		break;
+	case OPTION_NO_FOLD:
+		t->fold = false;
+		break;
+	default:
+		o->sheet.shape = code == OPTION_TIMELINE ? SHEET_TIMELINE : SHEET_FINDINGS;
+	}
+}
+
+static int parse_switch(struct report_options *o, int code)
+{
+	switch (code) {
+	case OPTION_ALL_FRAMES:
+		o->model.all_frames = true;
+		break;
+	case OPTION_JSON:
+		o->json = true;
+		break;
+	case OPTION_NO_PAGER:
+		o->no_pager = true;
+		break;
+	case OPTION_NO_WRITE:
+		o->load.keep = false;
+		break;
+	case OPTION_NO_SUPPRESSIONS:
+		o->no_suppress = true;
+		break;
+	case 'h':
+		o->help = true;
+		break;
+	default:
+		if (code < OPTION_FIGURE_NAME)
+			return set_figure(o, (enum figure)(code - OPTION_FIGURE));
+		parse_form(o, code);
+	}
+	return COMMAND_GOOD;
+}
+
+/* Options with an argument; the others are switches. */
+static int parse_argument(struct report_options *o, int code, const char *argument)
+{
+	switch (code) {
+	case 't':
+		return parse_threshold(o, argument);
+	case 'd':
+		return parse_count("depth", argument, &o->sheet.tree.depth);
+	case 'n':
+		return parse_limit(o, argument);
+	case OPTION_FIGURE_NAME:
+		return parse_figure(o, argument);
+	case OPTION_LIVE_AT:
+	case OPTION_GROWTH:
+		return parse_times(o, code, argument);
+	case OPTION_LIFETIME:
+		return parse_lifetime(o, argument);
+	case OPTION_HISTOGRAM:
+		return parse_histogram(o, argument);
+	case OPTION_BY:
+		return parse_by(o, argument);
+	case OPTION_SUPPRESSIONS:
+		return parse_suppressions(o, argument);
+	case OPTION_COLOUR:
+		return parse_colour(o, argument);
+	case 'i':
+	case 'x':
+	case OPTION_MODULE:
+	case OPTION_NOT_MODULE:
+	case OPTION_THREAD:
+	case OPTION_MIN_SIZE:
+	case OPTION_MAX_SIZE:
+		return parse_filter(o, code, argument);
+	default:
+		return parse_switch(o, code);
+	}
+}
+
+static int parse_option(struct report_options *o, int code, char **argv)
+{
+	int status = load_parse_option(&o->load, "report", code, optarg);
+
+	if (status != LOAD_NOT_MINE)
+		return status;
+	if (code == '?' || code == ':')
+		return message_bad_option("report", code, argv);
+	return parse_argument(o, code, optarg);
+}
+
+/* ---- all together ---------------------------------------------------------------------------- */
+
+/* What asks for a part of the stacks, other than by thread. */
+static bool asks_for_stacks(const struct filter *f)
+{
+	struct filter others = *f;
+
+	others.threads.all.count = 0;
+	return !filter_is_empty(&others);
+}
+
+/* Options that do not go together. */
+static int check(const struct report_options *o)
+{
+	const struct sheet *s = &o->sheet;
+
+	if ((s->shape == SHEET_SIZES || s->shape == SHEET_LIFETIMES) &&
+	    !filter_is_empty(&o->filter))
+		return message_usage("report", "--histogram is of the whole program: no filters");
+	if (s->shape == SHEET_LIFETIME && o->by_thread)
+		return message_usage("report", "--lifetime is by function, line or module");
+	if (s->shape != SHEET_THREADS)
+		return COMMAND_GOOD;
+	if (!by_thread_is_possible(s->view.figure))
+		return message_usage("report", "%s is not recorded thread by thread",
+				     figure_name(s->view.figure));
+	if (asks_for_stacks(&o->filter))
+		return message_usage("report", "--by thread takes no filter but --thread");
+	return COMMAND_GOOD;
+}
+
+static void complete(struct report_options *o)
+{
+	struct sheet *s = &o->sheet;
+
+	if (o->by_given && is_of_figure(s->shape))
+		s->shape = o->by_thread ? SHEET_THREADS : SHEET_FLAT;
+	if (s->shape == SHEET_LIFETIME && !s->limit)
+		s->limit = LIFETIME_ROWS;
+	if (s->shape == SHEET_FINDINGS)
+		s->view.figure = FIGURE_LEAKED;
+	if (!o->no_suppress)
+		suppress_add_known(&o->suppress);
+	s->tree.figure = s->view.figure;
+	s->view.filter = &o->filter;
+	s->view.suppress = &o->suppress;
+	s->findings = s->shape == SHEET_TREE && s->view.figure == FIGURE_PEAK &&
+		      filter_is_empty(&o->filter);
+}
+
+int report_options_parse(struct report_options *o, int argc, char **argv)
+{
+	int status = COMMAND_GOOD;
+	int code;
+
+	o->load.symbols = o->load.keep = true;
+	o->sheet.tree.threshold = 1.0;
+	o->sheet.tree.fold = true;
+	opterr = 0;
+	while (status == COMMAND_GOOD &&
+	       (code = getopt_long(argc, argv, ":t:d:n:i:x:h", options, NULL)) != -1)
+		status = parse_option(o, code, argv);
+	if (status == COMMAND_GOOD && argc - optind > 1)
+		return message_usage("report", "one FILE at a time");
+	complete(o);
+	return status == COMMAND_GOOD ? check(o) : status;
+}
+
+void report_options_free(struct report_options *o)
+{
+	load_options_free(&o->load);
+	filter_free(&o->filter);
+	suppress_free(&o->suppress);
+}
+
+int report_options_apply(struct report_options *o, const struct profile *p, struct error *e)
+{
+	struct view *v = &o->sheet.view;
+
+	if (o->sheet.shape != SHEET_THREADS && !answer_is_possible(p, &o->filter))
+		return error_set(e, "the profile does not tell which thread allocated at which "
+				    "stack; --by thread has totals");
+	if (v->figure != FIGURE_LIVE && v->figure != FIGURE_GROWTH)
+		return 0;
+	if (v->figure == FIGURE_GROWTH && moment_find(p, &o->times[0], &v->from, e) != 0)
+		return -1;
+	if (moment_find(p, &o->times[1], &v->at, e) != 0)
+		return -1;
+	if (v->figure == FIGURE_GROWTH && v->from.time_ns > v->at.time_ns)
+		return error_set(e, "the span of --growth goes back in time");
+	return 0;
+}

@@ -1,0 +1,56 @@
+/* moment.h -- a time in a recording, and what was live then. Runs: offline, pure.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A profile keeps the state of every site at a few hundred points in time, and at the peak. What is
+ * asked for another time gets the last of these states at or before it. */
+#ifndef MIDDEN_MODEL_MOMENT_H
+#define MIDDEN_MODEL_MOMENT_H
+
+#include <stddef.h>
+
+#include "base/error.h"
+#include "model/figure.h"
+
+enum moment_kind {
+	MOMENT_START, /* before the first point: nothing was live */
+	MOMENT_POINT, /* a point of the time line */
+	MOMENT_PEAK,  /* the exact moment of the peak */
+};
+
+struct moment {
+	enum moment_kind kind;
+	uint64_t asked_ns; /* what the user named */
+	uint64_t time_ns;  /* of the state that stands for it */
+	size_t point;	   /* MOMENT_POINT: its index */
+};
+
+/* A time as a user names it. */
+struct moment_name {
+	enum moment_named {
+		MOMENT_AT_NS,	   /* `value` ns after the start */
+		MOMENT_AT_PERCENT, /* `value` percent of the recording */
+		MOMENT_AT_START,
+		MOMENT_AT_PEAK,
+		MOMENT_AT_END,
+	} kind;
+	double value;
+};
+
+/* Reads "1.5s", "200ms", "3min", "50%" (of the recording), "@start", "@peak" or "@end"; a number
+ * alone is seconds. 0, or -1 with `e`. */
+int moment_parse(const char *text, struct moment_name *name, struct error *e);
+
+/* The same for "T1..T2". Without T1 it is the start, without T2 the end. */
+int moment_parse_span(const char *text, struct moment_name names[2], struct error *e);
+
+/* Finds the state that stands for a time. 0, or -1 with `e` if the profile has no time line. */
+int moment_find(const struct profile *p, const struct moment_name *name, struct moment *m,
+		struct error *e);
+
+/* Puts what each site had live then into `amounts`, one for each site. */
+void moment_fill(const struct profile *p, const struct moment *m, struct amount *amounts);
+
+/* What the recorder counted for the whole program then. */
+struct amount moment_get_total(const struct profile *p, const struct moment *m);
+
+#endif
