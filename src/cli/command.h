@@ -24,6 +24,7 @@ extern const struct command command_record;
 extern const struct command command_collect;
 extern const struct command command_export;
 extern const struct command command_report;
+extern const struct command command_snapshot;
 extern const struct command command_stats;
 extern const struct command command_resolve;
 extern const struct command command_help;

@@ -1,4 +1,4 @@
-/* control.c -- what the program itself asks for, through include/midden/midden.h.
+/* marks.c -- what the program itself asks for, through include/midden/midden.h.
  * Runs: any thread of the target, outside of malloc.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
