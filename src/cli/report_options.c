@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "model/by_thread.h"
+#include "model/snapshots.h"
 
 #define LIFETIME_ROWS 25u
 
@@ -29,12 +30,18 @@ const char report_options_help[] =
 	"  --temporary          freed before the thread allocated anything else\n"
 	"  --realloc            resized by realloc, by number of calls\n"
 	"  --own-peak           the most that each stack ever held, each at its own time\n"
-	"  --live-at TIME       live at a time: 1.5s, 200ms, 50%, @start, @peak, @end\n"
+	"  --live-at TIME       live at a time: 1.5s, 200ms, 50%, @start, @peak, @end,\n"
+	"                       @snapshot:NAME; exact in a profile recorded with --trace\n"
 	"  --growth T1..T2      live at T2 less what was live at T1: what grew, what shrank\n"
 	"  --figure NAME        the same by name: peak, leaked, allocated, calls, temporary,\n"
 	"                       realloc, own-peak\n"
 	"  --lifetime[=ORDER]   how long blocks lived, the longest first, or the shortest\n"
 	"  --histogram WHAT     all blocks of the program by size or by lifetime\n"
+	"  --snapshots          the moments that were kept on request, and how they differ\n"
+	"  --snapshot NAME      live at one of them, by name or number\n"
+	"  --snapshot-deltas[=HOW]\n"
+	"                       what grew and shrank from each to the next; cumulative: from the\n"
+	"                       first to the last\n"
 	"  --timeline           what was live over time, as a chart\n"
 	"  --findings           habits that cost time or memory, with the evidence\n"
 	"\n"
@@ -76,6 +83,9 @@ enum option_code {
 	OPTION_GROWTH,
 	OPTION_LIFETIME,
 	OPTION_HISTOGRAM,
+	OPTION_SNAPSHOTS,
+	OPTION_SNAPSHOT,
+	OPTION_DELTAS,
 	OPTION_TIMELINE,
 	OPTION_FINDINGS,
 	OPTION_MODULE,
@@ -113,6 +123,9 @@ static const struct option options[] = {
 	{"growth", required_argument, NULL, OPTION_GROWTH},
 	{"lifetime", optional_argument, NULL, OPTION_LIFETIME},
 	{"histogram", required_argument, NULL, OPTION_HISTOGRAM},
+	{"snapshots", no_argument, NULL, OPTION_SNAPSHOTS},
+	{"snapshot", required_argument, NULL, OPTION_SNAPSHOT},
+	{"snapshot-deltas", optional_argument, NULL, OPTION_DELTAS},
 	{"timeline", no_argument, NULL, OPTION_TIMELINE},
 	{"findings", no_argument, NULL, OPTION_FINDINGS},
 	{"include", required_argument, NULL, 'i'},
@@ -183,6 +196,22 @@ static int parse_times(struct report_options *o, int code, const char *text)
 	if (status != 0)
 		return message_usage("report", "%s", e.text);
 	return set_figure(o, code == OPTION_GROWTH ? FIGURE_GROWTH : FIGURE_LIVE);
+}
+
+static int parse_snapshot(struct report_options *o, const char *name)
+{
+	o->times[1] = (struct moment_name){.kind = MOMENT_AT_SNAPSHOT, .text = name};
+	return set_figure(o, FIGURE_LIVE);
+}
+
+static int parse_deltas(struct report_options *o, const char *how)
+{
+	if (how && strcmp(how, "cumulative") != 0)
+		return message_usage("report", "--snapshot-deltas is cumulative or not, not %s",
+				     how);
+	o->cumulative = how != NULL;
+	o->sheet.deltas = !how;
+	return set_figure(o, FIGURE_GROWTH);
 }
 
 static int parse_lifetime(struct report_options *o, const char *order)
@@ -357,6 +386,9 @@ static void parse_form(struct report_options *o, int code)
 	case OPTION_NO_FOLD:
 		t->fold = false;
 		break;
+	case OPTION_SNAPSHOTS:
+		o->sheet.shape = SHEET_SNAPSHOTS;
+		break;
 	default:
 		o->sheet.shape = code == OPTION_TIMELINE ? SHEET_TIMELINE : SHEET_FINDINGS;
 	}
@@ -406,6 +438,10 @@ static int parse_argument(struct report_options *o, int code, const char *argume
 	case OPTION_LIVE_AT:
 	case OPTION_GROWTH:
 		return parse_times(o, code, argument);
+	case OPTION_SNAPSHOT:
+		return parse_snapshot(o, argument);
+	case OPTION_DELTAS:
+		return parse_deltas(o, argument);
 	case OPTION_LIFETIME:
 		return parse_lifetime(o, argument);
 	case OPTION_HISTOGRAM:
@@ -515,6 +551,16 @@ void report_options_free(struct report_options *o)
 	suppress_free(&o->suppress);
 }
 
+static int apply_deltas(struct view *v, const struct profile *p, struct error *e)
+{
+	if (p->snapshots.count < 2)
+		return error_set(e, "the profile has %zu snapshots: a change needs two",
+				 p->snapshots.count);
+	v->from = snapshots_get_moment(p, 0);
+	v->at = snapshots_get_moment(p, p->snapshots.count - 1);
+	return 0;
+}
+
 int report_options_apply(struct report_options *o, const struct profile *p, struct error *e)
 {
 	struct view *v = &o->sheet.view;
@@ -524,6 +570,8 @@ int report_options_apply(struct report_options *o, const struct profile *p, stru
 				    "stack; --by thread has totals");
 	if (v->figure != FIGURE_LIVE && v->figure != FIGURE_GROWTH)
 		return 0;
+	if (o->sheet.deltas || o->cumulative)
+		return apply_deltas(v, p, e);
 	if (v->figure == FIGURE_GROWTH && moment_find(p, &o->times[0], &v->from, e) != 0)
 		return -1;
 	if (moment_find(p, &o->times[1], &v->at, e) != 0)

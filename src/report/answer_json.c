@@ -101,6 +101,9 @@ static void add_moment(struct json *j, const char *key, const struct moment *m)
 		json_add_uint(j, "point", m->point);
 	else
 		json_add_null(j, "point");
+	json_add_bool(j, "exact", m->kind != MOMENT_POINT || m->asked_ns == m->time_ns);
+	if (m->snapshot)
+		json_add_uint(j, "snapshot", m->snapshot);
 	json_end_object(j);
 }
 
