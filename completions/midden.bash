@@ -11,7 +11,7 @@ _midden() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} options=
 	COMPREPLY=()
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		mapfile -t COMPREPLY < <(compgen -W "record report stats export resolve diff check merge help --help --version" -- "$word")
+		mapfile -t COMPREPLY < <(compgen -W "record report snapshot stats export resolve diff check merge help --help --version" -- "$word")
 		return
 	fi
 	case $command:$before in
@@ -48,6 +48,10 @@ _midden() {
 		return
 		;;
 	report:--histogram)
+		:
+		return
+		;;
+	report:--snapshot)
 		:
 		return
 		;;
@@ -282,7 +286,8 @@ _midden() {
 	esac
 	case $command in
 	record) options="-o --output -f --follow -q --quiet --progress --max-depth --buffer --patience --trace --no-symbols --library -h --help" ;;
-	report) options="--peak --leaks --allocated --calls --temporary --realloc --own-peak --live-at --growth --figure --lifetime --shortest --histogram --timeline --findings -i --include -x --exclude --module --not-module --thread --min-size --max-size --suppressions --no-suppressions --tree --inverted --top-down --flat --by -t --threshold -d --depth -n --limit --no-fold --all-frames --json --color --no-pager -h --help --debug-dir --sysroot --map --full-names --no-write" ;;
+	report) options="--peak --leaks --allocated --calls --temporary --realloc --own-peak --live-at --growth --figure --lifetime --histogram --snapshots --snapshot --snapshot-deltas --timeline --findings -i --include -x --exclude --module --not-module --thread --min-size --max-size --suppressions --no-suppressions --tree --inverted --top-down --flat --by -t --threshold -d --depth -n --limit --no-fold --all-frames --json --color --no-pager -h --help --debug-dir --sysroot --map --full-names --no-write" ;;
+	snapshot) options="-h --help" ;;
 	stats) options="--json --sites --points --all-frames --color --no-pager -h --help --debug-dir --sysroot --map --full-names --no-write" ;;
 	export) options="-f --format -o --output --figure --svg --all-frames -h --help --debug-dir --sysroot --map --full-names --no-write" ;;
 	resolve) options="--debug-dir --sysroot --map --force -o --output -h --help" ;;
@@ -297,7 +302,7 @@ _midden() {
 	fi
 	case $command in
 	record) mapfile -t COMPREPLY < <(compgen -c -- "$word"; compgen -f -- "$word") ;;
-	help) mapfile -t COMPREPLY < <(compgen -W "record report stats export resolve diff check merge help" -- "$word") ;;
+	help) mapfile -t COMPREPLY < <(compgen -W "record report snapshot stats export resolve diff check merge help" -- "$word") ;;
 	*) _midden_profiles "$word" ;;
 	esac
 }

@@ -27,6 +27,7 @@ extern const struct command command_diff;
 extern const struct command command_export;
 extern const struct command command_merge;
 extern const struct command command_report;
+extern const struct command command_snapshot;
 extern const struct command command_stats;
 extern const struct command command_resolve;
 extern const struct command command_help;

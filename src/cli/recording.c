@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/control.h"
 #include "cli/procfs.h"
 #include "model/resolve.h"
 #include "profile/trace_write.h"
@@ -25,6 +26,7 @@
 #define HELLO_MS    5000 /* a target says hello at once, or it is none */
 #define STATUS_MS   5000 /* the recorder reaps the program about when we see it die */
 #define PROGRESS_NS UINT64_C(250000000)
+#define CONTROL_NS  UINT64_C(20000000) /* how long somebody who asks may have to wait */
 
 /* What is known of the program while it lives. */
 struct subject {
@@ -254,18 +256,27 @@ static void fill_report(struct recording_report *r, const struct profile *p)
 	r->children = p->run.children_not_recorded;
 }
 
-static enum collect_end run_to_end(struct collector *c, bool progress, int report_out)
+/* Looks up now and then from the events: at what others ask for, and to tell how it goes. */
+static enum collect_end run_to_end(struct collector *c, const struct recording_job *job, pid_t pid)
 {
 	struct recording_report now = {0};
+	uint64_t told_ns = 0;
+	int listener = -1;
 	enum collect_end end;
 
-	for (;;) {
-		end = collect_run(c, progress ? PROGRESS_NS : 0, &replaced);
-		if (end != COLLECT_END_TICK)
-			return end;
+	while ((end = collect_run(c, CONTROL_NS, &replaced)) == COLLECT_END_TICK) {
+		if (listener < 0)
+			listener = control_open(pid);
+		control_serve(listener, c);
 		collect_get_status(c, &now.status);
-		send_report(report_out, &now);
+		if (!job->options->progress || now.status.elapsed_ns - told_ns < PROGRESS_NS)
+			continue;
+		told_ns = now.status.elapsed_ns;
+		send_report(job->wires->report_out, &now);
 	}
+	if (listener >= 0)
+		close(listener);
+	return end;
 }
 
 /* A script's launchers make way: the file that the user named is for what the process was in the
@@ -381,8 +392,7 @@ int recording_run(const struct recording_options *options, const struct segment_
 	int result = c ? welcome_target(c, wires->connection, &e) : -1;
 	close(wires->connection);
 	if (result == 0) {
-		result =
-			keep(c, run_to_end(c, options->progress, wires->report_out), &job, &report);
+		result = keep(c, run_to_end(c, &job, hello->pid), &job, &report);
 	} else {
 		trace_write_abandon(job.trace);
 		(void)fail(&report, &e, wires->report_out);

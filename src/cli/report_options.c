@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "model/by_thread.h"
+#include "model/snapshots.h"
 
 #define LIFETIME_ROWS 25u
 
@@ -29,13 +30,18 @@ const char report_options_help[] =
 	"  --temporary          freed before the thread allocated anything else\n"
 	"  --realloc            resized by realloc, by number of calls\n"
 	"  --own-peak           the most that each stack ever held, each at its own time\n"
-	"  --live-at TIME       live at a time: 1.5s, 200ms, 50%, @start, @peak, @end\n"
+	"  --live-at TIME       live at a time: 1.5s, 200ms, 50%, @start, @peak, @end,\n"
+	"                       @snapshot:NAME; exact in a profile recorded with --trace\n"
 	"  --growth T1..T2      live at T2 less what was live at T1: what grew, what shrank\n"
 	"  --figure NAME        the same by name: peak, leaked, allocated, calls, temporary,\n"
 	"                       realloc, own-peak\n"
-	"  --lifetime           how long freed blocks lived, the longest first\n"
-	"  --shortest           with --lifetime: the shortest first\n"
+	"  --lifetime[=ORDER]   how long blocks lived, the longest first, or the shortest\n"
 	"  --histogram WHAT     all blocks of the program by size or by lifetime\n"
+	"  --snapshots          the moments that were kept on request, and how they differ\n"
+	"  --snapshot NAME      live at one of them, by name or number\n"
+	"  --snapshot-deltas[=HOW]\n"
+	"                       what grew and shrank from each to the next; cumulative: from the\n"
+	"                       first to the last\n"
 	"  --timeline           what was live over time, as a chart\n"
 	"  --findings           habits that cost time or memory, with the evidence\n"
 	"\n"
@@ -76,8 +82,10 @@ enum option_code {
 	OPTION_LIVE_AT,
 	OPTION_GROWTH,
 	OPTION_LIFETIME,
-	OPTION_SHORTEST,
 	OPTION_HISTOGRAM,
+	OPTION_SNAPSHOTS,
+	OPTION_SNAPSHOT,
+	OPTION_DELTAS,
 	OPTION_TIMELINE,
 	OPTION_FINDINGS,
 	OPTION_MODULE,
@@ -113,9 +121,11 @@ static const struct option options[] = {
 	{"figure", required_argument, NULL, OPTION_FIGURE_NAME},
 	{"live-at", required_argument, NULL, OPTION_LIVE_AT},
 	{"growth", required_argument, NULL, OPTION_GROWTH},
-	{"lifetime", no_argument, NULL, OPTION_LIFETIME},
-	{"shortest", no_argument, NULL, OPTION_SHORTEST},
+	{"lifetime", optional_argument, NULL, OPTION_LIFETIME},
 	{"histogram", required_argument, NULL, OPTION_HISTOGRAM},
+	{"snapshots", no_argument, NULL, OPTION_SNAPSHOTS},
+	{"snapshot", required_argument, NULL, OPTION_SNAPSHOT},
+	{"snapshot-deltas", optional_argument, NULL, OPTION_DELTAS},
 	{"timeline", no_argument, NULL, OPTION_TIMELINE},
 	{"findings", no_argument, NULL, OPTION_FINDINGS},
 	{"include", required_argument, NULL, 'i'},
@@ -186,6 +196,31 @@ static int parse_times(struct report_options *o, int code, const char *text)
 	if (status != 0)
 		return message_usage("report", "%s", e.text);
 	return set_figure(o, code == OPTION_GROWTH ? FIGURE_GROWTH : FIGURE_LIVE);
+}
+
+static int parse_snapshot(struct report_options *o, const char *name)
+{
+	o->times[1] = (struct moment_name){.kind = MOMENT_AT_SNAPSHOT, .text = name};
+	return set_figure(o, FIGURE_LIVE);
+}
+
+static int parse_deltas(struct report_options *o, const char *how)
+{
+	if (how && strcmp(how, "cumulative") != 0)
+		return message_usage("report", "--snapshot-deltas is cumulative or not, not %s",
+				     how);
+	o->cumulative = how != NULL;
+	o->sheet.deltas = !how;
+	return set_figure(o, FIGURE_GROWTH);
+}
+
+static int parse_lifetime(struct report_options *o, const char *order)
+{
+	if (order && strcmp(order, "longest") != 0 && strcmp(order, "shortest") != 0)
+		return message_usage("report", "--lifetime is longest or shortest, not %s", order);
+	o->sheet.shape = SHEET_LIFETIME;
+	o->sheet.shortest_first = order && strcmp(order, "shortest") == 0;
+	return COMMAND_GOOD;
 }
 
 static int parse_histogram(struct report_options *o, const char *what)
@@ -351,11 +386,8 @@ static void parse_form(struct report_options *o, int code)
 	case OPTION_NO_FOLD:
 		t->fold = false;
 		break;
-	case OPTION_LIFETIME:
-		o->sheet.shape = SHEET_LIFETIME;
-		break;
-	case OPTION_SHORTEST:
-		o->sheet.shortest_first = true;
+	case OPTION_SNAPSHOTS:
+		o->sheet.shape = SHEET_SNAPSHOTS;
 		break;
 	default:
 		o->sheet.shape = code == OPTION_TIMELINE ? SHEET_TIMELINE : SHEET_FINDINGS;
@@ -406,6 +438,12 @@ static int parse_argument(struct report_options *o, int code, const char *argume
 	case OPTION_LIVE_AT:
 	case OPTION_GROWTH:
 		return parse_times(o, code, argument);
+	case OPTION_SNAPSHOT:
+		return parse_snapshot(o, argument);
+	case OPTION_DELTAS:
+		return parse_deltas(o, argument);
+	case OPTION_LIFETIME:
+		return parse_lifetime(o, argument);
 	case OPTION_HISTOGRAM:
 		return parse_histogram(o, argument);
 	case OPTION_BY:
@@ -448,8 +486,6 @@ static int check(const struct report_options *o)
 	if ((s->shape == SHEET_SIZES || s->shape == SHEET_LIFETIMES) &&
 	    !filter_is_empty(&o->filter))
 		return message_usage("report", "--histogram is of the whole program: no filters");
-	if (s->shortest_first && s->shape != SHEET_LIFETIME)
-		return message_usage("report", "--shortest goes with --lifetime");
 	if (s->shape == SHEET_LIFETIME && o->by_thread)
 		return message_usage("report", "--lifetime is by function, line or module");
 	if (s->shape != SHEET_THREADS)
@@ -522,6 +558,16 @@ static int check_threads(const struct report_options *o, const struct profile *p
 	return error_set(e, "the profile does not tell which thread allocated at which stack");
 }
 
+static int apply_deltas(struct view *v, const struct profile *p, struct error *e)
+{
+	if (p->snapshots.count < 2)
+		return error_set(e, "the profile has %zu snapshots: a change needs two",
+				 p->snapshots.count);
+	v->from = snapshots_get_moment(p, 0);
+	v->at = snapshots_get_moment(p, p->snapshots.count - 1);
+	return 0;
+}
+
 int report_options_apply(struct report_options *o, const struct profile *p, struct error *e)
 {
 	struct view *v = &o->sheet.view;
@@ -530,6 +576,8 @@ int report_options_apply(struct report_options *o, const struct profile *p, stru
 		return -1;
 	if (v->figure != FIGURE_LIVE && v->figure != FIGURE_GROWTH)
 		return 0;
+	if (o->sheet.deltas || o->cumulative)
+		return apply_deltas(v, p, e);
 	if (v->figure == FIGURE_GROWTH && moment_find(p, &o->times[0], &v->from, e) != 0)
 		return -1;
 	if (moment_find(p, &o->times[1], &v->at, e) != 0)

@@ -21,6 +21,7 @@ struct report_options {
 	bool by_thread; /* --by thread */
 	bool by_given;
 	bool no_suppress;
+	bool cumulative; /* --snapshot-deltas=cumulative */
 	bool json;
 	bool no_pager;
 	bool help;

@@ -3,7 +3,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "collect/account.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "format/wire.h"
@@ -22,6 +24,7 @@ void account_init(struct account *a, const struct ticks *clock, uint32_t slot_co
 	a->parts.most = PARTS_MAX;
 	series_init(&a->series, ticks_from_ns(clock, FIRST_INTERVAL_NS));
 	a->actors = mem_new(slot_count, sizeof(a->actors[0]));
+	a->names = mem_new(slot_count, sizeof(a->names[0]));
 }
 
 void account_fini(struct account *a)
@@ -32,6 +35,8 @@ void account_fini(struct account *a)
 	threads_fini(&a->threads);
 	series_fini(&a->series);
 	free(a->actors);
+	free(a->names);
+	vec_free(&a->snapshots);
 }
 
 struct thread *account_open_thread(struct account *a, uint32_t slot, uint32_t serial)
@@ -58,6 +63,7 @@ void account_close_thread(struct account *a, uint32_t slot)
 	thread->last_ptr = by->last_ptr;
 	thread->last_ticks = by->last_ticks;
 	*by = (struct actor){0};
+	a->names[slot].bytes = 0;
 }
 
 /* ---- sums ------------------------------------------------------------------------------------ */
@@ -147,6 +153,58 @@ void account_pass_time(struct account *a, uint64_t ticks)
 {
 	if (ticks >= a->series.next)
 		cross_points(a, ticks);
+}
+
+/* ---- snapshots ------------------------------------------------------------------------------- */
+
+/* A thread that was held up between stamp and publication may come after a later point. */
+static uint64_t hold_time(const struct account *a, uint64_t ticks)
+{
+	size_t count = a->series.points.count;
+	uint64_t last = count ? a->series.points.at[count - 1].time_ns : 0;
+
+	return ticks > last ? ticks : last;
+}
+
+bool account_take_snapshot(struct account *a, uint64_t ticks, const char *name, uint32_t thread)
+{
+	struct snapshot taken = {
+		.ticks = hold_time(a, ticks),
+		.live_bytes = a->peak.live_bytes,
+		.live_blocks = a->peak.live_blocks,
+		.thread = thread,
+	};
+
+	if (a->snapshots.count >= ACCOUNT_SNAPSHOTS_MAX || !series_can_pin(&a->series)) {
+		a->lost_snapshots++;
+		return false;
+	}
+	(void)snprintf(taken.name, sizeof(taken.name), "%s", name);
+	series_pin(&a->series);
+	add_point(a, taken.ticks);
+	*vec_push(&a->snapshots) = taken;
+	return true;
+}
+
+/* Appends the three words of a piece; what is too long is cut. */
+static void add_piece(struct mark_name *name, const struct event *e)
+{
+	const uint64_t words[3] = {e->ptr, e->size, e->hash};
+	size_t room = SEGMENT_MARK_NAME_MAX - name->bytes;
+	size_t bytes = sizeof(words) < room ? sizeof(words) : room;
+
+	memcpy(name->text + name->bytes, words, bytes);
+	name->bytes += (uint32_t)bytes;
+	name->text[name->bytes] = '\0';
+}
+
+static void apply_mark(struct account *a, const struct event *e)
+{
+	struct mark_name *name = &a->names[e->slot];
+
+	add_piece(name, e);
+	(void)account_take_snapshot(a, e->ticks, name->text, a->actors[e->slot].thread);
+	name->bytes = 0;
 }
 
 /* ---- shares of threads ----------------------------------------------------------------------- */
@@ -423,6 +481,12 @@ static bool apply_rare(struct account *a, const struct event *e, bool force)
 		return apply_resized(a, e, force);
 	case SEGMENT_EVENT_RESIZE_FAILED:
 		put_back(a, &a->actors[e->slot], e->ticks);
+		return true;
+	case SEGMENT_EVENT_NAME:
+		add_piece(&a->names[e->slot], e);
+		return true;
+	case SEGMENT_EVENT_MARK:
+		apply_mark(a, e);
 		return true;
 	default: /* SEGMENT_EVENT_RESIZE_FREED: the reader lets no other kind through */
 		apply_resize_freed(a, e);

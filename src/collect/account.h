@@ -25,6 +25,23 @@ struct actor {
 	uint32_t thread;
 };
 
+/* The name of a mark while its pieces come. */
+struct mark_name {
+	char text[SEGMENT_MARK_NAME_MAX + 1];
+	uint32_t bytes;
+};
+
+/* What was live when somebody asked for it to be kept. */
+struct snapshot {
+	char name[SEGMENT_MARK_NAME_MAX + 1];
+	uint64_t ticks;
+	uint64_t live_bytes;
+	uint64_t live_blocks;
+	uint32_t thread; /* index; UINT32_MAX: asked for from outside */
+};
+
+#define ACCOUNT_SNAPSHOTS_MAX 4096u
+
 /* Sums that no event has to keep: they follow from the histogram of sizes and what is live. */
 struct account_totals {
 	uint64_t allocations;
@@ -41,7 +58,10 @@ struct account {
 	struct lifetimes lifetimes;
 	struct series series;
 	struct peak peak;
-	struct actor *actors;	    /* by slot */
+	struct actor *actors;		/* by slot */
+	struct mark_name *names;	/* by slot */
+	VEC(struct snapshot) snapshots; /* one for each pin of the series */
+	uint64_t lost_snapshots;
 	struct trace_writer *trace; /* NULL: none is wanted */
 	const struct ticks *clock;
 	uint64_t events;
@@ -66,6 +86,9 @@ uint32_t account_apply(struct account *a, const struct event *events, uint32_t c
 
 /* Handles one event whatever the state of its block says. */
 void account_force(struct account *a, const struct event *e);
+
+/* Keeps the state as of `ticks` under a name. False, and counted, if there is no room for it. */
+bool account_take_snapshot(struct account *a, uint64_t ticks, const char *name, uint32_t thread);
 
 /* Time has come this far: makes a point of the series if one is due. */
 void account_pass_time(struct account *a, uint64_t ticks);

@@ -346,6 +346,25 @@ static void build_series(struct build *b)
 		b->p->points.at[i].time_ns = to_ns(b, b->p->points.at[i].time_ns);
 }
 
+static void build_snapshots(struct build *b)
+{
+	const struct account *a = &b->c->account;
+
+	for (size_t i = 0; i < a->snapshots.count; i++) {
+		const struct snapshot *from = &a->snapshots.at[i];
+
+		*vec_push(&b->p->snapshots) = (struct profile_snapshot){
+			.name = profile_add_string(b->p, from->name),
+			.point = a->series.pins.at[i],
+			.thread = get_serial(b, from->thread),
+			.time_ns = to_ns(b, from->ticks),
+			.live_bytes = from->live_bytes,
+			.live_blocks = from->live_blocks,
+		};
+	}
+	b->p->totals.lost_snapshots = a->lost_snapshots;
+}
+
 static uint64_t round_to_pages(const struct build *b, uint64_t bytes)
 {
 	uint64_t page = b->c->watch.page_bytes;
@@ -476,6 +495,7 @@ struct profile *collect_build_profile(struct collector *c)
 	build_parts(&b);
 	build_threads(&b, &losses);
 	build_series(&b);
+	build_snapshots(&b);
 	build_totals(&b);
 	build_losses(&b, &losses);
 	lifetimes_build(&c->account.lifetimes, b.p);

@@ -126,6 +126,23 @@ uint64_t collect_drain(struct collector *c)
 	return drain_round(&c->drain, &c->streams);
 }
 
+/* As of the last round's limit: all that is earlier is in it, and nothing that is later. */
+bool collect_take_snapshot(struct collector *c, const char *name, struct collect_snapshot *kept)
+{
+	struct account *a = &c->account;
+
+	(void)collect_drain(c);
+	if (!account_take_snapshot(a, c->drain.limit, name, UINT32_MAX))
+		return false;
+	*kept = (struct collect_snapshot){
+		.number = a->snapshots.count,
+		.time_ns = ticks_to_ns(&c->clock, c->drain.limit),
+		.live_bytes = a->peak.live_bytes,
+		.live_blocks = a->peak.live_blocks,
+	};
+	return true;
+}
+
 /* ---- threads that died without a word -------------------------------------------------------- */
 
 struct tenant {

@@ -65,6 +65,17 @@ enum collect_end collect_run(struct collector *c, uint64_t tick_ns, const volati
 /* One drain round without waiting; the number of events handled (tests, benchmarks). */
 uint64_t collect_drain(struct collector *c);
 
+/* What a snapshot kept. */
+struct collect_snapshot {
+	uint64_t number; /* from 1 */
+	uint64_t time_ns;
+	uint64_t live_bytes;
+	uint64_t live_blocks;
+};
+
+/* Keeps what is live now, stack by stack, under a name. False if there is no room for it. */
+bool collect_take_snapshot(struct collector *c, const char *name, struct collect_snapshot *kept);
+
 /* The profile so far (`run` holds only what the collector knows: pid, duration, clock-derived
  * times, machine, children, page size; the caller adds program, command, exit status). The
  * collector stays usable. */

@@ -227,7 +227,7 @@ static void merge(struct drain *d, struct streams *s, uint64_t limit)
 uint64_t drain_round(struct drain *d, struct streams *s)
 {
 	uint64_t before = s->account->events;
-	uint64_t limit = read_limit(s->account->clock);
+	uint64_t limit = d->limit = read_limit(s->account->clock);
 
 	gather(d, s, limit);
 	merge(d, s, limit);

@@ -23,6 +23,7 @@ struct turn {
 struct drain {
 	VEC(struct turn) turns; /* a heap: the earliest first */
 	struct event_batch batch;
+	uint64_t limit; /* of the last round: what is stamped earlier has been handled */
 };
 
 void drain_fini(struct drain *d);

@@ -8,6 +8,7 @@
 
 #include "format/segment.h"
 
+/* A piece of a name (NAME, MARK) is in `ptr`, `size` and `hash`. */
 struct event {
 	uint64_t ticks;
 	uint64_t ptr;  /* of RESIZE_FAILED too: that of the RESIZE before it */

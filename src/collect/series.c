@@ -16,6 +16,7 @@ void series_fini(struct series *s)
 {
 	vec_free(&s->points);
 	vec_free(&s->changes);
+	vec_free(&s->pins);
 }
 
 void series_skip(struct series *s, uint64_t ticks)
@@ -33,20 +34,32 @@ static struct profile_point join(const struct profile_point *a, const struct pro
 	return both;
 }
 
-static void halve_points(struct series *s)
+/* Joins each point with the next, unless it is pinned. `moved` gets the new index of every point,
+ * and so do the pins. */
+static void halve_points(struct series *s, uint32_t *moved)
 {
-	size_t pairs = s->points.count / 2;
+	size_t count = s->points.count, kept = 0, pin = 0;
 
-	for (size_t i = 0; i < pairs; i++)
-		s->points.at[i] = join(&s->points.at[2 * i], &s->points.at[2 * i + 1]);
-	if (s->points.count % 2)
-		s->points.at[pairs] = s->points.at[s->points.count - 1];
-	s->points.count -= pairs;
+	for (size_t i = 0; i < count; i++, kept++) {
+		while (pin < s->pins.count && s->pins.at[pin] < i)
+			pin++;
+		bool pinned = pin < s->pins.count && s->pins.at[pin] == i;
+
+		moved[i] = (uint32_t)kept;
+		s->points.at[kept] = s->points.at[i];
+		if (pinned || i + 1 == count)
+			continue;
+		s->points.at[kept] = join(&s->points.at[i], &s->points.at[i + 1]);
+		moved[++i] = (uint32_t)kept;
+	}
+	s->points.count = kept;
+	for (size_t i = 0; i < s->pins.count; i++)
+		s->pins.at[i] = moved[s->pins.at[i]];
 }
 
-/* From the last change to the first: what is met first for a site in a pair is the later, which
- * holds. The survivors gather at the end of the array, in order. */
-static void halve_changes(struct series *s, size_t site_count)
+/* From the last change to the first: what is met first for a site in a joint point is the later,
+ * which holds. The survivors gather at the end of the array, in order. */
+static void halve_changes(struct series *s, const uint32_t *moved, size_t site_count)
 {
 	if (!s->changes.count)
 		return;
@@ -56,7 +69,7 @@ static void halve_changes(struct series *s, size_t site_count)
 	for (size_t i = s->changes.count; i-- > 0;) {
 		struct profile_change change = s->changes.at[i];
 
-		change.point /= 2;
+		change.point = moved[change.point];
 		if (kept_at[change.site] == change.point + 1)
 			continue;
 		kept_at[change.site] = change.point + 1;
@@ -67,19 +80,38 @@ static void halve_changes(struct series *s, size_t site_count)
 	free(kept_at);
 }
 
+/* One is left for the end. */
 static bool is_full(const struct series *s)
 {
-	return s->points.count >= SERIES_POINTS_MAX - 1 || /* one is left for the end */
+	return s->points.count - s->pins.count >= SERIES_POINTS_MAX - 1 ||
 	       s->changes.count > s->changes_max;
 }
 
+/* Ends too where all that is left is pinned. */
 static void halve_until_it_fits(struct series *s, size_t site_count)
 {
-	while (is_full(s) && s->points.count > 1) {
-		halve_points(s);
-		halve_changes(s, site_count);
+	size_t before = 0;
+
+	while (is_full(s) && s->points.count > 1 && s->points.count != before) {
+		uint32_t *moved = mem_new(s->points.count, sizeof(*moved));
+
+		before = s->points.count;
+		halve_points(s, moved);
+		halve_changes(s, moved, site_count);
 		s->interval *= 2;
+		free(moved);
 	}
+}
+
+/* Half of the room is for the other points. */
+bool series_can_pin(const struct series *s)
+{
+	return s->changes.count <= s->changes_max / 2;
+}
+
+void series_pin(struct series *s)
+{
+	s->pin_next = true;
 }
 
 static bool is_news(const struct site *site)
@@ -119,6 +151,9 @@ static void note_changes(struct series *s, struct sites *sites, size_t point)
 void series_add(struct series *s, const struct profile_point *state, struct sites *sites)
 {
 	*vec_push(&s->points) = *state;
+	if (s->pin_next)
+		*vec_push(&s->pins) = (uint32_t)s->points.count - 1;
+	s->pin_next = false;
 	note_changes(s, sites, s->points.count - 1);
 	halve_until_it_fits(s, sites->list.count);
 	series_skip(s, state->time_ns);

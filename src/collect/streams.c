@@ -268,6 +268,18 @@ static void pair_resize(struct stream *stream, struct event *e)
 	e->hash = live_hash(e->ptr);
 }
 
+static bool is_text(uint32_t kind)
+{
+	return kind == SEGMENT_EVENT_NAME || kind == SEGMENT_EVENT_MARK;
+}
+
+/* A piece of a name is no block: its three words go where those of a block would. */
+static void take_text(const uint64_t *words, uint64_t third, struct event *e)
+{
+	e->size = third;
+	e->hash = read_once(words[3]);
+}
+
 /* What decode() leaves: `third` is the third word as it was read. */
 static __attribute__((noinline)) uint32_t decode_rest(const struct streams *s,
 						      struct stream *stream, const uint64_t *words,
@@ -275,6 +287,10 @@ static __attribute__((noinline)) uint32_t decode_rest(const struct streams *s,
 {
 	uint32_t kind = e->kind;
 
+	if (is_text(kind)) {
+		take_text(words, third, e);
+		return segment_event_bytes(kind);
+	}
 	fold_big(words, e);
 	uint64_t node = kind == e->kind ? e->node : third;
 	if (is_arrival(kind) && (e->ptr == 0 || node >= s->map->layout.node_count))

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "export/export.h"
 #include "model/fields.h"
+#include "model/shares.h"
 
 #define SCHEMA_VERSION 1u /* grows when a member changes its meaning or goes */
 
@@ -76,12 +77,26 @@ static void add_frames(struct json *j, const struct model *m)
 	json_end_list(j);
 }
 
-static void add_stack(struct json *j, const struct profile_site *site,
+static void add_shares(struct json *j, const struct profile *p, size_t site)
+{
+	json_begin_list(j, "threads");
+	for (size_t i = 0; i < shares_get_count(p, site); i++) {
+		struct profile_part share = shares_get(p, site, i);
+		json_begin_object(j, NULL);
+		json_add_uint(j, "serial", share.thread);
+		add_fields(j, &share, fields_part);
+		json_end_object(j);
+	}
+	json_end_list(j);
+}
+
+static void add_stack(struct json *j, const struct profile *p, size_t site,
 		      const struct model_stack *stack)
 {
 	json_begin_object(j, NULL);
 	j->dense = true;
-	add_fields(j, site, fields_site);
+	add_fields(j, &p->sites.at[site], fields_site);
+	add_shares(j, p, site);
 	json_begin_list(j, "frames");
 	for (size_t i = 0; i < stack->frames.count; i++)
 		json_add_uint(j, NULL, stack->frames.at[i]);
@@ -98,7 +113,7 @@ static void add_stacks(struct json *j, const struct model *m)
 	json_begin_list(j, "stacks");
 	for (size_t i = 0; i < p->sites.count; i++) {
 		model_get_stack(m, i, &stack);
-		add_stack(j, &p->sites.at[i], &stack);
+		add_stack(j, p, i, &stack);
 	}
 	json_end_list(j);
 	vec_free(&stack.frames);

@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #define SEGMENT_MAGIC	UINT64_C(0x31306e656464696d) /* "midden01" */
-#define SEGMENT_VERSION 3u			     /* raised with any change of this file */
+#define SEGMENT_VERSION 4u			     /* raised with any change of this file */
 #define SEGMENT_ALIGN	UINT64_C(65536)		     /* the largest page size in use on aarch64 */
 
 /* Index 0 is "none" for slots, nodes, places, modules and chunks alike, so that zeroed memory is
@@ -224,7 +224,11 @@ enum segment_event {
 	SEGMENT_EVENT_RESIZE_FAILED = 7,
 	/* realloc(p, 0) freed it -- 8 bytes */
 	SEGMENT_EVENT_RESIZE_FREED = 8,
-	SEGMENT_EVENT_KINDS = 9
+	/* the first bytes of a name, more to come -- 32 bytes */
+	SEGMENT_EVENT_NAME = 9,
+	/* the rest of the name, zeroes behind it: keep what is live now -- 32 bytes */
+	SEGMENT_EVENT_MARK = 10,
+	SEGMENT_EVENT_KINDS = 11
 };
 
 enum segment_api {
@@ -237,12 +241,15 @@ enum segment_api {
 	SEGMENT_API_KINDS = 6
 };
 
-#define SEGMENT_TICKS_MASK ((UINT64_C(1) << 56) - 1)
+#define SEGMENT_MARK_PIECE    24u /* bytes of a name in one event */
+#define SEGMENT_MARK_NAME_MAX 95u
+
+#define SEGMENT_TICKS_MASK    ((UINT64_C(1) << 56) - 1)
 
 /* Bytes of an event by kind; 0 for what is not an event. */
 static inline uint32_t segment_event_bytes(uint32_t kind)
 {
-	static const uint8_t bytes[16] = {0, 24, 32, 16, 16, 24, 32, 8, 8};
+	static const uint8_t bytes[16] = {0, 24, 32, 16, 16, 24, 32, 8, 8, 32, 32};
 
 	return bytes[kind & 15u];
 }

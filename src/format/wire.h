@@ -50,23 +50,24 @@ enum wire_section_flags {
 #define WIRE_TAG(a, b, c, d) \
 	((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
 
-#define WIRE_TAG_INFO	 WIRE_TAG('I', 'N', 'F', 'O') /* how much of everything is to come */
-#define WIRE_TAG_TOTALS	 WIRE_TAG('T', 'O', 'T', 'L')
-#define WIRE_TAG_TEXT	 WIRE_TAG('T', 'E', 'X', 'T') /* the string table */
-#define WIRE_TAG_RUN	 WIRE_TAG('R', 'U', 'N', ' ')
-#define WIRE_TAG_INPUTS	 WIRE_TAG('I', 'N', 'P', 'T') /* what was merged */
-#define WIRE_TAG_THREADS WIRE_TAG('T', 'H', 'R', 'D')
-#define WIRE_TAG_SIZES	 WIRE_TAG('S', 'I', 'Z', 'E') /* histogram of sizes */
-#define WIRE_TAG_LIVES	 WIRE_TAG('L', 'I', 'F', 'E') /* sizes by lifetimes */
-#define WIRE_TAG_POINTS	 WIRE_TAG('P', 'N', 'T', 'S') /* the time line */
-#define WIRE_TAG_MODULES WIRE_TAG('M', 'O', 'D', 'L')
-#define WIRE_TAG_NODES	 WIRE_TAG('N', 'O', 'D', 'E')
-#define WIRE_TAG_SITES	 WIRE_TAG('S', 'I', 'T', 'E')
-#define WIRE_TAG_PARTS	 WIRE_TAG('P', 'A', 'R', 'T') /* sites by thread */
-#define WIRE_TAG_FRAMES	 WIRE_TAG('F', 'R', 'A', 'M')
-#define WIRE_TAG_CHANGES WIRE_TAG('C', 'H', 'N', 'G')
-#define WIRE_TAG_TRACE	 WIRE_TAG('T', 'R', 'C', 'E') /* a block of events */
-#define WIRE_TAG_INDEX	 WIRE_TAG('T', 'I', 'D', 'X') /* of those blocks, by time */
+#define WIRE_TAG_INFO	   WIRE_TAG('I', 'N', 'F', 'O') /* how much of everything is to come */
+#define WIRE_TAG_TOTALS	   WIRE_TAG('T', 'O', 'T', 'L')
+#define WIRE_TAG_TEXT	   WIRE_TAG('T', 'E', 'X', 'T') /* the string table */
+#define WIRE_TAG_RUN	   WIRE_TAG('R', 'U', 'N', ' ')
+#define WIRE_TAG_INPUTS	   WIRE_TAG('I', 'N', 'P', 'T') /* what was merged */
+#define WIRE_TAG_THREADS   WIRE_TAG('T', 'H', 'R', 'D')
+#define WIRE_TAG_SIZES	   WIRE_TAG('S', 'I', 'Z', 'E') /* histogram of sizes */
+#define WIRE_TAG_LIVES	   WIRE_TAG('L', 'I', 'F', 'E') /* sizes by lifetimes */
+#define WIRE_TAG_POINTS	   WIRE_TAG('P', 'N', 'T', 'S') /* the time line */
+#define WIRE_TAG_MODULES   WIRE_TAG('M', 'O', 'D', 'L')
+#define WIRE_TAG_NODES	   WIRE_TAG('N', 'O', 'D', 'E')
+#define WIRE_TAG_SITES	   WIRE_TAG('S', 'I', 'T', 'E')
+#define WIRE_TAG_PARTS	   WIRE_TAG('P', 'A', 'R', 'T') /* sites by thread */
+#define WIRE_TAG_FRAMES	   WIRE_TAG('F', 'R', 'A', 'M')
+#define WIRE_TAG_CHANGES   WIRE_TAG('C', 'H', 'N', 'G')
+#define WIRE_TAG_TRACE	   WIRE_TAG('T', 'R', 'C', 'E') /* a block of events */
+#define WIRE_TAG_INDEX	   WIRE_TAG('T', 'I', 'D', 'X') /* of those blocks, by time */
+#define WIRE_TAG_SNAPSHOTS WIRE_TAG('S', 'N', 'A', 'P') /* moments that were asked for */
 /* no payload; its sequence counts the others */
 #define WIRE_TAG_END WIRE_TAG('E', 'N', 'D', ' ')
 
@@ -109,6 +110,7 @@ enum wire_info_column {
 	WIRE_INFO_DAMAGE = 11,	/* 128 bytes */
 	WIRE_INFO_PARTS = 12,
 	WIRE_INFO_TRACE = 13,
+	WIRE_INFO_SNAPSHOTS = 14,
 	WIRE_INFO_INPUTS = 20,
 };
 
@@ -177,6 +179,7 @@ enum wire_totals_column {
 	WIRE_TOTALS_FOREIGN_FREES = 20,
 	WIRE_TOTALS_REENTRANT_CALLS = 21,
 	WIRE_TOTALS_TRACE_LOST_EVENTS = 22,
+	WIRE_TOTALS_LOST_SNAPSHOTS = 23,
 	WIRE_TOTALS_API_CALLS = 32, /* to 39: one per entry of enum segment_api */
 };
 
@@ -299,6 +302,15 @@ enum wire_changes_column {
 	WIRE_CHANGES_SITE = 2,
 	WIRE_CHANGES_LIVE_BYTES = 3,
 	WIRE_CHANGES_LIVE_BLOCKS = 4,
+};
+
+enum wire_snapshots_column {
+	WIRE_SNAPSHOTS_NAME = 1,
+	WIRE_SNAPSHOTS_TIME_NS = 2,
+	WIRE_SNAPSHOTS_POINT = 3,
+	WIRE_SNAPSHOTS_THREAD = 4,
+	WIRE_SNAPSHOTS_LIVE_BYTES = 5,
+	WIRE_SNAPSHOTS_LIVE_BLOCKS = 6,
 };
 
 enum wire_trace_column {

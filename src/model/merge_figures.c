@@ -106,6 +106,7 @@ static const struct member totals_members[] = {
 	LOSS(profile_totals, foreign_frees),
 	LOSS(profile_totals, reentrant_calls),
 	LOSS(profile_totals, trace_lost_events),
+	LOSS(profile_totals, lost_snapshots),
 	ADD(profile_totals, api_calls[0]),
 	ADD(profile_totals, api_calls[1]),
 	ADD(profile_totals, api_calls[2]),

@@ -1,4 +1,4 @@
-/* moment.c -- a time in a recording, and what was live then. Runs: offline.
+/* moment.c -- a time in a recording, and what was live then. Runs: offline, pure.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "model/moment.h"
 
@@ -8,8 +8,10 @@
 
 #include "base/mem.h"
 #include "model/replay.h"
+#include "model/snapshots.h"
 #include "profile/trace.h"
 
+#define SNAPSHOT  "@snapshot:"
 #define LATEST_NS 1e18 /* later than any recording, and far from overflow */
 
 struct unit {
@@ -40,8 +42,8 @@ static bool parse_number(const char *text, struct moment_name *name)
 
 	if (end == text || !isfinite(value) || value < 0 || (!unit && !percent))
 		return false;
-	*name = percent ? (struct moment_name){MOMENT_AT_PERCENT, value}
-			: (struct moment_name){MOMENT_AT_NS, value * unit->ns};
+	*name = percent ? (struct moment_name){MOMENT_AT_PERCENT, value, NULL}
+			: (struct moment_name){MOMENT_AT_NS, value * unit->ns, NULL};
 	return true;
 }
 
@@ -53,6 +55,9 @@ static bool parse_word(const char *text, struct moment_name *name)
 		name->kind = MOMENT_AT_PEAK;
 	else if (strcmp(text, "@end") == 0)
 		name->kind = MOMENT_AT_END;
+	else if (strncmp(text, SNAPSHOT, strlen(SNAPSHOT)) == 0)
+		*name = (struct moment_name){.kind = MOMENT_AT_SNAPSHOT,
+					     .text = text + strlen(SNAPSHOT)};
 	else
 		return false;
 	return true;
@@ -109,24 +114,6 @@ static int check_time_line(const struct profile *p, struct error *e)
 	return 0;
 }
 
-/* Takes the exact state instead of a point's, if a trace goes as far. */
-static int trace(const struct profile *p, struct moment *m, struct error *e)
-{
-	struct replay r;
-
-	if (trace_get_count(p) == 0)
-		return 0;
-	if (replay_init(&r, p, m->asked_ns, e) != 0)
-		return -1;
-	if (r.exact)
-		*m = (struct moment){.kind = MOMENT_TRACED,
-				     .asked_ns = m->asked_ns,
-				     .time_ns = m->asked_ns,
-				     .total = r.whole};
-	replay_fini(&r);
-	return 0;
-}
-
 static uint64_t find_ns(const struct profile *p, const struct moment_name *name)
 {
 	double ns = name->value;
@@ -136,6 +123,33 @@ static uint64_t find_ns(const struct profile *p, const struct moment_name *name)
 	return (uint64_t)(ns < LATEST_NS ? ns : LATEST_NS);
 }
 
+/* The very moment, if the trace has it; else, or where the trace is damaged, the point stands. */
+static void use_trace(const struct profile *p, struct moment *m)
+{
+	struct error ignored = {0};
+	struct replay r;
+
+	if (!trace_get_count(p) || m->asked_ns == m->time_ns ||
+	    replay_init(&r, p, m->asked_ns, &ignored) != 0)
+		return;
+	if (r.exact)
+		*m = (struct moment){.kind = MOMENT_TRACED,
+				     .asked_ns = m->asked_ns,
+				     .time_ns = m->asked_ns,
+				     .total = r.whole};
+	replay_fini(&r);
+}
+
+static int find_snapshot(const struct profile *p, const char *text, struct moment *m,
+			 struct error *e)
+{
+	long i = snapshots_find(p, text, e);
+
+	if (i >= 0)
+		*m = snapshots_get_moment(p, (size_t)i);
+	return i < 0 ? -1 : 0;
+}
+
 int moment_find(const struct profile *p, const struct moment_name *name, struct moment *m,
 		struct error *e)
 {
@@ -143,6 +157,8 @@ int moment_find(const struct profile *p, const struct moment_name *name, struct 
 
 	if (check_time_line(p, e) != 0)
 		return -1;
+	if (name->kind == MOMENT_AT_SNAPSHOT)
+		return find_snapshot(p, name->text, m, e);
 	if (name->kind == MOMENT_AT_START)
 		*m = (struct moment){.kind = MOMENT_START};
 	else if (name->kind == MOMENT_AT_PEAK)
@@ -151,11 +167,13 @@ int moment_find(const struct profile *p, const struct moment_name *name, struct 
 		*m = find_point(p, name->kind == MOMENT_AT_END ? UINT64_MAX : find_ns(p, name));
 	if (name->kind == MOMENT_AT_END)
 		m->asked_ns = m->time_ns;
-	return name->kind == MOMENT_AT_NS || name->kind == MOMENT_AT_PERCENT ? trace(p, m, e) : 0;
+	if (name->kind == MOMENT_AT_NS || name->kind == MOMENT_AT_PERCENT)
+		use_trace(p, m);
+	return 0;
 }
 
-/* That it works was seen when the moment was found. */
-static void fill_traced(const struct profile *p, const struct moment *m, struct amount *amounts)
+/* It could be read when the moment was found. */
+static void fill_from_trace(const struct profile *p, const struct moment *m, struct amount *amounts)
 {
 	struct error ignored = {0};
 	struct replay r;
@@ -171,8 +189,8 @@ void moment_fill(const struct profile *p, const struct moment *m, struct amount 
 	for (size_t i = 0; i < p->sites.count; i++)
 		amounts[i] = m->kind == MOMENT_PEAK ? figure_get(&p->sites.at[i], FIGURE_PEAK)
 						    : (struct amount){0, 0};
-	if (m->kind == MOMENT_TRACED && p->sites.count)
-		fill_traced(p, m, amounts);
+	if (m->kind == MOMENT_TRACED)
+		fill_from_trace(p, m, amounts);
 	if (m->kind != MOMENT_POINT)
 		return;
 	for (size_t i = 0; i < p->changes.count && p->changes.at[i].point <= m->point; i++) {

@@ -1,9 +1,9 @@
-/* moment.h -- a time in a recording, and what was live then. Runs: offline.
+/* moment.h -- a time in a recording, and what was live then. Runs: offline, pure.
  * SPDX-License-Identifier: Apache-2.0
  *
- * A profile keeps the state of every site at a few hundred points in time, and at the peak. What is
- * asked for another time gets the last of these states at or before it, or the exact one where the
- * profile has a trace. */
+ * A profile keeps the state of every site at a few hundred points in time, at the peak and at
+ * snapshots. What is asked for another time is reckoned from the trace, or gets the last of these
+ * states at or before it if there is none. */
 #ifndef MIDDEN_MODEL_MOMENT_H
 #define MIDDEN_MODEL_MOMENT_H
 
@@ -16,7 +16,7 @@ enum moment_kind {
 	MOMENT_START,  /* before the first point: nothing was live */
 	MOMENT_POINT,  /* a point of the time line */
 	MOMENT_PEAK,   /* the exact moment of the peak */
-	MOMENT_TRACED, /* any time, replayed from the trace */
+	MOMENT_TRACED, /* any moment, exactly */
 };
 
 struct moment {
@@ -24,7 +24,8 @@ struct moment {
 	uint64_t asked_ns;   /* what the user named */
 	uint64_t time_ns;    /* of the state that stands for it */
 	size_t point;	     /* MOMENT_POINT: its index */
-	struct amount total; /* MOMENT_TRACED: of all sites */
+	size_t snapshot;     /* MOMENT_POINT: the snapshot that made it, from 1; 0: none */
+	struct amount total; /* MOMENT_TRACED */
 };
 
 /* A time as a user names it. */
@@ -35,19 +36,20 @@ struct moment_name {
 		MOMENT_AT_START,
 		MOMENT_AT_PEAK,
 		MOMENT_AT_END,
+		MOMENT_AT_SNAPSHOT, /* called `text`, which is not copied */
 	} kind;
 	double value;
+	const char *text;
 };
 
-/* Reads "1.5s", "200ms", "3min", "50%" (of the recording), "@start", "@peak" or "@end"; a number
- * alone is seconds. 0, or -1 with `e`. */
+/* Reads "1.5s", "200ms", "3min", "50%" (of the recording), "@start", "@peak", "@end" or
+ * "@snapshot:NAME"; a number alone is seconds. 0, or -1 with `e`. */
 int moment_parse(const char *text, struct moment_name *name, struct error *e);
 
 /* The same for "T1..T2". Without T1 it is the start, without T2 the end. */
 int moment_parse_span(const char *text, struct moment_name names[2], struct error *e);
 
-/* Finds the state that stands for a time. 0, or -1 with `e` if the profile has no time line, or its
- * trace is damaged. */
+/* Finds the state that stands for a time. 0, or -1 with `e` if the profile has no time line. */
 int moment_find(const struct profile *p, const struct moment_name *name, struct moment *m,
 		struct error *e);
 

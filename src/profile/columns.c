@@ -25,6 +25,7 @@ static const struct column info_columns[] = {
 	COLUMN(WIRE_INFO_CHANGES, PLAIN, U64, struct columns_info, rows[COLUMNS_CHANGES]),
 	COLUMN(WIRE_INFO_PARTS, PLAIN, U64, struct columns_info, rows[COLUMNS_PARTS]),
 	COLUMN(WIRE_INFO_TRACE, PLAIN, U64, struct columns_info, rows[COLUMNS_TRACE]),
+	COLUMN(WIRE_INFO_SNAPSHOTS, PLAIN, U64, struct columns_info, rows[COLUMNS_SNAPSHOTS]),
 	COLUMN(WIRE_INFO_INPUTS, PLAIN, U64, struct columns_info, rows[COLUMNS_INPUTS]),
 	COLUMN(WIRE_INFO_RESOLVED, PLAIN, BOOL, struct columns_info, resolved),
 	COLUMN(WIRE_INFO_DAMAGED, PLAIN, BOOL, struct columns_info, damaged),
@@ -84,6 +85,7 @@ static const struct column totals_columns[] = {
 	COLUMN(WIRE_TOTALS_FOREIGN_FREES, PLAIN, U64, struct profile_totals, foreign_frees),
 	COLUMN(WIRE_TOTALS_REENTRANT_CALLS, PLAIN, U64, struct profile_totals, reentrant_calls),
 	COLUMN(WIRE_TOTALS_TRACE_LOST_EVENTS, PLAIN, U64, struct profile_totals, trace_lost_events),
+	COLUMN(WIRE_TOTALS_LOST_SNAPSHOTS, PLAIN, U64, struct profile_totals, lost_snapshots),
 	COLUMN(WIRE_TOTALS_API_CALLS + 0, PLAIN, U64, struct profile_totals, api_calls[0]),
 	COLUMN(WIRE_TOTALS_API_CALLS + 1, PLAIN, U64, struct profile_totals, api_calls[1]),
 	COLUMN(WIRE_TOTALS_API_CALLS + 2, PLAIN, U64, struct profile_totals, api_calls[2]),
@@ -131,6 +133,7 @@ static const struct column inputs_columns[] = {
 	INPUT_TOTAL(WIRE_TOTALS_FOREIGN_FREES, foreign_frees),
 	INPUT_TOTAL(WIRE_TOTALS_REENTRANT_CALLS, reentrant_calls),
 	INPUT_TOTAL(WIRE_TOTALS_TRACE_LOST_EVENTS, trace_lost_events),
+	INPUT_TOTAL(WIRE_TOTALS_LOST_SNAPSHOTS, lost_snapshots),
 	INPUT_TOTAL(WIRE_TOTALS_API_CALLS + 0, api_calls[0]),
 	INPUT_TOTAL(WIRE_TOTALS_API_CALLS + 1, api_calls[1]),
 	INPUT_TOTAL(WIRE_TOTALS_API_CALLS + 2, api_calls[2]),
@@ -263,6 +266,15 @@ static const struct column changes_columns[] = {
 	COLUMN(WIRE_CHANGES_LIVE_BLOCKS, PLAIN, U64, struct profile_change, live_blocks),
 };
 
+static const struct column snapshots_columns[] = {
+	COLUMN(WIRE_SNAPSHOTS_NAME, DELTA, U32, struct profile_snapshot, name),
+	COLUMN(WIRE_SNAPSHOTS_TIME_NS, DELTA, U64, struct profile_snapshot, time_ns),
+	COLUMN(WIRE_SNAPSHOTS_POINT, DELTA, U32, struct profile_snapshot, point),
+	COLUMN(WIRE_SNAPSHOTS_THREAD, PLAIN, U32, struct profile_snapshot, thread),
+	COLUMN(WIRE_SNAPSHOTS_LIVE_BYTES, DELTA, U64, struct profile_snapshot, live_bytes),
+	COLUMN(WIRE_SNAPSHOTS_LIVE_BLOCKS, DELTA, U64, struct profile_snapshot, live_blocks),
+};
+
 static const struct column events_columns[] = {
 	COLUMN(WIRE_TRACE_TICKS, DELTA, U64, struct trace_event, time_ns),
 	COLUMN(WIRE_TRACE_THREAD, PLAIN, U32, struct trace_event, thread),
@@ -324,6 +336,8 @@ const struct table columns_vecs[COLUMNS_VECS] = {
 		IN_VEC("shares of threads", WIRE_TAG_PARTS, parts, struct profile_part, parts),
 	[COLUMNS_TRACE] =
 		IN_VEC("trace blocks", WIRE_TAG_INDEX, blocks, struct profile_block, blocks),
+	[COLUMNS_SNAPSHOTS] = IN_VEC("snapshots", WIRE_TAG_SNAPSHOTS, snapshots,
+				     struct profile_snapshot, snapshots),
 	[COLUMNS_INPUTS] = IN_VEC("inputs", WIRE_TAG_INPUTS, inputs, struct profile_input, inputs),
 };
 
@@ -370,6 +384,7 @@ SAME_SHAPE(points);
 SAME_SHAPE(changes);
 SAME_SHAPE(parts);
 SAME_SHAPE(blocks);
+SAME_SHAPE(snapshots);
 
 static struct any_vec get_vec(const struct table *t, const void *base)
 {

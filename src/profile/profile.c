@@ -45,6 +45,7 @@ void profile_free(struct profile *p)
 	vec_free(&p->points);
 	vec_free(&p->changes);
 	vec_free(&p->blocks);
+	vec_free(&p->snapshots);
 	trace_store_free(p->trace);
 	if (p->index)
 		free(p->index->ids);
@@ -141,10 +142,10 @@ static bool has_string(const struct profile *p, struct string_id id)
 
 static int check_counts(const struct profile *p, struct error *e)
 {
-	const size_t counts[] = {p->strings.count, p->modules.count, p->nodes.count,
-				 p->frames.count,  p->sites.count,   p->threads.count,
-				 p->points.count,  p->changes.count, p->parts.count,
-				 p->blocks.count,  p->inputs.count};
+	const size_t counts[] = {p->strings.count, p->modules.count,   p->nodes.count,
+				 p->frames.count,  p->sites.count,     p->threads.count,
+				 p->points.count,  p->changes.count,   p->parts.count,
+				 p->blocks.count,  p->snapshots.count, p->inputs.count};
 
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
 		if (counts[i] > UINT32_MAX)
@@ -289,6 +290,20 @@ static int check_time_line(const struct profile *p, struct error *e)
 	return 0;
 }
 
+static int check_snapshots(const struct profile *p, struct error *e)
+{
+	for (size_t i = 0; i < p->snapshots.count; i++) {
+		const struct profile_snapshot *s = &p->snapshots.at[i];
+		if (!has_string(p, s->name))
+			return error_set(e, "snapshot %zu: string %u not defined", i, s->name.v);
+		if (s->point >= p->points.count)
+			return error_set(e, "snapshot %zu: point %u not defined", i, s->point);
+		if (i && s->point <= s[-1].point)
+			return error_set(e, "snapshot %zu: out of order", i);
+	}
+	return 0;
+}
+
 static int check_trace(const struct profile *p, struct error *e)
 {
 	for (size_t i = 0; i < p->blocks.count; i++) {
@@ -310,7 +325,7 @@ int profile_check(const struct profile *p, struct error *e)
 {
 	if (check_counts(p, e) || check_strings(p, e) || check_modules(p, e) || check_nodes(p, e) ||
 	    check_frames(p, e) || check_sites(p, e) || check_parts(p, e) || check_inputs(p, e) ||
-	    check_time_line(p, e) || check_trace(p, e))
+	    check_time_line(p, e) || check_trace(p, e) || check_snapshots(p, e))
 		return -1;
 	return 0;
 }

@@ -87,6 +87,7 @@ struct profile_totals {
 	uint64_t foreign_frees;
 	uint64_t reentrant_calls;
 	uint64_t trace_lost_events; /* that could not be written to the trace */
+	uint64_t lost_snapshots;    /* that there was no room for */
 	uint64_t api_calls[8];	    /* by enum segment_api: allocations per entry point */
 };
 
@@ -239,6 +240,17 @@ struct profile_change {
 	uint64_t live_blocks;
 };
 
+/* A moment that the program or its user asked for; in order of time. Its point has the state of
+ * every site. */
+struct profile_snapshot {
+	struct string_id name; /* may be empty, may repeat */
+	uint32_t point;	       /* index into points; each is another one */
+	uint32_t thread;       /* serial of the thread that asked for it; 0: from outside */
+	uint64_t time_ns;
+	uint64_t live_bytes;
+	uint64_t live_blocks;
+};
+
 /* A block of the trace; events are in order of time, block after block. */
 struct profile_block {
 	uint64_t events;
@@ -261,6 +273,7 @@ struct profile {
 	VEC(struct profile_thread) threads;
 	VEC(struct profile_point) points;
 	VEC(struct profile_change) changes;
+	VEC(struct profile_snapshot) snapshots;
 	VEC(struct profile_block) blocks; /* of the trace (trace.h) */
 	struct trace_store *trace;	  /* NULL: there is none */
 	struct profile_bucket sizes[PROFILE_SIZE_BUCKETS];

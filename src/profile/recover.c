@@ -103,6 +103,8 @@ static void trim_strings(struct profile *p)
 		trim_index(&p->inputs.at[i].command.v, p->strings.count);
 		trim_index(&p->inputs.at[i].host.v, p->strings.count);
 	}
+	for (size_t i = 0; i < p->snapshots.count; i++)
+		trim_index(&p->snapshots.at[i].name.v, p->strings.count);
 	for (size_t i = 0; i < p->frames.count; i++) {
 		trim_index(&p->frames.at[i].function.v, p->strings.count);
 		trim_index(&p->frames.at[i].file.v, p->strings.count);
@@ -147,11 +149,22 @@ static void trim_threads(struct profile *p)
 		trim_index(&p->threads.at[i].input, p->inputs.count + 1);
 }
 
+static void trim_snapshots(struct profile *p)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->snapshots.count; i++)
+		if (p->snapshots.at[i].point < p->points.count)
+			p->snapshots.at[kept++] = p->snapshots.at[i];
+	p->snapshots.count = kept;
+}
+
 void recover_trim(struct profile *p)
 {
 	trim_strings(p);
 	trim_threads(p);
 	trim_stacks(p);
 	trim_parts(p);
+	trim_snapshots(p);
 	trim_changes(p);
 }

@@ -72,6 +72,8 @@ static size_t find_early_text(const struct profile *p)
 		raise_to(&highest, p->inputs.at[i].command);
 		raise_to(&highest, p->inputs.at[i].host);
 	}
+	for (size_t i = 0; i < p->snapshots.count; i++)
+		raise_to(&highest, p->snapshots.at[i].name);
 	if (highest >= p->strings.count)
 		return p->strings.count;
 	return highest + strnlen(p->strings.at + highest, p->strings.count - highest - 1) + 1;
@@ -93,6 +95,7 @@ void write_tables(struct sink *s, const struct profile *p)
 	write_table(s, &columns_sizes, p);
 	write_table(s, &columns_lives, p);
 	write_vec(s, COLUMNS_POINTS, p);
+	write_vec(s, COLUMNS_SNAPSHOTS, p);
 	write_vec(s, COLUMNS_MODULES, p);
 	write_vec(s, COLUMNS_NODES, p);
 	write_vec(s, COLUMNS_SITES, p);

@@ -100,6 +100,8 @@ static void add_moment(struct json *j, const char *key, const struct moment *m)
 	else
 		json_add_null(j, "point");
 	json_add_bool(j, "exact", m->kind != MOMENT_POINT || m->asked_ns == m->time_ns);
+	if (m->snapshot)
+		json_add_uint(j, "snapshot", m->snapshot);
 	json_end_object(j);
 }
 

@@ -164,7 +164,9 @@ static void print_suppressed(FILE *out, const struct answer *a, const struct sty
 
 static void print_moment(FILE *out, const struct moment *m)
 {
-	if (m->kind == MOMENT_PEAK)
+	if (m->snapshot)
+		fprintf(out, "snapshot %zu, %s", m->snapshot, human_duration(m->time_ns).text);
+	else if (m->kind == MOMENT_PEAK)
 		fprintf(out, "the peak, %s", human_duration(m->time_ns).text);
 	else if (m->asked_ns == 0)
 		fputs("the start", out);
@@ -176,15 +178,14 @@ static void print_moment(FILE *out, const struct moment *m)
 static void print_state(FILE *out, const struct profile *p, const struct moment *m,
 			const struct style *style)
 {
-	if (m->kind == MOMENT_PEAK || (m->kind == MOMENT_START && m->asked_ns == 0))
+	if (m->kind == MOMENT_PEAK || (m->kind == MOMENT_START && m->asked_ns == 0) || m->snapshot)
 		return;
 	fputs(style_ink(style, STYLE_QUIET), out);
 	if (m->kind == MOMENT_START)
 		fprintf(out, "  %s is before the first point of the time line: nothing is live",
 			human_duration(m->asked_ns).text);
 	else if (m->kind == MOMENT_TRACED)
-		fprintf(out, "  %s is exact, replayed from the trace",
-			human_duration(m->asked_ns).text);
+		fprintf(out, "  %s exactly, from the trace", human_duration(m->asked_ns).text);
 	else
 		fprintf(out, "  %s is point %s of %s on the time line, taken at %s",
 			human_duration(m->asked_ns).text, human_count(m->point + 1).text,

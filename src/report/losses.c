@@ -28,6 +28,8 @@ static const struct loss reentrant_calls = {
 	"from a signal handler inside an allocation: passed through, not recorded"};
 static const struct loss trace_lost_events = {
 	"events missing in the trace", "there was no room for them; the other figures have them"};
+static const struct loss lost_snapshots = {"lost snapshots",
+					   "there was no room to keep what was live then"};
 static const struct loss children_not_recorded = {"child processes",
 						  "started by the program and not recorded"};
 
@@ -71,5 +73,6 @@ void losses_print(FILE *out, const struct profile *p, const struct style *style)
 	print_count(out, style, t->foreign_frees, foreign_frees);
 	print_count(out, style, t->reentrant_calls, reentrant_calls);
 	print_count(out, style, t->trace_lost_events, trace_lost_events);
+	print_count(out, style, t->lost_snapshots, lost_snapshots);
 	print_count(out, style, p->run.children_not_recorded, children_not_recorded);
 }

@@ -5,6 +5,7 @@
 
 #include "model/findings.h"
 #include "model/lifetime.h"
+#include "model/snapshots.h"
 #include "model/timeline.h"
 #include "report/answer_text.h"
 #include "report/chart.h"
@@ -13,6 +14,7 @@
 #include "report/header.h"
 #include "report/histogram.h"
 #include "report/lifetime_report.h"
+#include "report/snapshots_text.h"
 #include "report/thread_report.h"
 #include "report/tree_text.h"
 
@@ -139,6 +141,26 @@ static void print_answer(const struct printer *p)
 	answer_free(a);
 }
 
+static void print_deltas(const struct printer *p)
+{
+	const struct profile *profile = model_get_profile(p->model);
+
+	for (size_t i = 1; i < profile->snapshots.count; i++) {
+		struct sheet sheet = *p->sheet;
+		const struct printer one = {p->out, p->model, &sheet, p->style};
+
+		sheet.view.from = snapshots_get_moment(profile, i - 1);
+		sheet.view.at = snapshots_get_moment(profile, i);
+		print_answer(&one);
+	}
+}
+
+static void print_snapshots(const struct printer *p)
+{
+	fputc('\n', p->out);
+	snapshots_text_print(p->out, model_get_profile(p->model), p->style);
+}
+
 static void print_threads(const struct printer *p)
 {
 	const struct profile *profile = model_get_profile(p->model);
@@ -207,7 +229,13 @@ void sheet_print(FILE *out, const struct model *m, const struct sheet *s, const 
 	switch (s->shape) {
 	case SHEET_TREE:
 	case SHEET_FLAT:
-		print_answer(&p);
+		if (s->deltas)
+			print_deltas(&p);
+		else
+			print_answer(&p);
+		break;
+	case SHEET_SNAPSHOTS:
+		print_snapshots(&p);
 		break;
 	case SHEET_THREADS:
 		print_threads(&p);

@@ -20,6 +20,7 @@ enum sheet_shape {
 	SHEET_LIFETIMES, /* the histogram */
 	SHEET_TIMELINE,
 	SHEET_FINDINGS,
+	SHEET_SNAPSHOTS,
 };
 
 struct sheet {
@@ -29,6 +30,7 @@ struct sheet {
 	enum flat_key key;   /* flat, lifetime */
 	size_t limit;	     /* rows of a table; 0: all */
 	bool shortest_first; /* lifetime */
+	bool deltas;	     /* growth, for each snapshot and the one before it in turn */
 	bool findings;	     /* end with the most important ones */
 };
 

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "model/findings.h"
 #include "model/lifetime.h"
+#include "model/snapshots.h"
 #include "model/timeline.h"
 #include "report/answer_json.h"
 #include "report/chart.h"
@@ -9,6 +10,7 @@
 #include "report/histogram.h"
 #include "report/lifetime_report.h"
 #include "report/sheet.h"
+#include "report/snapshots_text.h"
 #include "report/thread_report.h"
 #include "report/tree_json.h"
 
@@ -56,6 +58,26 @@ static void add_answer(struct printer *p)
 		add_shape(p, a->amounts, FIGURES_PLAIN);
 	}
 	answer_free(a);
+}
+
+static void add_deltas(struct printer *p)
+{
+	const struct profile *profile = model_get_profile(p->model);
+	const struct sheet *whole = p->sheet;
+
+	json_begin_list(&p->json, "deltas");
+	for (size_t i = 1; i < profile->snapshots.count; i++) {
+		struct sheet sheet = *whole;
+
+		sheet.view.from = snapshots_get_moment(profile, i - 1);
+		sheet.view.at = snapshots_get_moment(profile, i);
+		p->sheet = &sheet;
+		json_begin_object(&p->json, NULL);
+		add_answer(p);
+		json_end_object(&p->json);
+	}
+	json_end_list(&p->json);
+	p->sheet = whole;
 }
 
 static void add_threads(struct printer *p)
@@ -126,7 +148,13 @@ void sheet_print_json(FILE *out, const struct model *m, const struct sheet *s)
 	switch (s->shape) {
 	case SHEET_TREE:
 	case SHEET_FLAT:
-		add_answer(&p);
+		if (s->deltas)
+			add_deltas(&p);
+		else
+			add_answer(&p);
+		break;
+	case SHEET_SNAPSHOTS:
+		snapshots_text_add(&p.json, profile);
 		break;
 	case SHEET_THREADS:
 		add_threads(&p);

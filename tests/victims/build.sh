@@ -16,7 +16,7 @@ CC=${CC:-cc}
 CXX=${CXX:-c++}
 RUSTC=${RUSTC-rustc}
 warnings="-Wall -Wextra -Werror -Wno-unknown-warning-option -Wno-alloc-size-larger-than -Wno-use-after-free"
-flags="-O0 -g -D_GNU_SOURCE $warnings"
+flags="-O0 -g -D_GNU_SOURCE -I$here/../../include $warnings"
 mkdir -p "$out"
 
 # Whether the linker finds a library: links LIBRARY.
@@ -38,6 +38,13 @@ for source in basic_heap peak_places realloc_chain aligned_forms zero_failing cr
 	deep_stack block_shapes named_threads show_state churn known_tree one_habit; do
 	c_victim $source $source -ldl
 done
+
+# The header's weak references also in a program at a fixed address.
+c_victim mark_moments mark_moments
+case $($CC --version) in
+*clang*) ;;
+*) c_victim mark_moments mark_moments_fixed -no-pie -fno-pie ;;
+esac
 
 for source in new_forms static_objects; do
 	$CXX -std=c++17 -fsized-deallocation $flags "$here/$source.cpp" -o "$out/$source" -pthread

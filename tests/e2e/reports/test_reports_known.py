@@ -185,7 +185,7 @@ def test_own_peaks_may_be_more_than_the_peak(midden, profiles):
 
 
 def test_lifetimes_tell_short_from_long(midden, full):
-    report = read(midden, "--lifetime", "--shortest", full)
+    report = read(midden, "--lifetime=shortest", full)
     assert report["lifetimes"][0]["function"] == "sum"
     assert report["lifetimes"][0]["freed_blocks"] == 2_000_000
     assert sum(row["freed_blocks"] for row in report["lifetimes"]) == report["freed_blocks"]

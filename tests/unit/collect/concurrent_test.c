@@ -75,10 +75,11 @@ static uint64_t now(struct worker *w)
 	return ticks_get_now(&w->heap->c->clock);
 }
 
-static bool take_address(struct heap *h, uint64_t *ptr)
+/* Leaves at least `rest`. */
+static bool take_address(struct heap *h, uint64_t *ptr, unsigned rest)
 {
 	pthread_mutex_lock(&h->lock);
-	bool some = h->address_count > 0;
+	bool some = h->address_count > rest;
 	if (some)
 		*ptr = h->addresses[--h->address_count];
 	pthread_mutex_unlock(&h->lock);
@@ -131,7 +132,7 @@ static void do_alloc(struct worker *w)
 {
 	uint64_t ptr;
 
-	if (!take_address(w->heap, &ptr))
+	if (!take_address(w->heap, &ptr, 1)) /* or a realloc might wait for ever */
 		return;
 	struct block b = make_block(w, ptr);
 	uint64_t ticks = now(w);
@@ -166,7 +167,7 @@ static void do_realloc(struct worker *w)
 		return;
 	producer_resize(&w->p, now(w), b.ptr);
 	give_address(w->heap, b.ptr);
-	while (!take_address(w->heap, &ptr))
+	while (!take_address(w->heap, &ptr, 0))
 		continue;
 	struct block moved = make_block(w, ptr);
 	uint64_t ticks = now(w);

@@ -35,7 +35,7 @@ static void a_stack_has_its_figures_and_frames_by_number(void **state)
 		       "\"placeholder\": false}\n");
 	assert_has(&x, "\"peak_bytes\": 18446744073709551614,\"own_peak_bytes\"");
 	assert_has(&x, "\"lifetime_min_ns\": null,");
-	assert_has(&x, "\"frames\": [3,0]}\n");
+	assert_has(&x, "\"threads\": [],\"frames\": [3,0]}\n");
 	free(x.text);
 }
 

@@ -113,7 +113,7 @@ static void nonsense_is_refused(void **state)
 static void given_no_time_line_then_a_sentence_says_so(void **state)
 {
 	struct profile *p = sample_tables();
-	struct moment_name name = {MOMENT_AT_END, 0};
+	struct moment_name name = {MOMENT_AT_END, 0, NULL};
 	struct moment m;
 	struct error e = {0};
 

@@ -179,6 +179,21 @@ static inline void fixture_add_parts(struct profile *p, size_t count)
 	}
 }
 
+/* Their names are old ones, so that those of frames stay the last in the table. */
+static inline void fixture_add_snapshots(struct profile *p)
+{
+	for (uint32_t point = 1; point < p->points.count; point += 3) {
+		struct profile_snapshot *s = vec_push(&p->snapshots);
+		memset(s, 0, sizeof(*s));
+		s->name = p->run.host;
+		s->point = point;
+		s->thread = fixture_below(9);
+		s->time_ns = fixture_number();
+		s->live_bytes = fixture_number();
+		s->live_blocks = fixture_number();
+	}
+}
+
 static inline void fixture_add_time_line(struct profile *p, size_t points, size_t changes)
 {
 	for (uint64_t time_ns = 0; p->points.count < points; time_ns += fixture_below(1000000)) {
@@ -239,6 +254,7 @@ static inline struct profile *fixture_profile(uint64_t seed, const struct fixtur
 	fixture_add_sites(p, size->sites);
 	fixture_add_time_line(p, size->points, size->changes);
 	fixture_add_parts(p, size->parts);
+	fixture_add_snapshots(p);
 	p->resolved = true;
 	return p;
 }
@@ -340,6 +356,7 @@ static inline void fixture_assert_equal(const struct profile *a, const struct pr
 	FIXTURE_ROWS_EQUAL(a, b, changes);
 	FIXTURE_ROWS_EQUAL(a, b, parts);
 	FIXTURE_ROWS_EQUAL(a, b, blocks);
+	FIXTURE_ROWS_EQUAL(a, b, snapshots);
 	assert_int_equal(a->resolved, b->resolved);
 	assert_int_equal(a->damaged, b->damaged);
 	assert_string_equal(a->damage, b->damage);

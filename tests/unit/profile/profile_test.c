@@ -219,6 +219,21 @@ static void break_thread_input(struct profile *p)
 	p->threads.at[0].input = (uint32_t)p->inputs.count + 1;
 }
 
+static void break_snapshot_point(struct profile *p)
+{
+	p->snapshots.at[1].point = (uint32_t)p->points.count;
+}
+
+static void break_snapshot_name(struct profile *p)
+{
+	p->snapshots.at[0].name.v = (uint32_t)p->strings.count;
+}
+
+static void break_snapshot_order(struct profile *p)
+{
+	p->snapshots.at[1].point = p->snapshots.at[0].point;
+}
+
 static void break_table(struct profile *p)
 {
 	p->frames.count = 0;
@@ -232,14 +247,14 @@ static void break_damage_text(struct profile *p)
 static void every_broken_invariant_is_found(void **state)
 {
 	static void (*const breaks[])(struct profile *) = {
-		break_parent,	    break_module,	break_node_frames,  break_node_0,
-		break_module_0,	    break_frame_0,	break_build_id,	    break_frame_chain,
-		break_function,	    break_module_path,	break_thread_name,  break_run,
-		break_last_string,  break_first_string, break_site,	    break_time,
-		break_change_point, break_change_site,	break_change_order, break_table,
-		break_damage_text,  break_part_site,	break_part_order,   break_point_events,
-		break_clock,	    break_block,	break_block_order,  break_input,
-		break_thread_input};
+		break_parent,	     break_module,	   break_node_frames,  break_node_0,
+		break_module_0,	     break_frame_0,	   break_build_id,     break_frame_chain,
+		break_function,	     break_module_path,	   break_thread_name,  break_run,
+		break_last_string,   break_first_string,   break_site,	       break_time,
+		break_change_point,  break_change_site,	   break_change_order, break_table,
+		break_damage_text,   break_part_site,	   break_part_order,   break_point_events,
+		break_clock,	     break_block,	   break_block_order,  break_snapshot_point,
+		break_snapshot_name, break_snapshot_order, break_input,	       break_thread_input};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(breaks) / sizeof(breaks[0]); i++) {

@@ -1,0 +1,87 @@
+/* cmd_snapshot.c -- `midden snapshot`: has a running recording keep what is live now. Runs: in the
+ * midden command.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/control.h"
+#include "cli/message.h"
+#include "report/human.h"
+
+static const char help[] =
+	"usage: midden snapshot PID [NAME]\n"
+	"\n"
+	"Has the recording of process PID keep what is live at this moment, call stack by call\n"
+	"stack, under NAME (at most 95 bytes; default: none). The program need not know. It must\n"
+	"have been started with `midden record` or LD_PRELOAD=libmidden.so by the same user.\n"
+	"`midden report --snapshots` lists what was kept.\n"
+	"\n"
+	"  -h, --help           show this text\n"
+	"\n"
+	"Programs can do the same themselves: midden_snapshot(NAME) in <midden/midden.h>.\n";
+
+static const struct option options[] = {
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+static int parse_pid(const char *text, pid_t *pid)
+{
+	char *end;
+
+	errno = 0;
+	long value = strtol(text, &end, 10);
+	if (errno || end == text || *end || value <= 0 || value > INT32_MAX)
+		return message_usage("snapshot", "%s is not a process id", text);
+	*pid = (pid_t)value;
+	return COMMAND_GOOD;
+}
+
+static int take(pid_t pid, const char *name)
+{
+	struct collect_snapshot kept;
+	struct error e = {0};
+
+	if (control_take_snapshot(pid, name, &kept, &e) != 0) {
+		message_print("%s", e.text);
+		return COMMAND_FAILED;
+	}
+	printf("snapshot %" PRIu64 " at %s: %s in %s block%s\n", kept.number,
+	       human_duration(kept.time_ns).text, human_bytes(kept.live_bytes).text,
+	       human_count(kept.live_blocks).text, kept.live_blocks == 1 ? "" : "s");
+	return COMMAND_GOOD;
+}
+
+static int run(int argc, char **argv)
+{
+	pid_t pid = 0;
+	int code;
+
+	opterr = 0;
+	while ((code = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		if (code != 'h')
+			return message_bad_option("snapshot", code, argv);
+		(void)fputs(help, stdout);
+		return COMMAND_GOOD;
+	}
+	if (argc - optind < 1 || argc - optind > 2)
+		return message_usage("snapshot", "a process id is needed, and perhaps a name");
+	const char *name = argc - optind == 2 ? argv[optind + 1] : "";
+	if (strlen(name) > SEGMENT_MARK_NAME_MAX)
+		return message_usage("snapshot", "a name has at most %u bytes",
+				     SEGMENT_MARK_NAME_MAX);
+	int status = parse_pid(argv[optind], &pid);
+	return status == COMMAND_GOOD ? take(pid, name) : status;
+}
+
+const struct command command_snapshot = {
+	.name = "snapshot",
+	.summary = "keep what is live now in a running recording",
+	.help = help,
+	.run = run,
+};

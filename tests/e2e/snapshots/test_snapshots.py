@@ -1,0 +1,179 @@
+"""Snapshots: what was live when the program, or somebody outside, asked for it to be kept.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import json
+import os
+import subprocess
+import time
+
+import pytest
+
+NAMES = ["first", "second, with a name of more than one piece", ""]
+BYTES = [1000, 6000, 5600]
+BLOCKS = [10, 15, 11]
+
+
+def report(midden, path, *options, status=0):
+    done = subprocess.run([midden, "report", *options, path], capture_output=True, text=True)
+    assert done.returncode == status, done.stderr
+    return done.stdout if status == 0 else done.stderr
+
+
+def listed(midden, path):
+    return json.loads(report(midden, path, "--snapshots", "--json"))["snapshots"]
+
+
+@pytest.fixture(params=("mark_moments", "mark_moments_fixed"))
+def recording(request, record, need_victim):
+    return record.victim(need_victim(request.param))
+
+
+def test_a_program_keeps_what_is_live_between_two_of_its_events(midden, recording):
+    kept = listed(midden, recording.path)
+    assert recording.status == 0 and recording.truth.notes[0] == 1
+    assert [s["name"] for s in kept] == NAMES
+    assert [s["live_bytes"] for s in kept] == BYTES
+    assert [s["live_blocks"] for s in kept] == BLOCKS
+    assert [s["thread"] for s in kept] == [1, 1, 1]
+
+
+def test_a_traced_recording_has_the_same_snapshots(midden, record):
+    recording = record.victim("mark_moments", options=("--trace",))
+    assert [s["live_bytes"] for s in listed(midden, recording.path)] == BYTES
+
+
+def test_without_midden_the_program_runs_unchanged(native):
+    done = subprocess.run(native.command("mark_moments"), capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_the_tree_at_a_snapshot_is_exactly_what_was_live(midden, record):
+    path = record.victim("mark_moments").path
+    for number, (name, bytes_) in enumerate(zip(NAMES, BYTES), 1):
+        by_number = json.loads(report(midden, path, "--snapshot", str(number), "--json"))
+        assert by_number["counted_bytes"] == bytes_
+        if name:
+            assert json.loads(report(midden, path, "--snapshot", name, "--json"))["counted_bytes"] == bytes_
+    text = report(midden, path, "--snapshot", "2")
+    assert "make_large" in text and "make_small" in text
+    assert "make_large" not in report(midden, path, "--snapshot", "first")
+
+
+def test_deltas_show_what_grew_and_what_shrank(midden, record):
+    path = record.victim("mark_moments").path
+    text = report(midden, path, "--snapshot-deltas")
+    first, _, second = text.partition("snapshot 2")[2].partition("from snapshot 2")
+    assert "make_large" in first and "make_small" not in first
+    assert "make_small" in second and "make_large" not in second and "What shrank" in second
+    whole = report(midden, path, "--snapshot-deltas=cumulative")
+    assert "make_large" in whole and "make_small" in whole
+
+
+def test_the_list_shows_changes(midden, record):
+    text = report(midden, record.victim("mark_moments").path, "--snapshots")
+    assert "+4.88 KiB" in text and "-400 B" in text and "with a name of more than one piece" in text
+
+
+@pytest.mark.parametrize("name", ("nonesuch", "0", "4", "-1"))
+def test_a_snapshot_that_is_not_there_is_told_in_one_line(midden, record, name):
+    complaint = report(midden, record.victim("mark_moments").path, f"--snapshot={name}", status=1)
+    assert complaint.count("\n") == 1 and "snapshot" in complaint
+
+
+def test_a_profile_without_snapshots_says_so(midden, record):
+    path = record.victim("basic_heap").path
+    assert "There are no snapshots." in report(midden, path, "--snapshots")
+    assert report(midden, path, "--snapshot", "1", status=1).count("\n") == 1
+    assert report(midden, path, "--snapshot-deltas", status=1).count("\n") == 1
+
+
+# From outside
+
+
+def snapshot(midden, pid, *arguments):
+    return subprocess.run([midden, "snapshot", str(pid), *arguments], capture_output=True, text=True)
+
+
+def wait_until_ready(process):
+    assert process.stdout.readline() == b"ready\n"
+
+
+def take_when_it_listens(midden, pid, *arguments):
+    deadline = time.monotonic() + 20
+    done = snapshot(midden, pid, *arguments)
+    while done.returncode and time.monotonic() < deadline:
+        time.sleep(0.02)
+        done = snapshot(midden, pid, *arguments)
+    return done
+
+
+def child_of(pid):
+    """The program that a recorder runs."""
+    children = open(f"/proc/{pid}/task/{pid}/children").read().split()
+    return next(int(child) for child in children if "mark_moments" in os.readlink(f"/proc/{child}/exe"))
+
+
+def test_somebody_outside_can_ask_too(midden, record):
+    running = record.start_victim("mark_moments", "wait")
+    wait_until_ready(running.process)
+    pid = child_of(running.process.pid)
+    done = take_when_it_listens(midden, pid, "from outside")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("snapshot 1 at ") and "1000 B in 10 blocks" in done.stdout
+    assert snapshot(midden, pid).stdout.startswith("snapshot 2 at ")
+    recording = running.finish()
+    assert recording.status == 0
+    kept = listed(midden, recording.path)
+    assert [s["name"] for s in kept] == ["from outside", ""]
+    assert [s["live_bytes"] for s in kept] == [1000, 1000]
+    assert [s["thread"] for s in kept] == [0, 0]
+
+
+def test_a_preloaded_program_can_be_asked_as_well(midden, native, library, tmp_path):
+    path = tmp_path / "preloaded.mdn"
+    environment = {**os.environ, "LD_PRELOAD": library, "MIDDEN_OUTPUT": str(path)}
+    process = subprocess.Popen(
+        [*native.command("mark_moments", "wait")], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    wait_until_ready(process)
+    done = take_when_it_listens(midden, process.pid, "x")
+    assert done.returncode == 0, done.stderr
+    process.communicate()
+    deadline = time.monotonic() + 20
+    while not path.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert [s["name"] for s in listed(midden, path)] == ["x"]
+
+
+def test_a_process_that_is_not_recorded_is_told_in_one_line(midden):
+    done = snapshot(midden, os.getpid())
+    assert done.returncode == 1 and "is not being recorded" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_a_process_that_is_not_there_is_told_in_one_line(midden):
+    process = subprocess.Popen(["true"])
+    process.wait()
+    done = snapshot(midden, process.pid)
+    assert done.returncode == 1 and "there is no process" in done.stderr
+
+
+@pytest.mark.parametrize("arguments", ((), ("x",), ("-3",), ("1", "a", "b"), ("1", "n" * 96)))
+def test_wrong_usage_is_told(midden, arguments):
+    done = subprocess.run([midden, "snapshot", *arguments], capture_output=True, text=True)
+    assert done.returncode == 2 and done.stdout == ""
+
+
+def test_another_user_may_not_ask(midden, record):
+    if os.geteuid() != 0:
+        pytest.skip("only root can be somebody else")
+    running = record.start_victim("mark_moments", "wait")
+    wait_until_ready(running.process)
+    pid = child_of(running.process.pid)
+    assert take_when_it_listens(midden, pid).returncode == 0
+    command = ["setpriv", "--reuid=65534", "--clear-groups", midden, "snapshot", str(pid)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    recording = running.finish()
+    assert len(listed(midden, recording.path)) == 1
+    assert done.returncode != 0

@@ -1,0 +1,209 @@
+/* snapshots_test.c -- what was live when it was asked for, exactly, however long the recording goes
+ * on. Runs: as a test program.
+ * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "producer.h"
+
+#define A UINT64_C(0x10000)
+
+struct fixture {
+	struct collector *c;
+	struct producer one;
+	struct profile *p;
+};
+
+static int set_up(void **state)
+{
+	static struct fixture f;
+
+	f = (struct fixture){.c = producer_new_collector(0)};
+	if (!f.c)
+		return -1;
+	f.one = producer_open(f.c, 1);
+	for (int i = 0; i < 8; i++)
+		producer_add_node(f.c, 0, 0x400000u + (unsigned)i, 0);
+	*state = &f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	profile_free(f->p);
+	collect_free(f->c);
+	return 0;
+}
+
+static struct profile *finish(struct fixture *f)
+{
+	struct error e = {0};
+
+	producer_drain(f->c);
+	profile_free(f->p);
+	f->p = collect_build_profile(f->c);
+	assert_int_equal(profile_check(f->p, &e), 0);
+	return f->p;
+}
+
+/* As the library does: pieces of 24 bytes. */
+static void mark(struct producer *p, uint64_t ticks, const char *name)
+{
+	size_t left = strlen(name);
+
+	for (;;) {
+		bool last = left <= SEGMENT_MARK_PIECE;
+		uint64_t event[4] = {ticks << 8 | (last ? SEGMENT_EVENT_MARK : SEGMENT_EVENT_NAME)};
+
+		memcpy(&event[1], name, last ? left : SEGMENT_MARK_PIECE);
+		producer_write(p, 4, event);
+		if (last)
+			return;
+		name += SEGMENT_MARK_PIECE;
+		left -= SEGMENT_MARK_PIECE;
+	}
+}
+
+/* What the site had live at a point. */
+static uint64_t get_live(const struct profile *p, uint32_t point, uint32_t site)
+{
+	uint64_t live = 0;
+
+	for (size_t i = 0; i < p->changes.count && p->changes.at[i].point <= point; i++)
+		if (p->changes.at[i].site == site)
+			live = p->changes.at[i].live_bytes;
+	return live;
+}
+
+/* ---- marks ----------------------------------------------------------------------------------- */
+
+static void a_mark_keeps_what_is_live_between_two_events(void **state)
+{
+	struct fixture *f = *state;
+
+	producer_alloc(&f->one, 100, A, 64, 1);
+	mark(&f->one, 110, "first");
+	producer_alloc(&f->one, 120, A + 64, 10, 2);
+	producer_free(&f->one, 130, A);
+	mark(&f->one, 140, "");
+	struct profile *p = finish(f);
+	const struct profile_snapshot *s = p->snapshots.at;
+
+	assert_int_equal(p->snapshots.count, 2);
+	assert_string_equal(profile_string(p, s[0].name), "first");
+	assert_int_equal(s[0].time_ns, 110);
+	assert_int_equal(s[0].thread, 1);
+	assert_int_equal(s[0].live_bytes, 64);
+	assert_int_equal(s[0].live_blocks, 1);
+	assert_int_equal(p->points.at[s[0].point].live_bytes, 64);
+	assert_int_equal(get_live(p, s[0].point, 0), 64);
+	assert_string_equal(profile_string(p, s[1].name), "");
+	assert_int_equal(get_live(p, s[1].point, 0), 0);
+	assert_int_equal(get_live(p, s[1].point, 1), 10);
+	assert_int_equal(p->totals.allocations, 2);
+}
+
+static void a_long_name_comes_in_pieces_and_is_cut_at_its_limit(void **state)
+{
+	struct fixture *f = *state;
+	char name[201];
+
+	for (size_t i = 0; i < 200; i++)
+		name[i] = (char)('a' + i % 26);
+	name[200] = '\0';
+	mark(&f->one, 110, "a name of twenty-four by"); /* exactly one piece */
+	mark(&f->one, 120, "a name of more than twenty-four bytes");
+	mark(&f->one, 130, name);
+	mark(&f->one, 140, "short again");
+	struct profile *p = finish(f);
+
+	name[SEGMENT_MARK_NAME_MAX] = '\0';
+	assert_string_equal(profile_string(p, p->snapshots.at[0].name), "a name of twenty-four by");
+	assert_string_equal(profile_string(p, p->snapshots.at[1].name),
+			    "a name of more than twenty-four bytes");
+	assert_string_equal(profile_string(p, p->snapshots.at[2].name), name);
+	assert_string_equal(profile_string(p, p->snapshots.at[3].name), "short again");
+}
+
+static void snapshots_survive_the_halving_of_the_time_line(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t step = 20; /* two points for each event, to begin with */
+
+	series_init(&f->c->account.series, step / 2);
+	for (uint64_t i = 0; i < 5000; i++) {
+		producer_alloc(&f->one, 100 + i * step, A + i * 64, 1, 1 + (uint32_t)(i % 3));
+		if (i % 500 == 250)
+			mark(&f->one, 100 + i * step, "now");
+	}
+	struct profile *p = finish(f);
+
+	assert_int_equal(p->snapshots.count, 10);
+	assert_true(p->points.count <= SERIES_POINTS_MAX + 10);
+	for (uint64_t i = 0; i < 10; i++) {
+		const struct profile_snapshot *s = &p->snapshots.at[i];
+		uint64_t made = i * 500 + 251;
+
+		assert_int_equal(s->live_bytes, made);
+		assert_int_equal(p->points.at[s->point].live_bytes, made);
+		for (uint32_t site = 0; site < 3; site++)
+			assert_int_equal(get_live(p, s->point, site), (made + 2 - site) / 3);
+	}
+}
+
+static void too_many_snapshots_are_counted_and_left_out(void **state)
+{
+	struct fixture *f = *state;
+
+	for (uint64_t i = 0; i < ACCOUNT_SNAPSHOTS_MAX + 7; i++) {
+		mark(&f->one, 100 + i, "again");
+		if (i % 100 == 99)
+			producer_drain(f->c);
+	}
+	struct profile *p = finish(f);
+
+	assert_int_equal(p->snapshots.count, ACCOUNT_SNAPSHOTS_MAX);
+	assert_int_equal(p->totals.lost_snapshots, 7);
+}
+
+/* ---- from outside ---------------------------------------------------------------------------- */
+
+static void a_snapshot_from_outside_has_all_that_came_before(void **state)
+{
+	struct fixture *f = *state;
+	struct collect_snapshot kept;
+
+	producer_alloc(&f->one, 100, A, 64, 1);
+	producer_drain(f->c);
+	producer_alloc(&f->one, 200, A + 64, 6, 2);
+	assert_true(collect_take_snapshot(f->c, "asked", &kept));
+	struct profile *p = finish(f);
+
+	assert_int_equal(kept.number, 1);
+	assert_int_equal(kept.live_bytes, 70);
+	assert_int_equal(p->snapshots.at[0].thread, 0);
+	assert_int_equal(p->snapshots.at[0].time_ns, kept.time_ns);
+	assert_int_equal(get_live(p, p->snapshots.at[0].point, 1), 6);
+}
+
+#define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH(a_mark_keeps_what_is_live_between_two_events),
+		WITH(a_long_name_comes_in_pieces_and_is_cut_at_its_limit),
+		WITH(snapshots_survive_the_halving_of_the_time_line),
+		WITH(too_many_snapshots_are_counted_and_left_out),
+		WITH(a_snapshot_from_outside_has_all_that_came_before),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
