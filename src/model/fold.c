@@ -34,18 +34,30 @@ static struct run find_run(const uint32_t *groups, size_t count)
 	return best;
 }
 
+static uint32_t *list_group_of(const struct model *m)
+{
+	size_t count = model_get_frame_count(m);
+	uint32_t *group_of = mem_new(count, sizeof(*group_of));
+
+	for (uint32_t i = 0; i < count; i++)
+		group_of[i] = model_get_frame(m, i)->group;
+	return group_of;
+}
+
 /* Lists the functions of a stack; true if one of them may come again within a cycle. Most stacks
  * have no recursion, and this is all that is done about them. */
 static bool list_groups(const struct model *m, const struct model_stack *stack, struct fold *f)
 {
 	bool again = false;
 
+	if (!f->group_of)
+		f->group_of = list_group_of(m);
 	f->groups.count = 0;
 	vec_reserve(&f->groups, stack->frames.count);
 	f->number += FOLD_CYCLE_MAX + 1; /* further from the stack before than any cycle is long */
 	for (size_t i = 0; i < stack->frames.count; i++) {
-		uint32_t group = model_get_frame(m, stack->frames.at[i])->group;
-		uint64_t *seen = &f->seen[group % FOLD_PLACES];
+		uint32_t group = f->group_of[stack->frames.at[i]];
+		uint32_t *seen = &f->seen[group % FOLD_PLACES];
 		again = again || f->number - *seen <= FOLD_CYCLE_MAX;
 		*seen = f->number++;
 		f->groups.at[i] = group;
@@ -84,4 +96,6 @@ void fold_free(struct fold *f)
 {
 	vec_free(&f->marks);
 	vec_free(&f->groups);
+	free(f->group_of);
+	f->group_of = NULL;
 }

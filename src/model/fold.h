@@ -15,20 +15,23 @@ struct fold_mark {
 	uint32_t repeats;
 };
 
-#define FOLD_PLACES 1024u
+/* So many that two functions within a cycle's length rarely share a place: then stacks without
+ * recursion are passed over quickly. */
+#define FOLD_PLACES 8192u
 
 /* Zero-initialise; free with fold_free. */
 struct fold {
 	VEC(struct fold_mark) marks; /* one for each frame that is left, if anything repeats */
 	bool any;		     /* something does */
 	/* Private to fold.c: */
+	uint32_t *group_of;	    /* by frame: close together, for there are many stacks */
 	VEC(uint32_t) groups;	    /* of the stack at hand */
-	uint64_t number;	    /* of the frame at hand, over all stacks */
-	uint64_t seen[FOLD_PLACES]; /* where a function was seen last; several share a place */
+	uint32_t number;	    /* of the frame at hand, over all stacks */
+	uint32_t seen[FOLD_PLACES]; /* where a function was seen last; several share a place */
 };
 
-/* Leaves one turn, the one nearest to the allocation, of functions that repeat without anything
- * in between. Functions are compared, not lines. */
+/* Leaves one turn, the one nearest to the allocation, of functions that repeat without anything in
+ * between. Functions are compared, not lines. A `struct fold` is for one model. */
 void fold_stack(const struct model *m, struct model_stack *stack, struct fold *f);
 
 void fold_free(struct fold *f);

@@ -230,26 +230,46 @@ static uint32_t *mark_frames(const struct model *m)
 	return marks;
 }
 
-/* The known leaks that a stack is, as bits. */
-static uint32_t list_known(const uint32_t *marks, const struct model_stack *stack)
-{
-	size_t count = stack->frames.count, leaf = 0;
-	uint32_t known = 0;
+/* What is known about a stack that ends at a node. */
+struct known_end {
+	uint32_t named; /* bits of the leaks that its frames name */
+	uint32_t leaf;	/* marks of the first frame that is not the allocator's */
+	uint32_t next;	/* of the one after it */
+};
 
-	/* The allocator's own frames, if they are shown. */
-	while (leaf + 1 < count && marks[stack->frames.at[leaf]] & FRAME_HIDDEN)
-		leaf++;
+/* Puts a frame before those of `e`. */
+static void add_frame(struct known_end *e, uint32_t marks)
+{
+	if (marks & FRAME_HIDDEN)
+		return;
 	/* What a program's own code does below such a function is not the library's. */
-	for (size_t i = leaf; i < count; i++) {
-		uint32_t mark = marks[stack->frames.at[i]];
-		known |= mark & (FRAME_LEAF - 1);
-		if (mark & FRAME_OWN)
-			break;
+	e->named = (marks & FRAME_OWN ? 0 : e->named) | (marks & (FRAME_LEAF - 1));
+	e->next = e->leaf;
+	e->leaf = marks;
+}
+
+/* Ends of all nodes, each from its parent's: much less work than going through all stacks. */
+static struct known_end *list_ends(const struct model *m)
+{
+	const struct profile *p = model_get_profile(m);
+	struct known_end *ends = mem_new(p->nodes.count, sizeof(*ends));
+	uint32_t *marks = mark_frames(m);
+	struct model_stack frames = {0};
+
+	for (uint32_t i = 1; i < p->nodes.count; i++) {
+		ends[i] = ends[p->nodes.at[i].parent];
+		model_get_node(m, i, &frames);
+		for (size_t k = frames.frames.count; k-- > 0;)
+			add_frame(&ends[i], marks[frames.frames.at[k]]);
 	}
-	if (leaf + 1 < count)
-		known |= marks[stack->frames.at[leaf]] / FRAME_LEAF & 0x7f &
-			 marks[stack->frames.at[leaf + 1]] / FRAME_CALLER;
-	return known;
+	free(marks);
+	vec_free(&frames.frames);
+	return ends;
+}
+
+static uint32_t list_known(const struct known_end *e)
+{
+	return e->named | (e->leaf / FRAME_LEAF & 0x7f & e->next / FRAME_CALLER);
 }
 
 static bool is_frame_named(const char *pattern, const struct model_frame *f)
@@ -262,8 +282,9 @@ static bool is_frame_named(const char *pattern, const struct model_frame *f)
 struct asked {
 	const struct suppress_list *list;
 	const struct model *model;
-	uint8_t *answers; /* rule x frame */
-	uint32_t *marks;  /* by frame */
+	uint8_t *answers;	/* rule x frame */
+	struct known_end *ends; /* by node */
+	bool has_patterns;	/* rules other than the known ones */
 };
 
 static bool is_hit(struct asked *a, size_t rule, uint32_t frame)
@@ -286,16 +307,26 @@ static bool is_hit_on(struct asked *a, size_t rule, const struct model_stack *st
 	return false;
 }
 
-static uint32_t find_rule(struct asked *a, const struct model_stack *stack)
+static uint32_t find_rule(struct asked *a, size_t site, struct model_stack *stack)
 {
-	uint32_t known = list_known(a->marks, stack);
+	uint32_t known = list_known(&a->ends[model_get_profile(a->model)->sites.at[site].node]);
 
+	if (a->has_patterns)
+		model_get_stack(a->model, site, stack);
 	for (size_t i = 0; i < a->list->rules.count; i++) {
 		unsigned number = a->list->rules.at[i].known;
 		if (number ? known >> (number - 1) & 1 : is_hit_on(a, i, stack))
 			return (uint32_t)i;
 	}
 	return UINT32_MAX;
+}
+
+static bool has_patterns(const struct suppress_list *l)
+{
+	for (size_t i = 0; i < l->rules.count; i++)
+		if (l->rules.at[i].pattern)
+			return true;
+	return false;
 }
 
 uint32_t *suppress_judge(const struct suppress_list *l, const struct model *m, uint8_t *verdicts)
@@ -307,20 +338,20 @@ uint32_t *suppress_judge(const struct suppress_list *l, const struct model *m, u
 		.list = l,
 		.model = m,
 		.answers = mem_new(l->rules.count * model_get_frame_count(m), 1),
-		.marks = mark_frames(m),
+		.ends = list_ends(m),
+		.has_patterns = has_patterns(l),
 	};
 
 	for (size_t i = 0; i < p->sites.count; i++) {
 		rules[i] = UINT32_MAX;
 		if (verdicts[i] != FILTER_KEPT || p->sites.at[i].live_blocks == 0)
 			continue;
-		model_get_stack(m, i, &stack);
-		rules[i] = find_rule(&asked, &stack);
+		rules[i] = find_rule(&asked, i, &stack);
 		if (rules[i] != UINT32_MAX)
 			verdicts[i] = FILTER_SUPPRESSED;
 	}
 	free(asked.answers);
-	free(asked.marks);
+	free(asked.ends);
 	vec_free(&stack.frames);
 	return rules;
 }
