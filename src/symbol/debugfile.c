@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "symbol/debugfile.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -122,6 +123,36 @@ static struct object *find_by_name(const char *path, const struct symbol_options
 				found = try_path(mem_format("%s%s", dir, names[i]), accept, wanted);
 		}
 	}
+	return found;
+}
+
+/* More than people put into a directory by hand; each is opened for each object. */
+#define SCANNED_MOST 1000u
+
+static struct object *scan_dir(const char *dir, accept_function *accept, const void *wanted)
+{
+	DIR *list = opendir(dir);
+	struct object *found = NULL;
+	const struct dirent *entry;
+
+	for (unsigned i = 0; list && !found && i < SCANNED_MOST && (entry = readdir(list)); i++)
+		if (entry->d_type != DT_DIR && entry->d_type != DT_FIFO)
+			found = try_path(mem_format("%s/%s", dir, entry->d_name), accept, wanted);
+	if (list)
+		(void)closedir(list);
+	return found;
+}
+
+/* Under any other name, directly in one of the user's directories; only a build-id can tell. */
+static struct object *find_by_scan(const struct build_id *id, const struct symbol_options *options,
+				   accept_function *accept)
+{
+	struct object *found = NULL;
+
+	if (!id->bytes || !options || !options->debug_dirs)
+		return NULL;
+	for (size_t n = 0; !found && options->debug_dirs[n]; n++)
+		found = scan_dir(options->debug_dirs[n], accept, id);
 	return found;
 }
 
@@ -299,6 +330,8 @@ struct object *debugfile_find(const struct object *o, const struct symbol_option
 	if (!found && id.bytes)
 		found = find_by_name(object_get_path(o), options, is_debug_file_of, &id);
 	if (!found)
+		found = find_by_scan(&id, options, is_debug_file_of);
+	if (!found)
 		found = find_on_server(&id);
 	return found;
 }
@@ -311,6 +344,8 @@ struct object *debugfile_find_stand_in(const char *path, const uint8_t *id, size
 
 	if (!found)
 		found = find_by_name(path, options, has_same_id, &wanted);
+	if (!found)
+		found = find_by_scan(&wanted, options, has_same_id);
 	if (!found)
 		found = find_by_id(&wanted, "", options);
 	if (!found)

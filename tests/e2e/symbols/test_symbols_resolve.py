@@ -113,7 +113,7 @@ def test_a_stripped_program_is_shown_by_module_and_offset(app, unstripped, tmp_p
 
 
 @pytest.mark.parametrize("when", ("stripped", "gone", "replaced"))
-@pytest.mark.parametrize("where", ("by name", "by build-id", "whole program"))
+@pytest.mark.parametrize("where", ("by name", "by build-id", "by another name", "whole program"))
 def test_resolved_later_it_gives_the_report_of_the_unstripped_one(app, unstripped, tmp_path, when, where):
     profile = app.record(app.bare, tmp_path / "bare.mdn")
     if when == "gone":
@@ -123,6 +123,8 @@ def test_resolved_later_it_gives_the_report_of_the_unstripped_one(app, unstrippe
     place = tmp_path / "dir" / "app.debug"
     if where == "by build-id":
         place = tmp_path / "dir" / ".build-id" / app.build_id()[:2] / f"{app.build_id()[2:]}.debug"
+    elif where == "by another name":
+        place = tmp_path / "dir" / "debug.17"
     place.parent.mkdir(parents=True)
     if where == "whole program":
         shutil.copy(app.whole, place.with_suffix(""))
