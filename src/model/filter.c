@@ -142,13 +142,15 @@ uint8_t *filter_judge(const struct filter *f, const struct model *m)
 bool filter_has_thread(const struct filter *f, const struct profile *p,
 		       const struct profile_thread *t)
 {
-	char number[16];
+	char tid[16], serial[16];
 
-	(void)snprintf(number, sizeof(number), "%" PRIu32, t->tid);
+	(void)snprintf(tid, sizeof(tid), "%" PRIu32, t->tid);
+	(void)snprintf(serial, sizeof(serial), "%" PRIu32, t->serial);
 	for (size_t i = 0; i < f->threads.all.count; i++) {
 		const struct pattern *pattern = f->threads.all.at[i];
 		if (pattern_has(pattern, profile_string(p, t->name)) ||
-		    strcmp(pattern_get_text(pattern), number) == 0)
+		    strcmp(pattern_get_text(pattern), tid) == 0 ||
+		    strcmp(pattern_get_text(pattern), serial) == 0)
 			return true;
 	}
 	return f->threads.all.count == 0;

@@ -42,8 +42,8 @@ static bool parse_number(const char *text, struct moment_name *name)
 
 	if (end == text || !isfinite(value) || value < 0 || (!unit && !percent))
 		return false;
-	*name = percent ? (struct moment_name){MOMENT_AT_PERCENT, value, NULL}
-			: (struct moment_name){MOMENT_AT_NS, value * unit->ns, NULL};
+	*name = percent ? (struct moment_name){.kind = MOMENT_AT_PERCENT, .value = value}
+			: (struct moment_name){.kind = MOMENT_AT_NS, .value = value * unit->ns};
 	return true;
 }
 
@@ -79,6 +79,10 @@ int moment_parse_span(const char *text, struct moment_name names[2], struct erro
 		return error_set(e, "\"%s\" is not a span of time: T1..T2", text);
 	char *first = mem_format("%.*s", (int)(dots - text), text);
 	int status = moment_parse(*first ? first : "@start", &names[0], e);
+	if (names[0].text) { /* not in the copy */
+		names[0].text = text + (names[0].text - first);
+		names[0].text_bytes = (size_t)(dots - names[0].text);
+	}
 	free(first);
 	return status == 0 ? moment_parse(dots[2] ? dots + 2 : "@end", &names[1], e) : status;
 }
@@ -140,11 +144,14 @@ static void use_trace(const struct profile *p, struct moment *m)
 	replay_fini(&r);
 }
 
-static int find_snapshot(const struct profile *p, const char *text, struct moment *m,
+static int find_snapshot(const struct profile *p, const struct moment_name *name, struct moment *m,
 			 struct error *e)
 {
+	size_t bytes = name->text_bytes ? name->text_bytes : strlen(name->text);
+	char *text = mem_format("%.*s", (int)bytes, name->text);
 	long i = snapshots_find(p, text, e);
 
+	free(text);
 	if (i >= 0)
 		*m = snapshots_get_moment(p, (size_t)i);
 	return i < 0 ? -1 : 0;
@@ -158,7 +165,7 @@ int moment_find(const struct profile *p, const struct moment_name *name, struct 
 	if (check_time_line(p, e) != 0)
 		return -1;
 	if (name->kind == MOMENT_AT_SNAPSHOT)
-		return find_snapshot(p, name->text, m, e);
+		return find_snapshot(p, name, m, e);
 	if (name->kind == MOMENT_AT_START)
 		*m = (struct moment){.kind = MOMENT_START};
 	else if (name->kind == MOMENT_AT_PEAK)

@@ -40,6 +40,7 @@ struct moment_name {
 	} kind;
 	double value;
 	const char *text;
+	size_t text_bytes; /* of it; 0: up to its end */
 };
 
 /* Reads "1.5s", "200ms", "3min", "50%" (of the recording), "@start", "@peak", "@end" or

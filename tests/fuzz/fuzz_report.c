@@ -129,10 +129,10 @@ static struct profile *make_profile(struct input *in)
 
 static void choose_times(struct view *v, const struct profile *p, unsigned choice)
 {
-	static const struct moment_name names[] = {{MOMENT_AT_PERCENT, 50, NULL},
-						   {MOMENT_AT_PEAK, 0, NULL},
-						   {MOMENT_AT_END, 0, NULL},
-						   {MOMENT_AT_NS, 1e6, NULL}};
+	static const struct moment_name names[] = {{MOMENT_AT_PERCENT, 50, NULL, 0},
+						   {MOMENT_AT_PEAK, 0, NULL, 0},
+						   {MOMENT_AT_END, 0, NULL, 0},
+						   {MOMENT_AT_NS, 1e6, NULL, 0}};
 	struct error e = {0};
 
 	v->figure = (enum figure)(choice % FIGURE_ALL);

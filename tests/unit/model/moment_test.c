@@ -93,6 +93,11 @@ static void spans_have_two_ends_which_may_be_left_out(void **state)
 	assert_int_equal(names[1].kind, MOMENT_AT_PEAK);
 	assert_int_equal(moment_parse_span("10%..", names, &e), 0);
 	assert_int_equal(names[1].kind, MOMENT_AT_END);
+	const char *span = "@snapshot:one..@snapshot:two";
+	assert_int_equal(moment_parse_span(span, names, &e), 0);
+	assert_ptr_equal(names[0].text, span + 10);
+	assert_int_equal(names[0].text_bytes, 3);
+	assert_string_equal(names[1].text, "two");
 	assert_int_equal(moment_parse_span("1s", names, &e), -1);
 }
 
@@ -113,7 +118,7 @@ static void nonsense_is_refused(void **state)
 static void given_no_time_line_then_a_sentence_says_so(void **state)
 {
 	struct profile *p = sample_tables();
-	struct moment_name name = {MOMENT_AT_END, 0, NULL};
+	struct moment_name name = {.kind = MOMENT_AT_END};
 	struct moment m;
 	struct error e = {0};
 
