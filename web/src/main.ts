@@ -5,9 +5,10 @@ import "./style.css";
 import { App, type View, type ViewInstance } from "./app.ts";
 import { clear, h } from "./draw/dom.ts";
 import { Source } from "./load/source.ts";
+import { flame } from "./views/flame.ts";
 import { overview } from "./views/overview.ts";
 
-const VIEWS: View[] = [overview];
+const VIEWS: View[] = [overview, flame];
 
 function start(app: App, root: HTMLElement): void {
   const made = new Map<string, ViewInstance>();
