@@ -5,10 +5,15 @@ import "./style.css";
 import { App, type View, type ViewInstance } from "./app.ts";
 import { clear, h } from "./draw/dom.ts";
 import { Source } from "./load/source.ts";
+import { callers } from "./views/callers.ts";
 import { flame } from "./views/flame.ts";
+import { leaks } from "./views/leaks.ts";
 import { overview } from "./views/overview.ts";
+import { table } from "./views/table.ts";
+import { threads } from "./views/threads.ts";
+import { timeline } from "./views/timeline.ts";
 
-const VIEWS: View[] = [overview, flame];
+const VIEWS: View[] = [overview, timeline, flame, table, callers, leaks, threads];
 
 function start(app: App, root: HTMLElement): void {
   const made = new Map<string, ViewInstance>();

@@ -36,10 +36,9 @@ export class CallTree {
     readonly inverted: boolean,
     readonly by: GroupBy,
   ) {
-    const { values, bytes, blocks } = answer;
-    const sites: number[] = [];
-    for (let i = 0; i < values.length; i++) if (values[i] !== 0 || bytes[i] !== 0 || blocks[i] !== 0) sites.push(i);
-    this.order = Uint32Array.from(sites);
+    // Those with nothing of this figure too: tables show the others beside it.
+    const sites = Uint32Array.from(answer.values, (_, i) => i);
+    this.order = answer.chosen ? sites.filter((site) => answer.chosen![site]) : sites;
     this.root = this.makeNode(null, -1, 0, 0, this.order.length);
   }
 

@@ -30,6 +30,8 @@ export interface Answer {
   total: number;
   totalBytes: number;
   totalBlocks: number;
+  /** By site: 1 if the filters let it through; null: they let all. */
+  chosen: Uint8Array | null;
   /** In words, where the figure is not quite what was asked for. */
   note: string;
 }
@@ -155,5 +157,5 @@ export function answer(p: Profile, q: Question): Answer {
         blocks[i] = 0;
       }
   const values = countsBlocks(q.figure) ? blocks : bytes;
-  return { question: q, bytes, blocks, values, total: sum(values), totalBytes: sum(bytes), totalBlocks: sum(blocks), note };
+  return { question: q, bytes, blocks, values, total: sum(values), totalBytes: sum(bytes), totalBlocks: sum(blocks), chosen, note };
 }
