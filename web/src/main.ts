@@ -6,14 +6,17 @@ import { App, type View, type ViewInstance } from "./app.ts";
 import { clear, h } from "./draw/dom.ts";
 import { Source } from "./load/source.ts";
 import { callers } from "./views/callers.ts";
+import { compare } from "./views/compare.ts";
 import { flame } from "./views/flame.ts";
 import { leaks } from "./views/leaks.ts";
 import { overview } from "./views/overview.ts";
+import { sizes } from "./views/sizes.ts";
+import { source } from "./views/source.ts";
 import { table } from "./views/table.ts";
 import { threads } from "./views/threads.ts";
 import { timeline } from "./views/timeline.ts";
 
-const VIEWS: View[] = [overview, timeline, flame, table, callers, leaks, threads];
+const VIEWS: View[] = [overview, timeline, flame, table, callers, source, sizes, threads, leaks, compare];
 
 function start(app: App, root: HTMLElement): void {
   const made = new Map<string, ViewInstance>();

@@ -7,7 +7,13 @@
 // sites in the nodes that were opened, however large the whole tree would be.
 
 import type { Answer } from "./question.ts";
-import type { Profile } from "./profile.ts";
+
+/** Stacks, root first, and which frames are of one function: a profile's, or two profiles'. */
+export interface Stacks {
+  stackStarts: Uint32Array;
+  stackFrames: Uint32Array;
+  frameGroup: Uint32Array;
+}
 
 export type GroupBy = "function" | "line";
 
@@ -31,7 +37,7 @@ export class CallTree {
   private readonly order: Uint32Array;
 
   constructor(
-    readonly profile: Profile,
+    readonly profile: Stacks,
     readonly answer: Answer,
     readonly inverted: boolean,
     readonly by: GroupBy,
