@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "cli/output.h"
 #include "cli/viewing.h"
 #include "serve/page.h"
+#include "serve/sourcefile.h"
 
 static const char help[] =
 	"usage: midden html [-o OUT] [OPTIONS] [FILE]\n"
@@ -24,6 +26,9 @@ static const char help[] =
 	"\n"
 	"  -o, --output OUT     the file to write; without it, or with -, standard output\n"
 	"  --compare OLD        put the profile OLD in too, and show what has changed since\n"
+	"  --sources[=LINES]    put the source lines around each line of a stack in, LINES (10) "
+	"on\n"
+	"                       either side\n"
 	"  -h, --help           show this text\n"
 	"\n"
 	"Symbols:\n" LOAD_HELP
@@ -32,20 +37,38 @@ static const char help[] =
 struct request {
 	const char *out; /* NULL: standard output */
 	const char *old; /* NULL: nothing to compare with */
+	bool sources;
+	unsigned around; /* lines on either side */
 	struct load_options load;
 	bool help;
 };
 
-enum option_code { OPTION_COMPARE = 256, OPTION_NO_WRITE };
+#define AROUND	    10u
+#define AROUND_MOST 100000u
+
+enum option_code { OPTION_COMPARE = 256, OPTION_SOURCES, OPTION_NO_WRITE };
 
 static const struct option options[] = {
 	{"output", required_argument, NULL, 'o'},
 	{"compare", required_argument, NULL, OPTION_COMPARE},
+	{"sources", optional_argument, NULL, OPTION_SOURCES},
 	{"no-write", no_argument, NULL, OPTION_NO_WRITE},
 	LOAD_LONG_OPTIONS,
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
+
+static int parse_sources(struct request *r, const char *text)
+{
+	char *end;
+	unsigned long around = text ? strtoul(text, &end, 10) : AROUND;
+
+	if (text && (*text < '0' || *text > '9' || *end || around > AROUND_MOST))
+		return message_usage("html", "%s is not a number of lines", text);
+	r->sources = true;
+	r->around = (unsigned)around;
+	return COMMAND_GOOD;
+}
 
 static int parse_option(struct request *r, int code, char **argv)
 {
@@ -60,6 +83,8 @@ static int parse_option(struct request *r, int code, char **argv)
 	case OPTION_COMPARE:
 		r->old = optarg;
 		break;
+	case OPTION_SOURCES:
+		return parse_sources(r, optarg);
 	case OPTION_NO_WRITE:
 		r->load.keep = false;
 		break;
@@ -127,6 +152,10 @@ static int write_page(const struct request *r, const char *file)
 	struct viewing old = {0};
 	int status = viewing_open(&now, file, &r->load);
 
+	char *lines = NULL;
+
+	if (status == COMMAND_GOOD && r->sources)
+		now.request.lines_json = lines = sourcefile_gather(now.model, r->around);
 	if (status == COMMAND_GOOD && r->old)
 		status = viewing_open(&old, r->old, &r->load);
 	if (status == COMMAND_GOOD)
@@ -134,6 +163,7 @@ static int write_page(const struct request *r, const char *file)
 				: write_stdout(&now, r->old ? &old : NULL);
 	viewing_close(&old);
 	viewing_close(&now);
+	free(lines);
 	return status;
 }
 

@@ -94,7 +94,8 @@ function widthOf(c: CanvasRenderingContext2D, text: string): number {
 function fit(c: CanvasRenderingContext2D, text: string, width: number): string {
   const whole = widthOf(c, text);
   if (whole <= width) return text;
-  const letters = Math.floor((text.length * (width - 8)) / whole);
+  let letters = Math.floor((text.length * (width - 8)) / whole);
+  while (letters > 2 && c.measureText(`${text.slice(0, letters)}…`).width > width) letters--;
   return letters > 2 ? `${text.slice(0, letters)}…` : "";
 }
 

@@ -66,8 +66,8 @@ export class Source {
     return this.pack;
   }
 
-  /** Lines of a source file by number; null if it cannot be had. `text` is the number of its name. */
-  async lines(path: string, text: number): Promise<Map<number, string> | null> {
+  /** Lines of a source file by number; null if it cannot be had. `frame` is one that has it. */
+  async lines(path: string, frame: number): Promise<Map<number, string> | null> {
     const known = this.pack.header.lines?.files[path];
     if (known) {
       const lines = new Map<number, string>();
@@ -76,7 +76,7 @@ export class Source {
     }
     if (this.embedded || !this.hasSources) return null;
     try {
-      const whole = await (await ask(`source?file=${text}`)).text();
+      const whole = await (await ask(`source?frame=${frame}`)).text();
       return new Map(whole.split("\n").map((line, i) => [i + 1, line]));
     } catch {
       return null;

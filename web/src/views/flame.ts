@@ -9,6 +9,7 @@ import { boxAt, layOut, paint, type Box, type IcicleSource } from "../draw/icicl
 import type { CallTree, TreeNode } from "../model/calltree.ts";
 import { countsBlocks } from "../model/question.ts";
 import { makeControls } from "./controls.ts";
+import { makeSaving, svg } from "./saving.ts";
 
 function labelOf(app: App, tree: CallTree, node: TreeNode): string {
   if (node.frame < 0) return tree.inverted ? "all allocations" : "the program";
@@ -59,7 +60,7 @@ class FlamePage {
     this.search = h("input", { type: "search", id: "search", placeholder: "search (/)", "aria-label": "search for a function" }) as HTMLInputElement;
     this.search.addEventListener("input", () => app.go({ search: this.search.value }, false));
     this.element = h("div.flame-page", {}, this.controls.element,
-      h("div.search", {}, this.search, " ", this.found), this.total, this.path, h("div.canvas", {}, this.canvas, this.card));
+      h("div.search", {}, this.search, " ", this.found, " ", makeSaving(app, () => this.picture())), this.total, this.path, h("div.canvas", {}, this.canvas, this.card));
     this.canvas.addEventListener("click", (e) => this.onClick(e));
     this.canvas.addEventListener("mousemove", (e) => this.onHover(e));
     this.canvas.addEventListener("mouseleave", () => (this.card.hidden = true));
@@ -119,6 +120,18 @@ class FlamePage {
     const share = app.state.search ? searchShare(app, tree, root, isHit) : 0;
     clear(this.found, app.state.search ? `${formatShare(share, root.value)} of what is shown` : "");
     if (!this.boxes.length) clear(this.path, "Nothing to show: no stack has anything of this figure.");
+  }
+
+  private picture(): string {
+    const { app } = this;
+    const tree = this.tree();
+    return svg({
+      boxes: this.boxes,
+      width: this.canvas.clientWidth,
+      label: (n) => labelOf(app, tree, n),
+      title: (n) => `${labelOf(app, tree, n)}: ${formatShare(n.value, tree.root.value)}, ${countsBlocks(app.state.figure) ? formatCount(n.value) : formatBytes(n.value)}`,
+      colour: (n) => (n.frame < 0 ? "#d9dce1" : moduleColour(app.profile.moduleName(n.frame), false)),
+    });
   }
 
   private at(e: MouseEvent): TreeNode | null {

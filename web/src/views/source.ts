@@ -50,7 +50,7 @@ class SourcePage {
     if (!file) return clear(this.text, h("p.note", {}, "Choose a file."));
     const path = app.profile.text(file);
     const figures = linesOf(app.profile, app.answer(), file);
-    const lines = await app.source.lines(path, file);
+    const lines = await app.source.lines(path, app.profile.frameFile.indexOf(file));
     if (request !== this.request) return; // the user has gone on
     clear(this.text, h("h2", {}, path), lines ? null : h("p.note", {}, "The file cannot be read here; its lines are shown by number."),
       lines ? this.makeLines(path, lines, figures) : this.makeNumbers(figures));

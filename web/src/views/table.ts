@@ -10,6 +10,7 @@ import type { CallTree, TreeNode } from "../model/calltree.ts";
 import { FIGURE_COLUMNS, sumOver } from "../model/figures.ts";
 import { countsBlocks } from "../model/question.ts";
 import { makeControls } from "./controls.ts";
+import { makeSaving } from "./saving.ts";
 
 type Key = (node: TreeNode) => number;
 
@@ -26,7 +27,7 @@ class TablePage {
 
   constructor(private readonly app: App) {
     this.controls = makeControls(app, { direction: true });
-    this.element = h("div.table-page", {}, this.controls.element, this.head, this.rows.element);
+    this.element = h("div.table-page", {}, this.controls.element, makeSaving(app, null), this.head, this.rows.element);
     this.rows.element.addEventListener("keydown", (e) => this.onKey(e));
   }
 
