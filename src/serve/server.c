@@ -305,7 +305,7 @@ static int start(struct server *s, struct error *e)
 		return -1;
 	make_url(s, port);
 	s->daemon = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_AUTO, 0, NULL, NULL,
-				     answer, s, MHD_OPTION_LISTEN_SOCKET, fd,
+				     answer_request, s, MHD_OPTION_LISTEN_SOCKET, fd,
 				     MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MOST,
 				     MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS, MHD_OPTION_END);
 	if (s->daemon)
