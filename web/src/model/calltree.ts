@@ -32,9 +32,14 @@ export interface TreeNode {
   children: TreeNode[] | null; // null: not opened yet
 }
 
+const ENDED = 0xffffffff;
+
 export class CallTree {
   readonly root: TreeNode;
   private readonly order: Uint32Array;
+  private readonly keys: Uint32Array; // beside `order`: the frame that a site goes on with
+  private readonly spare: Uint32Array;
+  private readonly places: Uint32Array; // by frame; all 0 between calls
 
   constructor(
     readonly profile: Stacks,
@@ -45,54 +50,84 @@ export class CallTree {
     // Those with nothing of this figure too: tables show the others beside it.
     const sites = Uint32Array.from(answer.values, (_, i) => i);
     this.order = answer.chosen ? sites.filter((site) => answer.chosen![site]) : sites;
+    this.keys = new Uint32Array(this.order.length);
+    this.spare = new Uint32Array(this.order.length);
+    this.places = new Uint32Array(profile.frameGroup.length);
     this.root = this.makeNode(null, -1, 0, 0, this.order.length);
   }
 
   private makeNode(parent: TreeNode | null, frame: number, depth: number, from: number, to: number): TreeNode {
-    const node = { parent, frame, depth, value: 0, bytes: 0, blocks: 0, self: 0, from, to, children: null };
     const { values, bytes, blocks } = this.answer;
+    const { order } = this;
+    const { stackStarts } = this.profile;
+    let value = 0;
+    let byteSum = 0;
+    let blockSum = 0;
+    let self = 0;
     for (let i = from; i < to; i++) {
-      const site = this.order[i]!;
-      node.value += values[site]!;
-      node.bytes += bytes[site]!;
-      node.blocks += blocks[site]!;
-      if (this.depthOf(site) === depth) node.self += values[site]!;
+      const site = order[i]!;
+      value += values[site]!;
+      byteSum += bytes[site]!;
+      blockSum += blocks[site]!;
+      if (stackStarts[site + 1]! - stackStarts[site]! === depth) self += values[site]!;
     }
-    return node;
+    return { parent, frame, depth, value, bytes: byteSum, blocks: blockSum, self, from, to, children: null };
   }
 
-  private depthOf(site: number): number {
-    return this.profile.stackStarts[site + 1]! - this.profile.stackStarts[site]!;
-  }
-
-  /** The frame of a site at a depth, counted from the side that the tree begins with; -1: none. */
-  private frameAt(site: number, depth: number): number {
+  /** Puts the frame of each site of the node at its depth, from the side that the tree begins with,
+   * into `keys`; UINT32_MAX where the stack has ended. */
+  private readKeys(node: TreeNode): void {
     const { stackStarts, stackFrames, frameGroup } = this.profile;
-    const at = this.inverted ? stackStarts[site + 1]! - 1 - depth : stackStarts[site]! + depth;
-    if (at < stackStarts[site]! || at >= stackStarts[site + 1]!) return -1;
-    const frame = stackFrames[at]!;
-    return this.by === "function" ? frameGroup[frame]! : frame;
+    const { order, keys, inverted } = this;
+    const byFunction = this.by === "function";
+    for (let i = node.from; i < node.to; i++) {
+      const site = order[i]!;
+      const first = stackStarts[site]!;
+      const end = stackStarts[site + 1]!;
+      if (node.depth >= end - first) {
+        keys[i] = ENDED;
+        continue;
+      }
+      const frame = stackFrames[inverted ? end - 1 - node.depth : first + node.depth]!;
+      keys[i] = byFunction ? frameGroup[frame]! : frame;
+    }
   }
 
-  /** The children of a node, the largest first. */
+  /** The children of a node, the largest first. Sites are dealt out by counting: no comparisons, and
+   * nothing is allocated but the children. */
   open(node: TreeNode): TreeNode[] {
     if (node.children) return node.children;
-    const byFrame = new Map<number, number[]>();
+    const { order, keys, spare, places } = this;
+    this.readKeys(node);
+    const frames: number[] = [];
     for (let i = node.from; i < node.to; i++) {
-      const site = this.order[i]!;
-      const frame = this.frameAt(site, node.depth);
-      const known = byFrame.get(frame);
-      if (known) known.push(site);
-      else byFrame.set(frame, [site]);
+      const key = keys[i]!;
+      if (key === ENDED) continue;
+      if (places[key] === 0) frames.push(key);
+      places[key]!++;
     }
     let at = node.from;
     const children: TreeNode[] = [];
-    for (const [frame, sites] of byFrame) {
-      this.order.set(sites, at);
-      if (frame >= 0) children.push(this.makeNode(node, frame, node.depth + 1, at, at + sites.length));
-      at += sites.length;
+    const ends: number[] = [];
+    for (const frame of frames) {
+      const count = places[frame]!;
+      places[frame] = at;
+      at += count;
+      ends.push(at);
     }
-    children.sort((a, b) => Math.abs(b.value) - Math.abs(a.value) || a.frame - b.frame);
+    let ended = at;
+    for (let i = node.from; i < node.to; i++) {
+      const key = keys[i]!;
+      spare[key === ENDED ? ended++ : places[key]!++] = order[i]!;
+    }
+    order.set(spare.subarray(node.from, node.to), node.from);
+    let from = node.from;
+    frames.forEach((frame, i) => {
+      children.push(this.makeNode(node, frame, node.depth + 1, from, ends[i]!));
+      from = ends[i]!;
+      places[frame] = 0;
+    });
+    children.sort((x, y) => Math.abs(y.value) - Math.abs(x.value) || x.frame - y.frame);
     node.children = children;
     return children;
   }

@@ -36,23 +36,38 @@ function byQuarters(p: Profile): Float64Array[] {
   return result;
 }
 
-function grows(quarters: number[], bytes: number): boolean {
-  for (let i = 1; i < quarters.length; i++) if (quarters[i]! - quarters[i - 1]! < LEAST_STEP * bytes) return false;
-  return quarters.length > 1 && bytes > 0;
+function grows(quarters: Float64Array[], site: number, bytes: number): boolean {
+  for (let i = 1; i < quarters.length; i++) if (quarters[i]![site]! - quarters[i - 1]![site]! < LEAST_STEP * bytes) return false;
+  return bytes > 0;
 }
 
-/** The largest first. */
-export function findLeaks(p: Profile): Leak[] {
+export interface LeakGroup {
+  bytes: number;
+  blocks: number;
+  stacks: number;
+  largest: Leak[];
+}
+
+/** By kind: what it comes to, and the largest `shown` stacks, the largest first. */
+export function findLeaks(p: Profile, shown: number): Record<LeakKind, LeakGroup> {
   const bytes = p.pack.f64("site.live_bytes");
   const blocks = p.pack.f64("site.live_blocks");
   const rules = p.pack.u32("site.rule");
   const quarters = byQuarters(p);
-  const leaks: Leak[] = [];
+  const none = (): LeakGroup => ({ bytes: 0, blocks: 0, stacks: 0, largest: [] });
+  const groups = { growing: none(), "one-off": none(), suppressed: none() };
+  const sites: Record<LeakKind, number[]> = { growing: [], "one-off": [], suppressed: [] };
   for (let site = 0; site < p.siteCount; site++) {
     if (blocks[site] === 0) continue;
-    const of = quarters.map((q) => q[site]!);
-    const kind = rules[site] ? "suppressed" : grows(of, bytes[site]!) ? "growing" : "one-off";
-    leaks.push({ site, bytes: bytes[site]!, blocks: blocks[site]!, kind, rule: p.text(rules[site]!), quarters: of });
+    const kind = rules[site] ? "suppressed" : grows(quarters, site, bytes[site]!) ? "growing" : "one-off";
+    groups[kind].bytes += bytes[site]!;
+    groups[kind].blocks += blocks[site]!;
+    groups[kind].stacks++;
+    sites[kind].push(site);
   }
-  return leaks.sort((a, b) => b.bytes - a.bytes || b.blocks - a.blocks);
+  for (const kind of Object.keys(groups) as LeakKind[])
+    groups[kind].largest = sites[kind].sort((a, b) => bytes[b]! - bytes[a]! || blocks[b]! - blocks[a]!).slice(0, shown).map((site) => ({
+      site, kind, bytes: bytes[site]!, blocks: blocks[site]!, rule: p.text(rules[site]!), quarters: quarters.map((q) => q[site]!),
+    }));
+  return groups;
 }

@@ -40,20 +40,24 @@ export interface FileFigures {
 
 /** Every source file, the one that allocates most itself first. */
 export function allFiles(p: Profile, a: Answer): FileFigures[] {
-  const files = new Map<number, FileFigures & { seen: number }>();
+  const most = p.frameFile.reduce((x, y) => Math.max(x, y), 0);
+  const self = new Float64Array(most + 1);
+  const total = new Float64Array(most + 1);
+  const seen = new Int32Array(most + 1).fill(-1);
+  const { stackStarts, stackFrames, frameFile } = p;
   for (let site = 0; site < p.siteCount; site++) {
     const value = a.values[site]!;
     if (value === 0) continue;
-    const end = p.stackStarts[site + 1]!;
-    for (let i = p.stackStarts[site]!; i < end; i++) {
-      const file = p.frameFile[p.stackFrames[i]!]!;
-      if (!file) continue;
-      let f = files.get(file);
-      if (!f) files.set(file, (f = { file, self: 0, total: 0, seen: -1 }));
-      if (f.seen !== site) f.total += value;
-      f.seen = site;
-      if (i === end - 1) f.self += value;
+    const end = stackStarts[site + 1]!;
+    for (let i = stackStarts[site]!; i < end; i++) {
+      const file = frameFile[stackFrames[i]!]!;
+      if (seen[file] === site) continue;
+      seen[file] = site;
+      total[file]! += value;
     }
+    if (end > stackStarts[site]!) self[frameFile[stackFrames[end - 1]!]!]! += value;
   }
-  return [...files.values()].sort((x, y) => Math.abs(y.self) - Math.abs(x.self) || Math.abs(y.total) - Math.abs(x.total));
+  const files: FileFigures[] = [];
+  for (let file = 1; file <= most; file++) if (seen[file]! >= 0) files.push({ file, self: self[file]!, total: total[file]! });
+  return files.sort((x, y) => Math.abs(y.self) - Math.abs(x.self) || Math.abs(y.total) - Math.abs(x.total));
 }

@@ -53,6 +53,19 @@ export class Profile {
     return text;
   }
 
+  private lowerNames: string[] | null = null;
+
+  /** 1 for every frame that has the text in its function's name, whatever its case. */
+  search(text: string): Uint8Array {
+    const hits = new Uint8Array(this.frameCount);
+    const wanted = text.toLowerCase();
+    if (!wanted) return hits;
+    this.lowerNames ??= Array.from(hits, (_, i) => (this.frameGroup[i] === i ? this.functionName(i).toLowerCase() : ""));
+    for (let i = 0; i < hits.length; i++) if (this.frameGroup[i] === i && this.lowerNames[i]!.includes(wanted)) hits[i] = 1;
+    for (let i = 0; i < hits.length; i++) hits[i] = hits[this.frameGroup[i]!]!;
+    return hits;
+  }
+
   /** What a frame is called: its function, or where it is in its module. */
   functionName(frame: number): string {
     const name = this.text(this.frameFunction[frame]!);

@@ -115,13 +115,9 @@ function ofTime(p: Profile, q: Question): [Float64Array, Float64Array, string] {
 /** Which sites have these words in a function's and a module's name; null: all. */
 function chooseSites(p: Profile, q: Question): Uint8Array | null {
   if (!q.functions && !q.module) return null;
-  const wanted = q.functions.toLowerCase();
-  const isFunction = new Uint8Array(p.frameCount);
-  const isModule = new Uint8Array(p.frameCount);
-  for (let i = 0; i < p.frameCount; i++) {
-    isFunction[i] = !wanted || p.functionName(i).toLowerCase().includes(wanted) ? 1 : 0;
-    isModule[i] = !q.module || p.moduleName(i) === q.module ? 1 : 0;
-  }
+  const isFunction = q.functions ? p.search(q.functions) : new Uint8Array(p.frameCount).fill(1);
+  const isModule = new Uint8Array(p.frameCount).fill(1);
+  if (q.module) for (let i = 0; i < p.frameCount; i++) isModule[i] = p.moduleName(i) === q.module ? 1 : 0;
   const chosen = new Uint8Array(p.siteCount);
   for (let site = 0; site < p.siteCount; site++) {
     let function_ = 0;
@@ -135,7 +131,11 @@ function chooseSites(p: Profile, q: Question): Uint8Array | null {
   return chosen;
 }
 
-const sum = (values: Float64Array): number => values.reduce((a, b) => a + b, 0);
+function sum(values: Float64Array): number {
+  let all = 0;
+  for (let i = 0; i < values.length; i++) all += values[i]!;
+  return all;
+}
 
 export function answer(p: Profile, q: Question): Answer {
   const timed = q.figure === "live" || q.figure === "growth" || (q.range !== null && q.figure === "peak");

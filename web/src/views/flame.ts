@@ -18,29 +18,21 @@ function labelOf(app: App, tree: CallTree, node: TreeNode): string {
   return place ? `${name} ${place}` : name;
 }
 
-/** Sites with the searched text on their stacks, once each: what they come to. */
-function searchShare(app: App, tree: CallTree, from: TreeNode, isHit: (frame: number) => boolean): number {
+/** Sites with a hit on their stacks, once each: what they come to. */
+function searchShare(app: App, tree: CallTree, from: TreeNode, hits: Uint8Array): number {
   const { stackStarts, stackFrames } = app.profile;
+  const { values } = tree.answer;
   let found = 0;
-  for (const site of tree.sites(from))
-    for (let i = stackStarts[site]!; i < stackStarts[site + 1]!; i++)
-      if (isHit(stackFrames[i]!)) {
-        found += Math.max(0, tree.answer.values[site]!);
+  for (const site of tree.sites(from)) {
+    if (!(values[site]! > 0)) continue;
+    const end = stackStarts[site + 1]!;
+    for (let i = stackStarts[site]!; i < end; i++)
+      if (hits[stackFrames[i]!]) {
+        found += values[site]!;
         break;
       }
+  }
   return found;
-}
-
-/** Which frames have the text in their names; remembered by frame. */
-function makeSearch(app: App): (frame: number) => boolean {
-  const wanted = app.state.search.toLowerCase();
-  const known = new Map<number, boolean>();
-  return (frame) => {
-    if (!wanted || frame < 0) return false;
-    let hit = known.get(frame);
-    if (hit === undefined) known.set(frame, (hit = app.profile.functionName(frame).toLowerCase().includes(wanted)));
-    return hit;
-  };
 }
 
 class FlamePage {
@@ -105,7 +97,7 @@ class FlamePage {
     if (!width || !this.element.isConnected) return;
     const tree = this.tree();
     const root = this.zoomed();
-    const isHit = makeSearch(app);
+    const hits = app.profile.search(app.state.search);
     const dark = isDark();
     const source: IcicleSource<TreeNode> = {
       root,
@@ -113,11 +105,11 @@ class FlamePage {
       children: (n) => tree.open(n),
       label: (n) => labelOf(app, tree, n),
       colour: (n) => (n.frame < 0 ? cssColour("--line") : moduleColour(app.profile.moduleName(n.frame), dark)),
-      isMarked: (n) => n === this.chosen || isHit(n.frame),
+      isMarked: (n) => n === this.chosen || (n.frame >= 0 && hits[n.frame] === 1),
     };
     this.boxes = layOut(source, width);
     paint(this.canvas, source, this.boxes, { text: cssColour("--ink"), paper: cssColour("--paper"), mark: cssColour("--mark") });
-    const share = app.state.search ? searchShare(app, tree, root, isHit) : 0;
+    const share = app.state.search ? searchShare(app, tree, root, hits) : 0;
     clear(this.found, app.state.search ? `${formatShare(share, root.value)} of what is shown` : "");
     if (!this.boxes.length) clear(this.path, "Nothing to show: no stack has anything of this figure.");
   }

@@ -4,7 +4,7 @@
 import type { App, View } from "../app.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount } from "../draw/format.ts";
-import { findLeaks, type Leak, type LeakKind } from "../model/leaks.ts";
+import { findLeaks, type Leak, type LeakGroup, type LeakKind } from "../model/leaks.ts";
 import type { Profile } from "../model/profile.ts";
 import { stackList } from "./stack.ts";
 
@@ -21,10 +21,15 @@ function quarterBars(leak: Leak): HTMLElement {
     ...leak.quarters.map((q) => h("i", { style: `height:${Math.round((100 * q) / most)}%` })));
 }
 
+/** The functions nearest to the allocation. */
+function chain(app: App, site: number): string {
+  const names = [...app.profile.stack(site).subarray(0, 4)].map((f) => app.profile.functionName(f));
+  return names.join(" ‹ ");
+}
+
 function leakItem(app: App, leak: Leak): HTMLElement {
-  const first = app.profile.stack(leak.site)[0]!;
   const details = h("details.leak", { "data-site": leak.site },
-    h("summary", {}, quarterBars(leak), h("strong", {}, ` ${formatBytes(leak.bytes)}`), ` in ${formatCount(leak.blocks)} ${leak.blocks === 1 ? "block" : "blocks"} · ${app.profile.functionName(first)}`,
+    h("summary", {}, quarterBars(leak), h("strong", {}, ` ${formatBytes(leak.bytes)}`), ` in ${formatCount(leak.blocks)} ${leak.blocks === 1 ? "block" : "blocks"} · `, h("span", {}, chain(app, leak.site)),
       leak.rule ? h("span.note", {}, ` (${leak.rule})`) : null));
   details.addEventListener("toggle", () => {
     if (details.childElementCount === 1) details.append(stackList(app, leak.site));
@@ -32,14 +37,13 @@ function leakItem(app: App, leak: Leak): HTMLElement {
   return details;
 }
 
-function section(app: App, kind: LeakKind, leaks: Leak[]): HTMLElement | null {
-  if (!leaks.length) return null;
-  const bytes = leaks.reduce((a, l) => a + l.bytes, 0);
-  const blocks = leaks.reduce((a, l) => a + l.blocks, 0);
-  return h("section", { id: `leaks-${kind}`, "data-bytes": bytes, "data-blocks": blocks }, h("h2", {}, TITLES[kind]),
-    h("p.note", {}, `${formatBytes(bytes)} in ${formatCount(blocks)} blocks, ${formatCount(leaks.length)} stacks`),
-    ...leaks.slice(0, SHOWN).map((l) => leakItem(app, l)),
-    leaks.length > SHOWN ? h("p.note", {}, `and ${formatCount(leaks.length - SHOWN)} stacks with less; the tree has them all`) : null);
+function section(app: App, kind: LeakKind, group: LeakGroup): HTMLElement | null {
+  if (!group.stacks) return null;
+  const rest = group.stacks - group.largest.length;
+  return h("section", { id: `leaks-${kind}`, "data-bytes": group.bytes, "data-blocks": group.blocks }, h("h2", {}, TITLES[kind]),
+    h("p.note", {}, `${formatBytes(group.bytes)} in ${formatCount(group.blocks)} blocks, ${formatCount(group.stacks)} stacks`),
+    ...group.largest.map((l) => leakItem(app, l)),
+    rest ? h("p.note", {}, `and ${formatCount(rest)} stacks with less; the tree has them all`) : null);
 }
 
 export const leaks: View = {
@@ -51,9 +55,9 @@ export const leaks: View = {
     const update = () => {
       if (of === app.profile) return;
       of = app.profile;
-      const all = findLeaks(app.profile);
-      const sections = (["growing", "one-off", "suppressed"] as const).map((k) => section(app, k, all.filter((l) => l.kind === k)));
-      clear(element, ...(all.length ? sections : ["Nothing was left when the program ended."]));
+      const groups = findLeaks(app.profile, SHOWN);
+      const sections = (["growing", "one-off", "suppressed"] as const).map((k) => section(app, k, groups[k]));
+      clear(element, ...(sections.some(Boolean) ? sections : ["Nothing was left when the program ended."]));
     };
     return { element, update };
   },
