@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 export const ROW = 20;
-const NARROWEST = 0.6; // pixels: what is narrower is not drawn, and nothing below it
+const NARROWEST = 1; // pixels: what is narrower is not drawn, and nothing below it
 const TEXT_FROM = 28; // pixels: what is narrower has no text
 const FONT = "12px system-ui, sans-serif";
 
