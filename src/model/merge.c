@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "model/merge_figures.h"
+#include "model/merge_shares.h"
+#include "model/merge_threads.h"
 #include "model/merge_times.h"
 #include "model/remap.h"
 
@@ -26,6 +28,8 @@ struct merge {
 	struct merge_options options;
 	struct profile *out;
 	struct remap remap;
+	struct merge_threads threads;
+	struct merge_shares shares;
 	struct merge_times times;
 	struct map site_of;		  /* node -> site, plus one */
 	VEC(struct profile_site) current; /* by site: what the input under way has there */
@@ -55,6 +59,8 @@ void merge_free(struct merge *m)
 		return;
 	profile_free(m->out);
 	remap_fini(&m->remap);
+	merge_threads_fini(&m->threads);
+	merge_shares_fini(&m->shares);
 	merge_times_fini(&m->times);
 	map_free(&m->site_of);
 	vec_free(&m->current);
@@ -160,41 +166,6 @@ static void add_sites(struct merge *m, uint64_t shift_ns)
 		from->node = 0;
 	}
 	m->touched.count = 0;
-}
-
-/* ---- threads --------------------------------------------------------------------------------- */
-
-static struct profile_thread moved_thread(const struct profile_thread *from, uint64_t shift_ns)
-{
-	struct profile_thread t = *from;
-
-	make_later(&t.start_ns, shift_ns);
-	make_later(&t.end_ns, shift_ns);
-	make_later(&t.own_peak_time_ns, shift_ns);
-	return t;
-}
-
-/* Processes have threads of their own; runs of one program have the same ones, by order. */
-static void add_threads(struct merge *m, const struct profile *p, struct remap_table *table,
-			uint64_t shift_ns)
-{
-	struct profile *out = m->out;
-	uint32_t first_input = (uint32_t)out->inputs.count;
-	bool all = m->options.mode == PROFILE_MERGE_SUM;
-
-	for (size_t i = 0; i < p->threads.count; i++) {
-		struct profile_thread t = moved_thread(&p->threads.at[i], shift_ns);
-		if (!all && i < out->threads.count) {
-			merge_figures_thread(&out->threads.at[i], &t, m->options.mode);
-			continue;
-		}
-		t.name = remap_string(&m->remap, p, table, t.name);
-		t.serial = (uint32_t)out->threads.count + 1;
-		if (p->inputs.count == 0)
-			t.input = 1;
-		t.input = all && t.input ? first_input + t.input : 0;
-		*vec_push(&out->threads) = t;
-	}
 }
 
 /* ---- the run --------------------------------------------------------------------------------- */
@@ -348,15 +319,30 @@ static void add_code(struct merge *m, const struct profile *p, struct remap_tabl
 void merge_add(struct merge *m, const struct profile *p, const char *name)
 {
 	struct remap_table table = {0};
+	struct map serials = {0};
 	uint64_t shift_ns = align(m, p);
 
 	add_run_texts(m, p, &table);
 	add_run(m, p, shift_ns);
-	add_threads(m, p, &table, shift_ns);
+	merge_threads_add(&m->threads, &m->remap,
+			  &(struct merge_threads_input){
+				  .profile = p,
+				  .table = &table,
+				  .first_input = (uint32_t)m->out->inputs.count,
+				  .shift_ns = shift_ns,
+				  .mode = m->options.mode,
+			  },
+			  &serials);
 	add_inputs(m, p, &table, name);
 	add_code(m, p, &table, shift_ns);
 	uint32_t *sites = collect_sites(m, p, &table);
 	add_sites(m, shift_ns);
+	merge_shares_add(&m->shares, &(struct merge_shares_input){
+					     .profile = p,
+					     .sites = sites,
+					     .serials = &serials,
+					     .mode = m->options.mode,
+				     });
 	merge_times_add(&m->times, &(struct merge_times_input){
 					   .profile = p,
 					   .sites = sites,
@@ -368,6 +354,7 @@ void merge_add(struct merge *m, const struct profile *p, const char *name)
 	note_damage(m, p, name);
 	m->count++;
 	free(sites);
+	map_free(&serials);
 	remap_table_fini(&table);
 }
 
@@ -414,6 +401,7 @@ static void finish_figures(struct merge *m)
 		merge_figures_divide_histograms(out, m->count);
 		merge_times_divide(&m->times, m->count);
 	}
+	merge_shares_finish(&m->shares, out, m->count);
 	merge_figures_total_up(out, &m->rest);
 	out->totals.peak_time_ns = peak_time_ns;
 	out->totals.stacks = out->sites.count;

@@ -5,7 +5,7 @@ SPDX-License-Identifier: Apache-2.0
 
 import pytest
 
-from comparing import PLAIN, bad_files, record_build, run
+from comparing import PLAIN, bad_files, record_build, run, run_json
 from recording import check_consistent, check_parts, read_stats
 
 # What is no sum: times, and what describes the merged profile itself.
@@ -50,6 +50,27 @@ def test_the_maximum_and_the_mean_of_equal_runs_are_one_of_them(record, tmp_path
         assert merged[name] == one[name], name
     check_consistent(merged)
     check_parts(merged)
+
+
+def test_each_process_keeps_its_threads_and_their_shares(record, tmp_path):
+    runs = [record.victim("named_threads", "full") for _ in range(2)]
+    out = tmp_path / "both.mdn"
+    merged = merge(out, *(each.path for each in runs))
+    check_parts(merged)
+    for site in merged["sites"]:
+        for name in ("allocations", "allocated_bytes", "frees", "leaked_bytes", "peak_bytes", "temporary"):
+            assert sum(share[name] for share in site["threads"]) == site[name], (name, site)
+    rows = run_json("report", "--calls", "--by", "thread", "-i", "work", out)["thread_list"]
+    workers = [(row["name"], row["input"], row["blocks"]) for row in rows if row["blocks"]]
+    assert sorted(workers) == [(f"worker-{i}", run, 10 * (i + 1)) for i in range(4) for run in range(2)]
+    leaked = run_json("report", "--leaks", "--thread", "worker-3", "-i", "work", out)
+    assert (leaked["total_bytes"], leaked["total_blocks"]) == (7000, 70)
+    text = run("report", "--calls", "--by", "thread", out).stdout
+    assert f"of {runs[0].path})" in text and f"of {runs[1].path})" in text
+    usual = merge(tmp_path / "usual.mdn", "--mode", "mean", *(each.path for each in runs))
+    assert len(usual["thread_list"]) == 5
+    leaked = run_json("report", "--leaks", "--thread", "worker-3", "-i", "work", tmp_path / "usual.mdn")
+    assert (leaked["total_bytes"], leaked["total_blocks"]) == (3500, 35)
 
 
 def test_a_followed_recording_becomes_one_profile(record, native, tmp_path):
