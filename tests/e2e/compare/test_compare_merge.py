@@ -73,6 +73,24 @@ def test_each_process_keeps_its_threads_and_their_shares(record, tmp_path):
     assert (leaked["total_bytes"], leaked["total_blocks"]) == (3500, 35)
 
 
+def test_snapshots_of_all_are_kept_at_their_moments(record, tmp_path):
+    runs = [record.victim("mark_moments", options=options) for options in ((), ("--trace",))]
+    before = [run_json("report", "--snapshots", each.path)["snapshots"] for each in runs]
+    out = tmp_path / "both.mdn"
+    done = run("merge", "-o", out, *(each.path for each in runs))
+    assert done.returncode == 0 and f"{runs[1].path}: its trace stays behind" in done.stderr
+    assert f"{runs[0].path}: its trace" not in done.stderr
+    after = run_json("report", "--snapshots", out)["snapshots"]
+    left = runs[0].stats["leaked_bytes"]  # the second began when the first had ended
+    assert [s["live_bytes"] for s in after] == [s["live_bytes"] for s in before[0]] + [
+        s["live_bytes"] + left for s in before[1]
+    ]
+    assert after[0]["name"] == f"first ({runs[0].path})" and after[5]["name"] == f"({runs[1].path})"
+    tree = run_json("report", "--snapshot", after[4]["name"], out)
+    assert tree["counted_bytes"] == after[4]["live_bytes"]
+    assert "the peaks of 2 profiles added up" in run("report", out).stdout
+
+
 def test_a_followed_recording_becomes_one_profile(record, native, tmp_path):
     victim = native.victim("basic_heap")
     recording = record.run(["/bin/sh", "-c", f"{victim}; {victim}"], options=["--follow"])

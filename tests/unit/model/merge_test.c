@@ -446,6 +446,91 @@ static void a_long_time_line_gets_fewer_points_and_keeps_the_last(void **state)
 	profile_free(p);
 }
 
+static void add_snapshot(struct profile *p, const char *name, uint32_t point)
+{
+	struct string_id id = profile_add_string(p, name);
+
+	*vec_push(&p->snapshots) = (struct profile_snapshot){
+		.name = id,
+		.point = point,
+		.thread = 1,
+		.time_ns = p->points.at[point].time_ns,
+		.live_bytes = p->points.at[point].live_bytes,
+		.live_blocks = 1,
+	};
+}
+
+static void assert_snapshot(const struct profile *p, size_t i, const char *name, uint64_t time_ms)
+{
+	const struct profile_snapshot *s = &p->snapshots.at[i];
+
+	assert_true(i < p->snapshots.count);
+	assert_string_equal(profile_string(p, s->name), name);
+	assert_int_equal(s->time_ns, time_ms * MS);
+	assert_int_equal(p->points.at[s->point].time_ns, s->time_ns);
+	assert_int_equal(p->points.at[s->point].live_bytes, s->live_bytes);
+}
+
+static void snapshots_have_what_all_had_at_their_moment(void **state)
+{
+	(void)state;
+	for (unsigned swap = 0; swap < 2; swap++) {
+		struct profile *early = make_run(1000 * MS), *late = make_run(1015 * MS);
+		add_thread(early, 10, 100);
+		add_thread(late, 20, 100);
+		add_snapshot(early, "loaded", 1);
+		add_snapshot(late, "", 0);
+		struct profile *p =
+			merge(swap ? late : early, swap ? early : late, PROFILE_MERGE_SUM);
+		assert_int_equal(p->snapshots.count, 2);
+		assert_snapshot(p, 0, swap ? "(a.mdn)" : "(b.mdn)", 25);
+		assert_snapshot(p, 1, swap ? "loaded (b.mdn)" : "loaded (a.mdn)", 30);
+		assert_int_equal(p->snapshots.at[0].live_bytes, 200);
+		assert_int_equal(p->snapshots.at[0].thread, swap ? 1 : 2);
+		p = merge(p, sample_new(), PROFILE_MERGE_SUM); /* once named, so called */
+		assert_snapshot(p, 1, swap ? "loaded (b.mdn)" : "loaded (a.mdn)", 30);
+		profile_free(p);
+	}
+}
+
+static void snapshots_of_one_moment_stay_two_and_are_means(void **state)
+{
+	struct profile *a = make_run(0), *b = make_run(0);
+
+	(void)state;
+	add_snapshot(a, "x", 0);
+	add_snapshot(b, "x", 0);
+	b->points.at[0].live_bytes = b->changes.at[0].live_bytes = 300;
+	struct profile *p = merge(a, b, PROFILE_MERGE_MEAN);
+	assert_snapshot(p, 0, "x (a.mdn)", 10);
+	assert_snapshot(p, 1, "x (b.mdn)", 10);
+	assert_int_equal(p->snapshots.at[1].live_bytes, 200);
+	profile_free(p);
+}
+
+static void snapshots_stay_when_points_get_fewer_and_too_many_are_counted(void **state)
+{
+	struct profile *a = sample_new(), *b = sample_new();
+
+	(void)state;
+	sample_site(a, sample_node(a, 0, "main", 1), 100, 1);
+	sample_site(b, sample_node(b, 0, "main", 1), 100, 1);
+	for (uint32_t i = 0; i < 3000; i++) {
+		add_point(a, 10 * i * MS, i);
+		add_point(b, (10 * i + 1) * MS, i);
+		if (i < 2999)
+			add_snapshot(a, "a", i);
+		add_snapshot(b, "b", i);
+	}
+	struct profile *p = merge(a, b, PROFILE_MERGE_SUM);
+	assert_int_equal(p->snapshots.count, MERGE_TIMES_SNAPSHOTS);
+	assert_int_equal(p->totals.lost_snapshots, 2999 + 3000 - MERGE_TIMES_SNAPSHOTS);
+	assert_true(p->points.count > MERGE_TIMES_SNAPSHOTS);
+	assert_true(p->points.count <= MERGE_TIMES_SNAPSHOTS + MERGE_TIMES_POINTS);
+	assert_int_equal(p->points.at[p->points.count - 1].time_ns, 29991 * MS);
+	profile_free(p);
+}
+
 static void a_hostile_start_does_not_turn_time_round(void **state)
 {
 	struct profile *p = merge(make_run(1), make_run(UINT64_MAX), PROFILE_MERGE_SUM);
@@ -502,6 +587,9 @@ int main(void)
 		cmocka_unit_test(time_lines_are_put_together_by_the_clock),
 		cmocka_unit_test(time_lines_are_put_together_at_their_starts),
 		cmocka_unit_test(a_long_time_line_gets_fewer_points_and_keeps_the_last),
+		cmocka_unit_test(snapshots_have_what_all_had_at_their_moment),
+		cmocka_unit_test(snapshots_of_one_moment_stay_two_and_are_means),
+		cmocka_unit_test(snapshots_stay_when_points_get_fewer_and_too_many_are_counted),
 		cmocka_unit_test(a_hostile_start_does_not_turn_time_round),
 		cmocka_unit_test(damage_and_bad_ends_are_handed_on),
 		cmocka_unit_test(nothing_cannot_be_merged),
