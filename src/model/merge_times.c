@@ -135,6 +135,14 @@ static void take_change(struct joiner *j, struct line *l, const struct profile_c
 	touch(j, site);
 }
 
+/* What was the most since the last point is told by the next one. */
+static bool is_between(const struct line *l, uint64_t time)
+{
+	uint64_t last = l->next_point ? time_of(l, l->next_point - 1) : l->shift_ns;
+
+	return l->next_point < l->point_count && time > last;
+}
+
 static void advance(struct joiner *j, struct line *l, uint64_t time)
 {
 	uint64_t peak = l->state.live_bytes;
@@ -143,6 +151,8 @@ static void advance(struct joiner *j, struct line *l, uint64_t time)
 		l->state = l->points[l->next_point++];
 		peak = l->state.peak_bytes > peak ? l->state.peak_bytes : peak;
 	}
+	if (is_between(l, time) && l->points[l->next_point].peak_bytes > peak)
+		peak = l->points[l->next_point].peak_bytes;
 	l->state.peak_bytes = peak;
 	while (l->next_change < l->change_count && l->changes[l->next_change].point < l->next_point)
 		take_change(j, l, &l->changes[l->next_change++]);

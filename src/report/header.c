@@ -88,7 +88,7 @@ static void print_together(FILE *out, const struct profile *p)
 	for (size_t i = 0; i < p->points.count; i++)
 		if (p->points.at[i].peak_bytes > most)
 			most = p->points.at[i].peak_bytes;
-	if (most)
+	if (most && !p->damaged) /* or a time line may be missing */
 		fprintf(out, "  together     at most %s at one time, by %s after the first start\n",
 			human_bytes(most).text, human_duration(p->totals.peak_time_ns).text);
 }
