@@ -169,6 +169,8 @@ static void take_larger(struct merge_shares *s, const struct profile_part *own, 
 
 static void take_maxima(struct merge_shares *s)
 {
+	for (size_t i = 0; i < s->own.count; i++)
+		(void)find_share(s, &s->own.at[i]); /* also of what has nothing */
 	for (size_t i = 0, end; i < s->own.count; i = end) {
 		for (end = i + 1; end < s->own.count && s->own.at[end].site == s->own.at[i].site;)
 			end++;
@@ -206,27 +208,46 @@ static void balance(struct profile_part *part)
 		part->freed_bytes = part->allocated_bytes - part->live_bytes;
 }
 
-/* Makes a figure of a site's shares add up to the site's: rounding, and what follows from two other
- * figures that come from different recordings, is made good in the largest. */
+/* Takes `less` off the shares, at most `each` off one; returns what is left to be taken. */
+static uint64_t take_off(struct profile_part *parts, size_t count, size_t figure, uint64_t less,
+			 uint64_t each)
+{
+	for (size_t i = 0; i < count && less; i++) {
+		uint64_t *value = figure_of(&parts[i], figure);
+		uint64_t now = less < each ? less : each;
+		if (now > *value)
+			now = *value;
+		*value -= now;
+		less -= now;
+	}
+	return less;
+}
+
+static uint64_t *find_largest(struct profile_part *parts, size_t count, size_t figure)
+{
+	uint64_t *largest = figure_of(parts, figure);
+
+	for (size_t i = 1; i < count; i++)
+		if (get_figure(&parts[i], figure) > *largest)
+			largest = figure_of(&parts[i], figure);
+	return largest;
+}
+
+/* Makes a figure of a site's shares add up to the site's. What is missing goes to the largest; of
+ * what is too much, rounding is one for each, and the rest comes from figures of different
+ * recordings. */
 static void fit(struct profile_part *parts, size_t count, size_t figure, uint64_t target)
 {
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < count; i++)
 		sum += get_figure(&parts[i], figure);
-	while (sum != target) {
-		struct profile_part *largest = parts;
-		for (size_t i = 1; i < count; i++)
-			if (get_figure(&parts[i], figure) > get_figure(largest, figure))
-				largest = &parts[i];
-		uint64_t *value = figure_of(largest, figure);
-		uint64_t less = sum > target ? sum - target : 0;
-		if (less > *value)
-			less = *value;
-		*value += sum < target ? target - sum : 0;
-		*value -= less;
-		sum = sum < target ? target : sum - less;
-	}
+	if (sum < target)
+		*find_largest(parts, count, figure) += target - sum;
+	if (sum <= target)
+		return;
+	uint64_t left = take_off(parts, count, figure, sum - target, 1);
+	(void)take_off(parts, count, figure, left, left);
 }
 
 static void push_shares(struct profile *out, struct profile_part *parts, size_t count)
