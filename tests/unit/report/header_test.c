@@ -87,6 +87,8 @@ static void every_loss_that_is_not_zero_is_printed_with_its_meaning(void **state
 	p->totals.unwind_failures = 3;
 	p->totals.foreign_frees = 5;
 	p->totals.reentrant_calls = 6;
+	*vec_push(&p->parts) = (struct profile_part){.thread = 0};
+	*vec_push(&p->parts) = (struct profile_part){.thread = 1};
 	page_open(&page);
 	header_print(page.out, p, &ascii);
 	profile_free(p);
@@ -111,6 +113,8 @@ static void every_loss_that_is_not_zero_is_printed_with_its_meaning(void **state
 		"by another allocator, or freed twice\n"
 		"  ! re-entrant calls: 6; from a signal handler inside an allocation: "
 		"passed through, not recorded\n"
+		"  ! stacks of further threads: 1; there were too many to tell all apart: "
+		"what --thread shows may be too little\n"
 		"  ! child processes: 2; started by the program and not recorded\n");
 }
 
