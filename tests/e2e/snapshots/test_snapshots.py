@@ -102,7 +102,7 @@ def wait_until_ready(process):
 
 
 def take_when_it_listens(midden, pid, *arguments):
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     done = snapshot(midden, pid, *arguments)
     while done.returncode and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -183,7 +183,7 @@ def test_a_preloaded_program_can_be_asked_as_well(midden, native, library, tmp_p
     done = take_when_it_listens(midden, process.pid, "x")
     assert done.returncode == 0, done.stderr
     process.communicate()
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while not path.exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     assert [s["name"] for s in listed(midden, path)] == ["x"]
