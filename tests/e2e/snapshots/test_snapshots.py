@@ -150,7 +150,9 @@ def test_a_name_that_is_taken_is_said_and_told_by_number(midden, record):
     assert "1 earlier snapshot is called same too" in done.stderr and done.stderr.count("\n") == 1
     assert snapshot(midden, running.process.pid).stderr == "" == snapshot(midden, running.process.pid).stderr
     path = running.finish().path
-    assert "choose by number" in report(midden, path, "--snapshot", "same", status=1)
+    assert "2 snapshots are called same, number 1 the first and 2 the last" in report(
+        midden, path, "--snapshot", "same", status=1
+    )
     assert "1000 B" in report(midden, path, "--snapshot", "2")
 
 
