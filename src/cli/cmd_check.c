@@ -11,7 +11,6 @@
 #include "cli/message.h"
 #include "cli/options.h"
 #include "cli/outfile.h"
-#include "model/filter.h"
 #include "report/check_json.h"
 #include "report/check_junit.h"
 #include "report/check_text.h"
@@ -19,8 +18,9 @@
 static const char help[] =
 	"usage: midden check [LIMITS] [OPTIONS] [FILE]\n"
 	"\n"
-	"Ends with status 0 if all limits hold, and with 1 and the stacks behind it if not. FILE\n"
-	"defaults to the newest midden.*.mdn in the working directory.\n"
+	"Ends with status 0 if all limits hold, and with 1 and the stacks behind it if not. At\n"
+	"least one limit is needed. FILE defaults to the newest midden.*.mdn in the working\n"
+	"directory.\n"
 	"\n"
 	"Limits; the value itself is allowed:\n"
 	"  --max-peak SIZE          bytes held at the peak\n"
@@ -166,6 +166,15 @@ static int parse_option(void *request, int code, const char *argument)
 	}
 }
 
+static bool has_limit(const struct check_request *c)
+{
+	unsigned kind = 0;
+
+	while (kind < CHECK_KINDS && !c->limits[kind].set)
+		kind++;
+	return kind < CHECK_KINDS;
+}
+
 static int parse_arguments(struct request *r, int argc, char **argv)
 {
 	static const struct options_table table = {"check", "-:h", options, parse_option};
@@ -173,8 +182,12 @@ static int parse_arguments(struct request *r, int argc, char **argv)
 
 	for (; status == COMMAND_GOOD && optind < argc; optind++) /* behind -- */
 		status = parse_word(r, argv[optind]);
-	if (status == COMMAND_GOOD && r->wants_growth && !r->shared.help)
+	if (status != COMMAND_GOOD || r->shared.help)
+		return status;
+	if (r->wants_growth)
 		return message_usage("check", "--max-growth-vs OLD is followed by a percentage");
+	if (!has_limit(&r->check))
+		return message_usage("check", "nothing to check: set a limit, --max-leaked 0 say");
 	return status;
 }
 
@@ -209,34 +222,23 @@ static int print_check(const struct check *c, const struct request *r)
 	return c->failures ? COMMAND_FAILED : status;
 }
 
-/* By site, whether its leaks are known and harmless. The caller frees it. */
-static bool *judge_leaks(const struct model *m, struct request *r)
-{
-	size_t sites = model_get_profile(m)->sites.count;
-	uint8_t *verdicts = mem_new(sites ? sites : 1, sizeof(*verdicts)); /* all kept */
-	bool *suppressed = mem_new(sites ? sites : 1, sizeof(*suppressed));
-
-	if (!r->shared.no_suppress)
-		suppress_add_known(&r->shared.suppress);
-	free(suppress_judge(&r->shared.suppress, m, verdicts));
-	for (size_t i = 0; i < sites; i++)
-		suppressed[i] = verdicts[i] == FILTER_SUPPRESSED;
-	free(verdicts);
-	return suppressed;
-}
-
 static int check(struct profile *p, struct profile *before, struct request *r)
 {
 	struct model *m = model_new(p, &r->shared.model);
 	struct model *baseline = before ? model_new(before, &r->shared.model) : NULL;
-	bool *suppressed = judge_leaks(m, r);
+	bool *suppressed[2] = {
+		baseline ? options_list_suppressed(&r->shared, baseline) : NULL,
+		options_list_suppressed(&r->shared, m),
+	};
 
 	r->check.baseline = baseline;
-	r->check.suppressed = suppressed;
+	r->check.suppressed[0] = suppressed[0];
+	r->check.suppressed[1] = suppressed[1];
 	struct check *c = check_build(m, &r->check);
 	int status = print_check(c, r);
 	check_free(c);
-	free(suppressed);
+	free(suppressed[0]);
+	free(suppressed[1]);
 	model_free(m);
 	model_free(baseline);
 	return status;

@@ -1,5 +1,6 @@
 /* cmd_diff.c -- `midden diff`: what changed between two profiles. Runs: in the midden command.
  * SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/command.h"
@@ -17,6 +18,8 @@ static const char help[] =
 	"\n"
 	"What is counted:\n" OPTIONS_FIGURES_HELP
 	"  --figure NAME        the same by name: peak, leaked, allocated, calls, temporary\n"
+	"  --suppressions FILE  leaks named in FILE, as LeakSanitizer reads it, do not count\n"
+	"  --no-suppressions    what the C and C++ libraries keep counts as leaked too\n"
 	"\n"
 	"How it is shown:\n"
 	"  --by WHAT            one entry per stack (default), function, line or module\n"
@@ -49,6 +52,7 @@ static const struct option options[] = {
 	{"flat", no_argument, NULL, OPTION_FLAT},
 	{"tree", no_argument, NULL, OPTION_TREE},
 	OPTIONS_TREE,
+	OPTIONS_SUPPRESS,
 	OPTIONS_OUTPUT,
 	OPTIONS_PAGER,
 	OPTIONS_END,
@@ -111,17 +115,21 @@ static void print_tree(struct output *o, const struct diff *d, const struct requ
 	diff_tree_free(t);
 }
 
-static int print_diff(struct profile *const profiles[2], const struct request *r)
+static int print_diff(struct profile *const profiles[2], struct request *r)
 {
 	struct model *of[2] = {model_new(profiles[0], &r->shared.model),
 			       model_new(profiles[1], &r->shared.model)};
 	const struct model *models[2] = {of[0], of[1]};
-	struct diff *d = diff_build(models, r->shared.view.figure, r->by);
+	bool *suppressed[2] = {options_list_suppressed(&r->shared, of[0]),
+			       options_list_suppressed(&r->shared, of[1])};
+	const struct diff_request wanted = {
+		r->shared.view.figure, r->by, {suppressed[0], suppressed[1]}};
+	struct diff *d = diff_build(models, &wanted);
 	struct output o;
 
 	output_open(&o, r->shared.colour, !r->shared.no_pager && !r->shared.json);
 	if (!r->shared.json)
-		diff_text_print_totals(o.file, profiles[0], profiles[1], &o.style);
+		diff_text_print_totals(o.file, d, &o.style);
 	if (r->tree)
 		print_tree(&o, d, r);
 	else if (r->shared.json)
@@ -130,6 +138,8 @@ static int print_diff(struct profile *const profiles[2], const struct request *r
 		diff_text_print(o.file, d, r->shared.view.threshold, r->shared.view.depth,
 				&o.style);
 	diff_free(d);
+	free(suppressed[0]);
+	free(suppressed[1]);
 	model_free(of[0]);
 	model_free(of[1]);
 	return output_close(&o);

@@ -136,11 +136,11 @@ static int parse_arguments(struct request *r, int argc, char **argv)
 
 static void print_summary(const struct profile *p, const char *output)
 {
-	message_print("%s of %s profiles: peak %s, leaked %s, %s allocations",
-		      wording_get_merge(p->run.merge), human_count(p->inputs.count).text,
+	message_print("%s of %s: peak %s, leaked %s, %s", wording_get_merge(p->run.merge),
+		      human_things(p->inputs.count, "profile").text,
 		      human_bytes(p->totals.peak_bytes).text,
 		      human_bytes(p->totals.leaked_bytes).text,
-		      human_count(p->totals.allocations).text);
+		      human_things(p->totals.allocations, "allocation").text);
 	message_print("wrote %s; see `midden stats %s`", output, output);
 }
 

@@ -51,9 +51,9 @@ static int take(pid_t pid, const char *name)
 		message_print("%s", e.text);
 		return COMMAND_FAILED;
 	}
-	printf("snapshot %" PRIu64 " at %s: %s in %s block%s\n", kept.number,
+	printf("snapshot %" PRIu64 " at %s: %s in %s\n", kept.number,
 	       human_duration(kept.time_ns).text, human_bytes(kept.live_bytes).text,
-	       human_count(kept.live_blocks).text, kept.live_blocks == 1 ? "" : "s");
+	       human_things(kept.live_blocks, "block").text);
 	return COMMAND_GOOD;
 }
 

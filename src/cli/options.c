@@ -31,6 +31,14 @@ void options_free(struct options *o)
 	suppress_free(&o->suppress);
 }
 
+bool *options_list_suppressed(struct options *o, const struct model *m)
+{
+	if (!o->no_suppress && !o->knows_known)
+		suppress_add_known(&o->suppress);
+	o->knows_known = true;
+	return suppress_list_sites(&o->suppress, m);
+}
+
 /* ---- arguments ------------------------------------------------------------------------------- */
 
 int options_parse_count(const char *command, const char *what, const char *text, unsigned *count)

@@ -24,6 +24,7 @@ struct options {
 	enum output_colour colour;
 	bool figure_given;
 	bool no_suppress;
+	bool knows_known; /* the rules of midden's own are in `suppress` */
 	bool json;
 	bool no_pager;
 	bool help;
@@ -119,6 +120,9 @@ int options_parse(const struct options_table *t, void *request, int argc, char *
 /* Deals with one option of the groups above. COMMAND_GOOD, or another status after a message. */
 int options_take(struct options *o, const char *command, int code, const char *argument);
 void options_free(struct options *o);
+
+/* By site, which leaks are known and harmless, as the options say; the caller frees it. */
+bool *options_list_suppressed(struct options *o, const struct model *m);
 
 /* A number of 1 or more, `what` being its name in the message. */
 int options_parse_count(const char *command, const char *what, const char *text, unsigned *count);

@@ -10,6 +10,7 @@
 #include "cli/message.h"
 #include "model/by_thread.h"
 #include "model/snapshots.h"
+#include "report/human.h"
 
 #define LIFETIME_ROWS 25u
 
@@ -436,8 +437,8 @@ static int check_threads(const struct report_options *o, const struct profile *p
 static int apply_deltas(struct view *v, const struct profile *p, struct error *e)
 {
 	if (p->snapshots.count < 2)
-		return error_set(e, "the profile has %zu snapshots: a change needs two",
-				 p->snapshots.count);
+		return error_set(e, "the profile has %s: a change needs two",
+				 human_things(p->snapshots.count, "snapshot").text);
 	v->from = snapshots_get_moment(p, 0);
 	v->at = snapshots_get_moment(p, p->snapshots.count - 1);
 	return 0;

@@ -355,3 +355,26 @@ uint32_t *suppress_judge(const struct suppress_list *l, const struct model *m, u
 	vec_free(&stack.frames);
 	return rules;
 }
+
+bool *suppress_list_sites(const struct suppress_list *l, const struct model *m)
+{
+	size_t count = model_get_profile(m)->sites.count;
+	uint8_t *verdicts = mem_new(count ? count : 1, sizeof(*verdicts)); /* all kept */
+	bool *suppressed = mem_new(count ? count : 1, sizeof(*suppressed));
+
+	free(suppress_judge(l, m, verdicts));
+	for (size_t i = 0; i < count; i++)
+		suppressed[i] = verdicts[i] == FILTER_SUPPRESSED;
+	free(verdicts);
+	return suppressed;
+}
+
+struct amount suppress_sum(const struct profile *p, const bool *suppressed)
+{
+	struct amount sum = {0, 0};
+
+	for (size_t i = 0; suppressed && i < p->sites.count; i++)
+		if (suppressed[i])
+			sum = amount_plus(sum, figure_get(&p->sites.at[i], FIGURE_LEAKED));
+	return sum;
+}

@@ -84,8 +84,7 @@ static void print_part(FILE *out, const struct answer *a, enum filter_verdict ve
 		return;
 	fprintf(out, "  %sleft out     ", style_ink(style, STYLE_WARNING));
 	print_amount(out, a, part->amount);
-	fprintf(out, " of %s %s, %s%s\n", human_count(part->sites).text,
-		part->sites == 1 ? "stack" : "stacks", reasons[verdict],
+	fprintf(out, " of %s, %s%s\n", human_things(part->sites, "stack").text, reasons[verdict],
 		style_ink(style, STYLE_PLAIN));
 }
 
@@ -153,8 +152,7 @@ static void print_suppressed(FILE *out, const struct answer *a, const struct sty
 
 	fprintf(out, "%s  suppressed: ", style_ink(style, STYLE_WARNING));
 	print_amount(out, a, part->amount);
-	fprintf(out, " by %s %s%s\n", human_count(used).text, used == 1 ? "rule" : "rules",
-		style_ink(style, STYLE_PLAIN));
+	fprintf(out, " by %s%s\n", human_things(used, "rule").text, style_ink(style, STYLE_PLAIN));
 	for (size_t i = 0; i < used; i++)
 		print_rule(out, a, &sums[i], style->utf8);
 	free(sums);

@@ -269,6 +269,38 @@ static void by_line_and_by_module_add_up(void **state)
 	assert_diff(before, now, DIFF_BY_MODULE, "grown load 1000>1100; same 0");
 }
 
+static void suppressed_leaks_are_set_apart_on_both_sides(void **state)
+{
+	struct profile *before = sample_tables(), *now = sample_tables();
+	static const struct model_options usual = {0};
+	const bool old[] = {false, true, false, false};
+	const bool new[] = {false, true, false, false, true, false};
+
+	(void)state;
+	STACK(now, 60, 5000, "main", "keeps");
+	STACK(now, 61, 9, "main", "leaks");
+	struct model *of[2] = {model_new(before, &usual), model_new(now, &usual)};
+	const struct model *models[2] = {of[0], of[1]};
+	for (unsigned leaked = 0; leaked < 2; leaked++) {
+		struct diff *d =
+			diff_build(models, &(struct diff_request){.figure = leaked ? FIGURE_LEAKED
+										   : FIGURE_PEAK,
+								  .suppressed = {old, new}});
+		assert_adds_up(d);
+		assert_int_equal(d->rows.count, leaked ? 1 : 2);
+		assert_int_equal(d->suppressed[0].bytes, 100);
+		assert_int_equal(d->suppressed[1].bytes, 5100);
+		assert_int_equal(d->whole[1].bytes, leaked ? 909 : 6009);
+		assert_int_equal(diff_get_total(d, 1, FIGURE_LEAKED).bytes, 909);
+		assert_int_equal(diff_get_total(d, 1, FIGURE_PEAK).bytes, 6009);
+		diff_free(d);
+	}
+	for (unsigned i = 0; i < 2; i++)
+		model_free(of[i]);
+	profile_free(before);
+	profile_free(now);
+}
+
 static void a_tree_has_the_changes_of_all_rows(void **state)
 {
 	struct profile *before = sample_tables(), *now = sample_tables();
@@ -319,6 +351,7 @@ int main(void)
 		cmocka_unit_test(addresses_count_only_in_the_same_build),
 		cmocka_unit_test(by_function_callers_follow_what_they_called),
 		cmocka_unit_test(by_line_and_by_module_add_up),
+		cmocka_unit_test(suppressed_leaks_are_set_apart_on_both_sides),
 		cmocka_unit_test(a_tree_has_the_changes_of_all_rows),
 		cmocka_unit_test(kinds_are_found_by_name),
 	};

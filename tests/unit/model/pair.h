@@ -22,7 +22,7 @@ static inline struct pair pair_new(struct profile *before, struct profile *now, 
 	c.models[0] = model_new(before, &usual);
 	c.models[1] = model_new(now, &usual);
 	const struct model *models[2] = {c.models[0], c.models[1]};
-	c.diff = diff_build(models, figure, by);
+	c.diff = diff_build(models, &(struct diff_request){.figure = figure, .by = by});
 	return c;
 }
 

@@ -49,7 +49,7 @@ static void totals_have_every_figure(void **state)
 	(void)state;
 	c.profiles[1]->totals.lost_events = 3;
 	page_open(&page);
-	diff_text_print_totals(page.out, c.profiles[0], c.profiles[1], &plain);
+	diff_text_print_totals(page.out, c.diff, &plain);
 	pair_free(&c);
 	page_assert(&page,
 		    "old  app  pid 42, ./app -x\n"
