@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/amounts.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "model/by_thread.h"
@@ -44,7 +45,8 @@ const char report_options_help[] =
 	"  --module PAT         those through a program or library (repeatable)\n"
 	"  --not-module PAT     those not through it (repeatable)\n"
 	"  --thread PAT         what threads of that name or number allocated (repeatable)\n"
-	"  --min-size SIZE      stacks with blocks of at least SIZE bytes only; K, M, G\n"
+	"  --min-size SIZE      blocks of at least SIZE bytes: 512, 4K, 1.5M; of stacks with\n"
+	"                       smaller ones too, a trace tells which\n"
 	"  --max-size SIZE      at most\n"
 	"  --suppressions FILE  set apart leaks named in FILE, as LeakSanitizer reads it\n"
 	"  --no-suppressions    show what the C and C++ libraries keep as leaks too\n"
@@ -226,23 +228,10 @@ static int parse_pattern(struct pattern_list *list, const char *text)
 	return COMMAND_GOOD;
 }
 
-/* "512", "4K", "1.5M", "2GiB" */
 static int parse_size(const char *text, uint64_t *bytes)
 {
-	static const char units[] = "KMGT";
-	char *end;
-	double value = strtod(text, &end);
-	const char *unit = end != text && *end ? strchr(units, *end) : NULL;
-
-	for (const char *u = units; unit && u <= unit; u++)
-		value *= 1024;
-	if (unit)
-		end++;
-	if (strcmp(end, "iB") == 0 || strcmp(end, "B") == 0)
-		end += strlen(end);
-	if (end == text || *end || !(value >= 0 && value < 1e19))
+	if (!amounts_parse_bytes(text, bytes))
 		return message_usage("report", "%s is not a size: 512, 4K, 1.5M, 2G", text);
-	*bytes = (uint64_t)value;
 	return COMMAND_GOOD;
 }
 
