@@ -37,7 +37,21 @@ static const struct known known_leaks[] = {
 	 "__gconv_open __gconv_read_conf __gconv_find_shlib __gconv_lookup_cache "
 	 "__wcsmbs_load_conv",
 	 NULL, NULL},
-	{"name services", "__nss_module_allocate __nss_action_allocate nss_database_check_reload",
+	/* None of these returns memory that is the caller's to free; what they call may be without
+	 * names. */
+	{"name services",
+	 "__nss_module_allocate __nss_action_allocate __nss_database_get global_state_allocate "
+	 "nss_database_check_reload nss_database_check_reload_and_get "
+	 "getpwuid getpwnam getpwent getpwuid_r getpwnam_r getpwent_r "
+	 "getgrgid getgrnam getgrent getgrgid_r getgrnam_r getgrent_r getgrouplist initgroups "
+	 "getspnam getspent getspnam_r getsgnam getservbyname getservbyport getservent "
+	 "getprotobyname getprotobynumber getprotoent gethostbyname gethostbyname2 gethostbyaddr "
+	 "gethostent getnetbyname getnetbyaddr getnetent getrpcbyname getrpcbynumber "
+	 "getaliasbyname",
+	 origin_is_libc, NULL},
+	{"the resolver's settings",
+	 "__resolv_context_get __resolv_conf_load __resolv_conf_get_current __resolv_conf_attach "
+	 "__res_vinit __res_ninit __check_pf",
 	 NULL, NULL},
 	{"the loader's own records",
 	 "dl_open_worker dl_open_worker_begin _dl_new_object _dl_allocate_tls allocate_dtv "

@@ -178,6 +178,15 @@ def test_blocks_of_mixed_sizes_are_told_apart_by_a_trace(midden, record):
         assert amount(read(midden, "--live-at", "@peak", "--min-size", "8K", path)) == (16384, 1)
 
 
+def test_what_name_services_keep_is_suppressed(midden, record):
+    recording = record.victim("name_services")
+    assert recording.stats["leaked_bytes"] >= 1024
+    report = read(midden, "--leaks", recording.path)
+    assert amount(report) == (0, 0), report["nodes"]
+    assert sum(rule["bytes"] for rule in report["suppressed"]) == recording.stats["leaked_bytes"]
+    assert amount(read(midden, "--leaks", record.victim("name_services", "leak").path)) == (4321, 1)
+
+
 def test_the_start_of_the_program_is_in_no_module_and_it_is_said(midden, full):
     text = run(midden, "--module", "libc.so.6", full)
     assert "frames of the C library that start the program or a thread do not count" in text
