@@ -52,14 +52,13 @@ static int take(pid_t pid, const char *name)
 		message_print("%s", e.text);
 		return COMMAND_FAILED;
 	}
-	printf("snapshot %" PRIu64 " at %s: %s in %s block%s\n", kept.number,
+	printf("snapshot %" PRIu64 " at %s: %s in %s\n", kept.number,
 	       human_duration(kept.time_ns).text, human_bytes(kept.live_bytes).text,
-	       human_count(kept.live_blocks).text, kept.live_blocks == 1 ? "" : "s");
+	       human_things(kept.live_blocks, "block").text);
 	if (kept.namesakes)
-		message_print(
-			"%s earlier snapshot%s %s called %s too: choose this one by its number",
-			human_count(kept.namesakes).text, kept.namesakes == 1 ? "" : "s",
-			kept.namesakes == 1 ? "is" : "are", name);
+		message_print("%s %s called %s too: choose this one by its number",
+			      human_things(kept.namesakes, "earlier snapshot").text,
+			      kept.namesakes == 1 ? "is" : "are", name);
 	return COMMAND_GOOD;
 }
 

@@ -60,10 +60,9 @@ static void print_more_threads(FILE *out, const struct thread_row *rows, size_t 
 		allocations += rows[i].thread->allocations;
 		bytes += rows[i].thread->allocated_bytes;
 	}
-	fprintf(out, "  ... %s more %s: %s allocations, %s\n",
-		human_count(count - THREADS_SHOWN).text,
-		count - THREADS_SHOWN == 1 ? "thread" : "threads", human_count(allocations).text,
-		human_bytes(bytes).text);
+	fprintf(out, "  ... %s more %s: %s, %s\n", human_count(count - THREADS_SHOWN).text,
+		count - THREADS_SHOWN == 1 ? "thread" : "threads",
+		human_things(allocations, "allocation").text, human_bytes(bytes).text);
 }
 
 static void print_threads(FILE *out, const struct profile *p, const struct style *style)

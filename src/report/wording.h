@@ -22,6 +22,10 @@ const char *wording_get_title(enum figure f);
 void wording_print_title(FILE *out, const struct profile *p, enum figure f, struct amount seen,
 			 const struct style *style);
 
+/* " [3 in a row]", " [2 functions in a cycle, 3..5 times]" for a frame of recursion that is shown
+ * once; nothing where nothing repeats. */
+void wording_print_recursion(FILE *out, unsigned cycle, unsigned least, unsigned most);
+
 /* "sum", "maximum" or "mean": how a merged profile came to be. */
 const char *wording_get_merge(uint32_t merge);
 
