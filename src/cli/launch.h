@@ -11,9 +11,11 @@
 
 struct launch {
 	char **arguments;
+	const char *path; /* of an ELF file to run; NULL: whatever execvp makes of arguments[0] */
 	const char *library; /* libmidden.so */
 	const char *socket;
 	const sigset_t *signals; /* mask that the program gets */
+	bool calms_sanitizer;	 /* tell AddressSanitizer to bear with a preloaded library */
 };
 
 /* The libmidden.so that belongs to this command: beside it, or in lib/ of the same prefix.

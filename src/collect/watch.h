@@ -27,7 +27,8 @@ void watch_close(struct watch *w);
 /* The process has ended (it may not have been waited for yet). */
 bool watch_is_gone(const struct watch *w);
 
-/* The mapping of the file with this inode is still there; true too where we may not look.
+/* The mapping of the file with this inode is still there; true too where we may not look, or
+ * cannot know (inode 0).
  * Without it, the process has replaced itself by another program. */
 bool watch_has_segment(const struct watch *w, uint64_t inode);
 
