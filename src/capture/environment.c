@@ -98,27 +98,40 @@ uint32_t environment_find_image(void)
 	return image;
 }
 
-static bool is_for_collector(const char *entry)
+static bool is_for_collector(const char *entry, bool settings)
 {
-	return !value_of(entry, "LD_PRELOAD") && !value_of(entry, ENV_MODE);
+	bool is_setting = strncmp(entry, ENV_PREFIX, sizeof(ENV_PREFIX) - 1) == 0;
+
+	return is_setting == settings && !value_of(entry, "LD_PRELOAD") &&
+	       !value_of(entry, ENV_MODE);
 }
 
+/* Adds the settings that are for us, or all others; returns the new count. */
+static size_t add_entries(char **array, size_t count, size_t room, bool settings)
+{
+	char **known = known_environment();
+
+	if (known) {
+		for (char **e = known; *e && count < room - 1; e++)
+			if (is_for_collector(*e, settings))
+				array[count++] = *e;
+		return count;
+	}
+	for (const char *e = kernel_copy(); *e && count < room - 1; e += strlen(e) + 1)
+		if (is_for_collector(e, settings))
+			array[count++] = (char *)(uintptr_t)e; /* NOLINT: execve's type */
+	return count;
+}
+
+/* What must not be cut off comes first. */
 void environment_for_collector(char **array, size_t room)
 {
 	static char off[] = ENV_MODE "=off";
-	size_t count = 0;
-	char **known = known_environment();
 
-	array[count++] = off;
-	if (known) {
-		for (char **e = known; *e && count < room - 1; e++)
-			if (is_for_collector(*e))
-				array[count++] = *e;
-	} else {
-		for (const char *e = kernel_copy(); *e && count < room - 1; e += strlen(e) + 1)
-			if (is_for_collector(e))
-				array[count++] = (char *)(uintptr_t)e; /* NOLINT: execve's type */
-	}
+	array[0] = off;
+	size_t count = add_entries(array, 1, room, true);
+
+	count = add_entries(array, count, room, false);
 	array[count] = NULL;
 }
 

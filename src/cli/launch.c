@@ -86,6 +86,8 @@ static void set_environment(const struct launch *launch)
 static void __attribute__((noreturn)) become_program(const struct launch *launch, int failure)
 {
 	set_environment(launch);
+	if (launch->ignores_children)
+		(void)signal(SIGCHLD, SIG_IGN);
 	(void)sigprocmask(SIG_SETMASK, launch->signals, NULL);
 	if (launch->path) /* execvp would have a shell read a program that the kernel refuses */
 		(void)execv(launch->path, launch->arguments);

@@ -15,6 +15,7 @@ struct launch {
 	const char *library; /* libmidden.so */
 	const char *socket;
 	const sigset_t *signals; /* mask that the program gets */
+	bool ignores_children;	 /* SIGCHLD is ignored, as it was for whoever started us */
 	bool calms_sanitizer;	 /* tell AddressSanitizer to bear with a preloaded library */
 };
 

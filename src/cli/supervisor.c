@@ -329,13 +329,15 @@ static void take_signal(struct supervisor *s)
 	}
 }
 
-static int open_signals(struct supervisor *s, sigset_t *before)
+/* `before` is the mask that the program gets; *ignored: SIGCHLD was, for whoever started us. */
+static int open_signals(struct supervisor *s, sigset_t *before, bool *ignored)
 {
 	static const int taken[] = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP,
 				    SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH};
 	sigset_t set;
 
-	(void)signal(SIGCHLD, SIG_DFL); /* ignored, it would reap our children unseen */
+	/* Ignored, it would reap our children unseen. */
+	*ignored = signal(SIGCHLD, SIG_DFL) == SIG_IGN;
 	sigemptyset(&set);
 	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
 		sigaddset(&set, taken[i]);
@@ -410,8 +412,9 @@ int supervisor_run(const struct supervisor_request *request)
 	struct error e = {0};
 	sigset_t before;
 	int status = COMMAND_FAILED;
+	bool ignored;
 
-	if (open_listener(&s, &e) == 0 && open_signals(&s, &before) == 0) {
+	if (open_listener(&s, &e) == 0 && open_signals(&s, &before, &ignored) == 0) {
 		bool is_jealous;
 		char *path = obstacle_find_elf(request->arguments[0], &is_jealous);
 		const struct launch launch = {
@@ -420,6 +423,7 @@ int supervisor_run(const struct supervisor_request *request)
 			.library = request->library,
 			.socket = s.address.sun_path,
 			.signals = &before,
+			.ignores_children = ignored,
 			.calms_sanitizer = is_jealous || request->recording->collect.follow};
 
 		s.program = launch_start(&launch, &status, &e);

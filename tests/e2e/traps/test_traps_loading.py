@@ -78,6 +78,24 @@ def test_a_plugin_that_is_bound_to_libc_itself_runs_and_is_not_seen(record, nati
     assert stats["lost_events"] == 0
 
 
+def test_names_longer_than_any_buffer_are_kept(midden, tmp_path):
+    name = "a_name_that_goes_on_" * 400
+    deep = tmp_path
+    for _ in range(12):
+        deep = deep / ("directory" * 20)
+    deep.mkdir(parents=True)
+    (tmp_path / "app.c").write_text(
+        "#include <stdlib.h>\n"
+        f"__attribute__((noinline)) static void *{name}(void) {{ return malloc(77); }}\n"
+        f"int main(void) {{ return {name}() ? 5 : 6; }}\n"
+    )
+    assert run(["cc", "-g", "app.c", "-o", deep / "app"], cwd=tmp_path).returncode == 0
+    done = run([midden, "record", "-q", "-o", "out.mdn", deep / "app"], cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (5, "")
+    (site,) = sites_through(read_stats(tmp_path / "out.mdn", "--sites"), name)
+    assert site["allocated_bytes"] == 77
+
+
 # ---- sanitizers ----------------------------------------------------------------------------------
 
 SHARED = [("gcc", "address"), ("gcc", "thread"), ("gcc", "leak"), ("gcc", "undefined"), ("clang", "undefined")]

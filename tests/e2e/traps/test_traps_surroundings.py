@@ -6,13 +6,16 @@ SPDX-License-Identifier: Apache-2.0
 import os
 import resource
 import shlex
+import signal
 import subprocess
 from itertools import combinations
 
 import pytest
 
+from faults import INJECTOR, UNSUPPORTED
 from processes import wait_until
 from recording import read_stats
+from same import check_same
 
 MODES = ("close", "chdir", "chroot", "newuser", "user", "nofile", "fsize", "nproc", "stack", "memory")
 CLOSED = [set(some) for count in (1, 2, 3) for some in combinations((0, 1, 2), count)]
@@ -179,6 +182,31 @@ def test_a_small_stack_is_enough(midden, native, tmp_path):
         assert read_stats(path)["lost_events"] == 0
 
 
+def test_signals_that_are_ignored_or_blocked_stay_so(record, native):
+    ignored = (signal.SIGCHLD, signal.SIGPIPE, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGTSTP)
+
+    def change():
+        for number in ignored:
+            signal.signal(number, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR2, signal.SIGALRM, signal.SIGTERM})
+
+    options = {"preexec_fn": change, "restore_signals": False, "stdin": subprocess.DEVNULL, "cwd": "/"}
+    truth = {"VICTIM_TRUTH": str(record.directory / "truth")}
+    check_same(record, native.command("show_state"), env=truth, **options)
+
+
+def test_an_environment_beyond_measure_is_handed_on_whole(midden, native, library, tmp_path):
+    many = {f"VARIABLE_{number:05}": "x" * 100 for number in range(6000)}
+    program = ["/usr/bin/python3", "-c", "import os; print(sum(name[:9] == 'VARIABLE_' for name in os.environ))"]
+    path = tmp_path / "out.mdn"
+    env = {**many, "MIDDEN_OUTPUT": str(path), "LD_PRELOAD": library}
+    by_hand = run(program, env=env, cwd=tmp_path)
+    assert (by_hand.stdout, by_hand.stderr) == ("6000\n", "")
+    wait_until(path.exists, "the profile, under the name in the last variable but one")
+    recorded = run([midden, "record", "-q", "-o", tmp_path / "other.mdn", "--", *program], env=many)
+    assert (recorded.stdout, recorded.stderr) == ("6000\n", "")
+
+
 # ---- what the machine lacks ----------------------------------------------------------------------
 
 
@@ -195,6 +223,16 @@ def test_without_proc_a_program_is_recorded(apart, midden, native, library, tmp_
     wait_until((tmp_path / "out.mdn").exists, "the profile")
     stats = read_stats(tmp_path / "out.mdn")
     assert (stats["allocations"], stats["lost_events"]) == (300, 0)
+
+
+def test_without_memfd_and_shm_the_segment_lies_in_tmp(apart, midden, native, tmp_path):
+    program = shlex.join(map(str, native.command("dying", "exit", 300)))
+    inject = f"{INJECTOR} memfd_create ENOSYS 0 any report"
+    done = apart(f"mount -t tmpfs -o ro none /dev/shm; {inject} {midden} record -q -o out.mdn -- {program}")
+    if done.returncode == UNSUPPORTED:
+        pytest.skip("the kernel does not hand system calls to another process")
+    assert (done.returncode, done.stderr) == (16, "")
+    assert read_stats(tmp_path / "out.mdn")["allocations"] == 300
 
 
 def test_a_full_disk_is_told_and_the_profile_goes_elsewhere(apart, midden, native, tmp_path):

@@ -5,7 +5,7 @@ SPDX-License-Identifier: Apache-2.0
 
 import pytest
 
-from recording import PEAKS, check_consistent, check_exact
+from recording import PEAKS, check_consistent, check_exact, sites_through
 
 # Which block was the last before one that libc makes for itself differs between the two runs.
 BUT = (*PEAKS, "temporary_allocations")
@@ -68,4 +68,17 @@ def test_a_signal_handler_may_allocate_wherever_it_interrupts(record, mode):
     assert -by_libc <= missed <= counted
     assert stats["leaked_blocks"] <= counted + by_libc
     assert mode == "threads" or stats["lost_events"] == 0
+    check_consistent(stats)
+
+
+@pytest.mark.parametrize("options", ((), ("--trace",)), ids=("plain", "trace"))
+def test_locks_of_the_loader_and_of_stdio_may_be_held_while_allocating(record, native, options):
+    plugins = [native.victim(f"plugin_{number}.so") for number in ("one", "two")]
+    recording = record.victim("loader_locks", *plugins, options=options)
+    assert (recording.status, recording.stderr) == (8, "")
+    stats = recording.stats
+    assert (stats["lost_events"], stats["foreign_frees"], stats["reentrant_calls"]) == (0, 0, 0)
+    assert sum(site["leaked_blocks"] for site in sites_through(stats, "come_and_go")) == 0
+    for name in ("plugin_one_make", "plugin_two_make"):
+        assert sum(site["allocations"] for site in sites_through(stats, name)) == 200
     check_consistent(stats)

@@ -318,18 +318,18 @@ static void a_collector_we_start_is_neither_preloaded_nor_recorded(void **state)
 	check_equal(array, EXPECTED(ENV_MODE "=off", home, shell, "LD_PRELOADED=no"));
 }
 
-static void an_environment_that_does_not_fit_is_cut_and_still_ends(void **state)
+static void an_environment_that_does_not_fit_is_cut_behind_our_settings(void **state)
 {
-	static char a[] = "A=1", b[] = "B=2", c[] = "C=3", sentinel[] = "sentinel";
-	char *array[4] = {NULL, NULL, NULL, sentinel};
+	static char a[] = "A=1", b[] = "B=2", output[] = ENV_OUTPUT "=x", sentinel[] = "sentinel";
+	char *array[5] = {NULL, NULL, NULL, NULL, sentinel};
 	char **saved = environ;
 
 	(void)state;
-	environ = ENVIRONMENT(a, b, c);
-	environment_for_collector(array, 3);
+	environ = ENVIRONMENT(a, b, output);
+	environment_for_collector(array, 4);
 	environ = saved;
-	check_equal(array, EXPECTED(ENV_MODE "=off", "A=1"));
-	assert_ptr_equal(array[3], sentinel);
+	check_equal(array, EXPECTED(ENV_MODE "=off", ENV_OUTPUT "=x", "A=1"));
+	assert_ptr_equal(array[4], sentinel);
 }
 
 static void the_kernels_copy_is_given_without_preload_too(void **state)
@@ -372,7 +372,7 @@ int main(void)
 		cmocka_unit_test(before_libc_has_an_environment_the_loaders_is_used),
 		cmocka_unit_test(with_neither_the_kernels_copy_is_read),
 		cmocka_unit_test(a_collector_we_start_is_neither_preloaded_nor_recorded),
-		cmocka_unit_test(an_environment_that_does_not_fit_is_cut_and_still_ends),
+		cmocka_unit_test(an_environment_that_does_not_fit_is_cut_behind_our_settings),
 		cmocka_unit_test(the_kernels_copy_is_given_without_preload_too),
 	};
 
