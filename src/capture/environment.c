@@ -186,10 +186,20 @@ static char *without_library(const char *list, const char *library)
 }
 
 /* What was taken out, kept for an exec: the recorder's socket, and our entry of LD_PRELOAD as it
- * was written. */
+ * was written. Copies: servers write titles over what the kernel put on the stack. */
 static const char *removed_socket;
 static const char *removed_library;
 static size_t removed_library_length;
+
+/* NULL if there is no memory: the next program is not recorded then. */
+static const char *keep(const char *text, size_t length)
+{
+	char *copy = host_map(length + 1);
+
+	if (copy)
+		memcpy(copy, text, length);
+	return copy;
+}
 
 static void note_library(const char *list, const char *library)
 {
@@ -197,7 +207,7 @@ static void note_library(const char *list, const char *library)
 		size_t length = strcspn(list, ": ");
 
 		if (is_library(list, length, library)) {
-			removed_library = list;
+			removed_library = keep(list, length);
 			removed_library_length = length;
 			return;
 		}
@@ -214,7 +224,7 @@ void environment_clean(char **envp, const char *library)
 		const char *list = value_of(*e, "LD_PRELOAD");
 
 		if (value_of(*e, ENV_SOCKET))
-			removed_socket = *e;
+			removed_socket = keep(*e, strlen(*e));
 		if (value_of(*e, ENV_SOCKET) || value_of(*e, ENV_IMAGE)) {
 			remove_entry(e);
 			continue;

@@ -200,6 +200,11 @@ static int run(int argc, char **argv)
 			      e.set ? "" : request.library);
 		return COMMAND_FAILED;
 	}
+	if (launch_check_library(library, &e)) {
+		message_print("%s", e.text);
+		free(library);
+		return COMMAND_FAILED;
+	}
 	request.recording.is_script = obstacle_is_script(argv[optind]);
 	struct supervisor_request order = {
 		.recording = &request.recording,

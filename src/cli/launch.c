@@ -56,6 +56,17 @@ char *launch_find_library(struct error *e)
 	return NULL;
 }
 
+int launch_check_library(const char *library, struct error *e)
+{
+	if (strpbrk(library, ": \t"))
+		return error_set(
+			e,
+			"the loader cannot preload %s, because of the space or colon in its "
+			"path: install it elsewhere",
+			library);
+	return 0;
+}
+
 /* ---- the program ----------------------------------------------------------------------------- */
 
 /* AddressSanitizer ends a program in which another library comes before its own. */

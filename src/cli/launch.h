@@ -23,6 +23,9 @@ struct launch {
  * malloc'ed; NULL with `e`. */
 char *launch_find_library(struct error *e);
 
+/* -1 with `e` if the path of a library cannot stand in LD_PRELOAD. */
+int launch_check_library(const char *library, struct error *e);
+
 /* Starts the program. Its pid, or -1 with `e`; *status then is what a shell would exit with (126,
  * 127). */
 pid_t launch_start(const struct launch *launch, int *status, struct error *e);

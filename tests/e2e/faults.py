@@ -28,13 +28,13 @@ class Outcome:
     path: object
 
 
-def run_once(directory, how, calls, error, number, who, program):
+def run_once(directory, how, calls, error, number, who, program, options=()):
     """One run, in a fresh directory. Returns an Outcome and whether a call has failed."""
     place = directory / f"n{number}"
     place.mkdir(exist_ok=True)
     report, path = place / "report", place / "out.mdn"
     inject = [INJECTOR, calls, error, number, who, report]
-    record = [COMMAND, "record", "-q", "-o", path, "--"]
+    record = [COMMAND, "record", "-q", "-o", path, *options, "--"]
     # Symbols are many calls, all of the collector's.
     env = {**os.environ, "MIDDEN_SYMBOLS": "1" if who == "collector" else "0"}
     if how == "preload":
@@ -61,13 +61,13 @@ def run_once(directory, how, calls, error, number, who, program):
     return outcome, failed
 
 
-def each_failing(directory, how, calls, error, who, program):
+def each_failing(directory, how, calls, error, who, program, options=()):
     """Runs `program` once for every call of the kinds: the first fails, then the second alone, until there is none.
-    `how`: preload or record; `who`: see fail_nth.c."""
+    `how`: preload or record, with `options`; `who`: see fail_nth.c."""
     for number in range(1, MOST):
-        outcome, failed = run_once(directory, how, calls, error, number, who, program)
+        outcome, failed = run_once(directory, how, calls, error, number, who, program, options)
         if not failed:
-            assert outcome.has_profile and not outcome.stderr, "the run in which nothing failed was not recorded"
+            assert (options or outcome.has_profile) and not outcome.stderr, "the run in which nothing failed was not recorded"
             return
         yield outcome
     raise AssertionError(f"there is no end of {calls}")

@@ -103,6 +103,15 @@ def test_a_call_that_is_interrupted_is_made_again(tmp_path, program, how, who):
         assert read_stats(outcome.path)["allocations"] == STEPS
 
 
+@pytest.mark.parametrize("error", ("ENOMEM", "EINTR"))
+def test_nor_does_a_followed_child_mind(tmp_path, native, error):
+    calls = "connect,sendto,recvmsg,ppoll" + (",mmap,socket" if error == "ENOMEM" else "")
+    program = native.command("fork_busy", "quiet")
+    for outcome in each_failing(tmp_path, "record", calls, error, "library", program, options=("--follow",)):
+        assert (outcome.status, outcome.stdout) == (0, b""), outcome
+        assert error == "ENOMEM" or outcome.stderr == "", outcome
+
+
 def test_no_call_of_a_kind_works_and_the_program_does(tmp_path, program):
     for calls, error in IN_TARGET:
         outcome, failed = run_once(tmp_path, "record", calls, error, 0, "library", program)

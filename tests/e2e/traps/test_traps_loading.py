@@ -63,6 +63,15 @@ def apart(tmp_path):
     return start
 
 
+@pytest.mark.parametrize("name", ("a b", "a:b"))
+def test_a_library_whose_path_cannot_be_preloaded_is_told(midden, library, tmp_path, name):
+    (tmp_path / name).mkdir()
+    copies = [shutil.copy(path, tmp_path / name) for path in (midden, library)]
+    done = run([copies[0], "record", "true"], cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "because of the space or colon" in done.stderr and len(done.stderr.splitlines()) == 1
+
+
 # ---- other bindings ------------------------------------------------------------------------------
 
 
@@ -251,6 +260,24 @@ def test_that_number_is_hidden_from_the_programs(library, tmp_path):
     env = {"PATH": os.environ["PATH"], "LD_PRELOAD": library, "MIDDEN_OUTPUT": str(tmp_path / "%n.mdn")}
     done = run(["sh", "-c", "exec env"], env=env)
     assert "MIDDEN_IMAGE" not in done.stdout
+
+
+@pytest.mark.parametrize("how", ("record", "preload"))
+def test_a_title_written_over_the_environment_does_not_get_into_the_next_program(
+    midden, native, library, tmp_path, how
+):
+    words = [native.victim("new_title"), "/usr/bin/env"]
+    env = {"FIRST": "1", "LD_PRELOAD": library, "MIDDEN_SOCKET": "", "MIDDEN_OUTPUT": "out.mdn", "LAST": "2"}
+    if how == "record":
+        words = [midden, "record", "-q", "-o", "out.mdn", "--", *words]
+        # Replaced where they are, so that the last string is not one that is taken out.
+        env["LD_PRELOAD"] = str(native.victim("plugin_one.so"))
+    else:
+        del env["MIDDEN_SOCKET"]
+    done = run(words, env=env, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "xxx" not in done.stdout
+    wait_until(lambda: len(list(tmp_path.glob("out*.mdn"))) == 2, "both profiles")
 
 
 # ---- process 1 -----------------------------------------------------------------------------------
