@@ -394,6 +394,8 @@ static int keep(struct collector *c, enum collect_end end, const struct recordin
 	struct profile *p = collect_build_profile(c);
 	int result = 0;
 
+	if (end == COLLECT_END_GONE && collect_has_execed(c))
+		end = COLLECT_END_EXEC; /* what is gone is another program */
 	describe(p, &job->subject);
 	note_end(p, c, end, job->wires->status_in);
 	collect_get_status(c, &report->status);

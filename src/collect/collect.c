@@ -320,6 +320,11 @@ static void rest(struct collector *c, uint64_t handled)
 	}
 }
 
+bool collect_has_execed(const struct collector *c)
+{
+	return atomic_load_explicit(&c->map.header->execs, memory_order_relaxed) != 0;
+}
+
 bool collect_has_begun(const struct collector *c)
 {
 	return !has_state(c, SEGMENT_TARGET_STARTING);

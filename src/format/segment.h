@@ -117,6 +117,7 @@ struct segment_header {
 	_Atomic uint32_t exit_status; /* of exit(), plus SEGMENT_EXITED; 0: did not get there */
 	_Atomic uint32_t foreign_allocator; /* the program brings a malloc that hides ours */
 	_Atomic uint32_t places_used;
+	_Atomic uint32_t execs; /* begun and not failed: not 0 when the program is another by now */
 	_Alignas(128) _Atomic uint32_t nodes_used;
 	_Alignas(128) struct segment_losses losses;
 };

@@ -65,7 +65,7 @@ def test_nothing_is_lost_when_the_program_changes_its_surroundings(record, tmp_p
 def test_nor_with_plain_preloading(native, library, tmp_path, mode):
     (tmp_path / "room").mkdir()
     path = tmp_path / "out.mdn"
-    done = run(native.command("moved_house", mode, "room"), env=preloaded(library, "out.mdn"), cwd=tmp_path)
+    done = run(native.command("moved_house", mode, tmp_path / "room"), env=preloaded(library, "out.mdn"), cwd=tmp_path)
     if done.returncode == 77:
         pytest.skip("this is not allowed here")
     assert (done.returncode, done.stdout, done.stderr) == (6, "", "")
