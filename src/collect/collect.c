@@ -241,15 +241,17 @@ static void look_at_threads(struct collector *c, uint64_t now)
 	ticks_calibrate(&c->clock);
 }
 
-static bool has_been_replaced(struct collector *c, uint64_t now)
-{
-	return now - c->last_event_ns >= EXEC_QUIET_NS && is_due(&c->last_exec_ns, now, EXEC_NS) &&
-	       !watch_has_segment(&c->watch, c->map.inode);
-}
-
 static bool has_state(const struct collector *c, enum segment_target_state state)
 {
 	return atomic_load_explicit(&c->map.header->target_state, memory_order_acquire) == state;
+}
+
+/* A target that is slow to begin has not mapped the segment yet. */
+static bool has_been_replaced(struct collector *c, uint64_t now)
+{
+	return !has_state(c, SEGMENT_TARGET_STARTING) && now - c->last_event_ns >= EXEC_QUIET_NS &&
+	       is_due(&c->last_exec_ns, now, EXEC_NS) &&
+	       !watch_has_segment(&c->watch, c->map.inode);
 }
 
 /* Whether the recording has ended; COLLECT_END_TICK if not. */
