@@ -29,7 +29,9 @@ class Outcome:
 
 
 def run_once(directory, how, calls, error, number, who, program, options=()):
-    """One run, in a fresh directory. Returns an Outcome and whether a call has failed."""
+    """One run, in a fresh directory. Returns an Outcome and how many calls have failed."""
+    if not INJECTOR.exists():
+        pytest.skip("fail_nth was not built: there is no static libc")
     place = directory / f"n{number}"
     place.mkdir(exist_ok=True)
     report, path = place / "report", place / "out.mdn"
