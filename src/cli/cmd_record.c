@@ -17,6 +17,7 @@
 #include "cli/command.h"
 #include "cli/launch.h"
 #include "cli/message.h"
+#include "cli/obstacle.h"
 #include "cli/recording.h"
 #include "cli/supervisor.h"
 #include "format/wire.h"
@@ -185,37 +186,6 @@ static int check_directory(const char *pattern)
 	return result;
 }
 
-static bool starts_with_shebang(const char *path)
-{
-	char start[2] = "";
-	FILE *f = fopen(path, "re");
-	bool is = f && fread(start, 2, 1, f) == 1 && memcmp(start, "#!", 2) == 0;
-
-	if (f)
-		(void)fclose(f);
-	return is;
-}
-
-/* Whether the program that execvp will find is a script. */
-static bool is_script(const char *program)
-{
-	const char *list = getenv("PATH");
-	bool found = false, is = false;
-
-	if (strchr(program, '/') || !list)
-		return starts_with_shebang(program);
-	while (*list && !found) {
-		size_t length = strcspn(list, ":");
-		char *path = mem_format("%.*s/%s", (int)length, list, program);
-
-		found = access(path, X_OK) == 0;
-		is = found && starts_with_shebang(path);
-		free(path);
-		list += length + (list[length] == ':');
-	}
-	return is;
-}
-
 static int run(int argc, char **argv)
 {
 	struct error e = {0};
@@ -236,8 +206,13 @@ static int run(int argc, char **argv)
 			      e.set ? "" : request.library);
 		return COMMAND_FAILED;
 	}
+	if (launch_check_library(library, &e)) {
+		message_print("%s", e.text);
+		free(library);
+		return COMMAND_FAILED;
+	}
+	request.recording.is_script = obstacle_is_script(argv[optind]);
 	bool talks = !request.quiet && isatty(STDERR_FILENO);
-	request.recording.is_script = is_script(argv[optind]);
 	request.recording.symbol_progress = talks;
 	struct supervisor_request order = {
 		.recording = &request.recording,

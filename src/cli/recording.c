@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -63,6 +64,17 @@ static void note_replaced(int number)
 	replaced = true;
 }
 
+/* The program's limit on files is not meant for the segment. */
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		(void)setrlimit(RLIMIT_FSIZE, &limit);
+	}
+}
+
 void recording_isolate(void)
 {
 	static const int ignored[] = {SIGINT,  SIGQUIT, SIGHUP,	 SIGTERM,
@@ -76,6 +88,7 @@ void recording_isolate(void)
 		(void)signal(ignored[i], SIG_IGN);
 	sigemptyset(&none);
 	(void)signal(SIGUSR1, note_replaced);
+	raise_file_limit();
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	for (int fd = 0; fd <= 2 && null >= 0; fd++)
 		(void)dup2(null, fd);
@@ -91,9 +104,17 @@ int recording_take_hello(int connection, struct segment_hello *hello)
 	struct ucred peer;
 	socklen_t bytes = sizeof(peer);
 
-	if (poll(&ready, 1, HELLO_MS) != 1)
+	ssize_t got;
+	int count;
+
+	do
+		count = poll(&ready, 1, HELLO_MS);
+	while (count < 0 && errno == EINTR);
+	if (count != 1)
 		return -1;
-	ssize_t got = recv(connection, hello, sizeof(*hello), MSG_DONTWAIT);
+	do
+		got = recv(connection, hello, sizeof(*hello), MSG_DONTWAIT);
+	while (got < 0 && errno == EINTR);
 	if (got != (ssize_t)sizeof(*hello) || hello->magic != SEGMENT_HELLO_MAGIC ||
 	    hello->version != SEGMENT_VERSION)
 		return -1;
@@ -122,7 +143,12 @@ static int send_welcome(int connection, const struct segment_welcome *welcome, i
 		c->cmsg_len = CMSG_LEN(sizeof(int));
 		memcpy(CMSG_DATA(c), &segment, sizeof(int));
 	}
-	return sendmsg(connection, &message, MSG_NOSIGNAL) == (ssize_t)sizeof(copy) ? 0 : -1;
+	ssize_t sent;
+
+	do
+		sent = sendmsg(connection, &message, MSG_NOSIGNAL);
+	while (sent < 0 && errno == EINTR);
+	return sent == (ssize_t)sizeof(copy) ? 0 : -1;
 }
 
 void recording_refuse(int connection)
@@ -417,6 +443,16 @@ static int fail(struct recording_report *report, const struct error *e, int out)
 	return -1;
 }
 
+/* A target that could not map the segment has said why itself. */
+static int fail_to_begin(struct recording_report *report, const struct recording_job *job)
+{
+	struct error e = {0};
+
+	(void)error_set(&e, "the program could not begin to record");
+	trace_write_abandon(job->trace);
+	return fail(report, &e, job->wires->report_out);
+}
+
 /* What was recorded, as a profile in its file. */
 static int keep(struct collector *c, enum collect_end end, const struct recording_job *job,
 		struct recording_report *report)
@@ -424,6 +460,8 @@ static int keep(struct collector *c, enum collect_end end, const struct recordin
 	struct profile *p = collect_build_profile(c);
 	int result = 0;
 
+	if (end == COLLECT_END_GONE && collect_has_execed(c))
+		end = COLLECT_END_EXEC; /* what is gone is another program */
 	describe(p, &job->subject);
 	note_end(p, c, end, job->wires->status_in);
 	collect_get_status(c, &report->status);
@@ -461,7 +499,10 @@ int recording_run(const struct recording_options *options, const struct segment_
 	int result = c ? welcome_target(c, wires->connection, &e) : -1;
 	close(wires->connection);
 	if (result == 0) {
-		result = keep(c, run_to_end(c, &job, hello->pid), &job, &report);
+		enum collect_end end = run_to_end(c, &job, hello->pid);
+
+		result = collect_has_begun(c) ? keep(c, end, &job, &report)
+					      : fail_to_begin(&report, &job);
 	} else {
 		trace_write_abandon(job.trace);
 		(void)fail(&report, &e, wires->report_out);

@@ -52,7 +52,7 @@ void summary_print(const struct recording_report *r, bool quiet, bool follow)
 		return;
 	}
 	if (r->text[0])
-		message_print("%s: written to another place", r->text);
+		message_print("%s: written to %s instead", r->text, r->path);
 	if (quiet || r->is_launcher)
 		return;
 	print_result(r);

@@ -253,16 +253,17 @@ static void look_at_threads(struct collector *c, uint64_t now)
 	ticks_calibrate(&c->clock);
 }
 
-static bool has_been_replaced(struct collector *c, uint64_t now)
+static bool has_state(const struct collector *c, enum segment_target_state state)
 {
-	return now - c->last_event_ns >= EXEC_QUIET_NS && is_due(&c->last_exec_ns, now, EXEC_NS) &&
-	       !watch_has_segment(&c->watch, c->map.inode);
+	return atomic_load_explicit(&c->map.header->target_state, memory_order_acquire) == state;
 }
 
-static bool is_abandoned(const struct collector *c)
+/* A target that is slow to begin has not mapped the segment yet. */
+static bool has_been_replaced(struct collector *c, uint64_t now)
 {
-	return atomic_load_explicit(&c->map.header->target_state, memory_order_acquire) ==
-	       SEGMENT_TARGET_ABANDONED;
+	return !has_state(c, SEGMENT_TARGET_STARTING) && now - c->last_event_ns >= EXEC_QUIET_NS &&
+	       is_due(&c->last_exec_ns, now, EXEC_NS) &&
+	       !watch_has_segment(&c->watch, c->map.inode);
 }
 
 /* Whether the recording has ended; COLLECT_END_TICK if not. */
@@ -270,7 +271,9 @@ static enum collect_end look_for_end(struct collector *c, uint64_t now, bool idl
 {
 	if ((is_due(&c->last_alive_ns, now, ALIVE_NS) || idle) && watch_is_gone(&c->watch))
 		return COLLECT_END_GONE;
-	if (idle && is_abandoned(c))
+	if (idle && has_state(c, SEGMENT_TARGET_ENDED))
+		return COLLECT_END_GONE; /* all but */
+	if (idle && has_state(c, SEGMENT_TARGET_ABANDONED))
 		return COLLECT_END_ABANDONED;
 	if (idle && has_been_replaced(c, now))
 		return COLLECT_END_EXEC;
@@ -339,6 +342,16 @@ static void rest(struct collector *c, uint64_t handled)
 
 		(void)nanosleep(&nap, NULL);
 	}
+}
+
+bool collect_has_execed(const struct collector *c)
+{
+	return atomic_load_explicit(&c->map.header->execs, memory_order_relaxed) != 0;
+}
+
+bool collect_has_begun(const struct collector *c)
+{
+	return !has_state(c, SEGMENT_TARGET_STARTING);
 }
 
 bool collect_has_foreign_allocator(const struct collector *c)
