@@ -8,7 +8,7 @@ SETUP  := true
 endif
 
 .DEFAULT_GOAL := all
-.PHONY: all help setup demo test test-quick sanitizers bench fuzz format lint install clean
+.PHONY: all help setup demo test test-quick torture sanitizers bench fuzz format lint install clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,12 @@ test-quick: ## unit and rule tests only, without sanitizers
 	@cmake --preset release -DMIDDEN_TESTS=ON -DMIDDEN_WERROR=ON >/dev/null
 	@cmake --build $(BUILD)
 	@tests/run.py unit rules
+
+torture: ## random programs against their own accounts, for MINUTES (30), from SEED
+	@$(SETUP) build test
+	@cmake --preset release -DMIDDEN_TESTS=OFF >/dev/null
+	@cmake --build $(BUILD) --target midden libmidden
+	@tests/torture/run.py --minutes $(or $(MINUTES),30) $(if $(SEED),--seed $(SEED)) $(if $(ROUNDS),--rounds $(ROUNDS))
 
 bench: ## compare with native, a forward-only library and other profilers (QUICK=1: 2 minutes)
 	@$(SETUP) build bench
