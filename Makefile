@@ -8,10 +8,10 @@ SETUP  := true
 endif
 
 .DEFAULT_GOAL := all
-.PHONY: all help setup demo test test-quick torture sanitizers bench fuzz format lint install clean
+.PHONY: all help setup demo test test-quick test-programs torture sanitizers bench fuzz format lint install clean
 
 help: ## this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: ## install what is missing (Debian packages)
 	@$(SETUP) build
@@ -41,6 +41,12 @@ test-quick: ## unit and rule tests only, without sanitizers
 	@cmake --preset release -DMIDDEN_TESTS=ON -DMIDDEN_WERROR=ON >/dev/null
 	@cmake --build $(BUILD)
 	@tests/run.py unit rules
+
+test-programs: ## real programs and their own tests, natively and under midden (PROGRAMS="redis git ...")
+	@$(SETUP) build test programs
+	@cmake --preset release -DMIDDEN_TESTS=OFF >/dev/null
+	@cmake --build $(BUILD) --target midden libmidden
+	@tests/programs/run.py $(PROGRAMS)
 
 torture: ## random programs against their own accounts, for MINUTES (30), from SEED
 	@$(SETUP) build test

@@ -7,8 +7,9 @@ usage: run.py [--seed N] [--minutes N | --rounds N] [--jobs N] [--keep DIRECTORY
 Round k has the seed N + k, which decides everything: what the program does, the allocator below it, the options of
 `midden record`, and whether the library checks every walk against a full one. `--seed N --rounds 1` does one again.
 What failed is kept, with its profiles, in DIRECTORY (default: BUILD/torture/failed). One line per round; the last
-line is `N rounds, N failed`, and the status 1 if any did, 3 if an allocator that was asked for is missing. --only takes rounds with that word in their line
-(calm, wild, libc, jemalloc, checked, follow, ...), --steps-most those with no more steps.
+line is `N rounds, N failed`, and the status 1 if any did, 3 if an allocator that was asked for is missing. --only takes
+rounds with that word in their line (calm, wild, libc, jemalloc, checked, follow, ...), --steps-most those with no more
+steps.
 
 SPDX-License-Identifier: Apache-2.0
 """
