@@ -10,11 +10,10 @@ import subprocess
 
 SITES, IMAGES = 48, 32
 END_EXEC, END_NOT_PLANNED = 1000, 1001
-COUNTS = ("failed", "foreign", "children")
+COUNTS = ("failed", "foreign", "children", "handled")
 SITE_COUNTS = ("allocations", "allocated_bytes", "frees", "freed_bytes", "reallocations")
 IMAGE_WORDS = 2 + 2 * len(COUNTS) + 4 + SITES * 2 * len(SITE_COUNTS)
 SITE_NAME = re.compile(r"^torture_site_(\d\d)\b")
-LOSSES = ("lost_events", "reentrant_calls", "truncated_stacks", "unwind_failures", "trace_lost_events")
 
 
 class Image:
@@ -80,6 +79,18 @@ def sum_sites(stats):
 # ---- comparing --------------------------------------------------------------------------------------------------
 
 
+def compare_sites_loosely(image, sums, missed):
+    """Where handlers interrupt hooks, at most so many calls are not recorded, each of them counted."""
+    for name in SITE_COUNTS:
+        done = sum(account[name][0] for account in image.sites)
+        seen = sum(sums[number][name] for number in range(SITES))
+        if not name.endswith("_bytes") and seen < done - missed:
+            yield f"{name} are {seen}, not {done} less at most {missed}"
+        for number, account in enumerate(image.sites):
+            if sums[number][name] > account[name][1]:
+                yield f"site {number}: {name} are {sums[number][name]}, more than {account[name][1]}"
+
+
 def compare_sites(image, sums):
     for number, account in enumerate(image.sites):
         for name, (done, begun) in account.items():
@@ -89,20 +100,39 @@ def compare_sites(image, sums):
                 yield f"site {number}: {name} are {seen}, not {wanted}"
 
 
+def losses_most(plan, image, stats):
+    """How much may be lost: nothing, unless handlers interrupt hooks.
+
+    A handler makes two calls at most, which go unrecorded there. A few places where one can come, vfork's return address
+    in a register among them, have no frame to go on from. If it jumps out, what the hook was about to record is lost,
+    which is noticed by the next call from no deeper a frame; until then calls go unrecorded too.
+    """
+    most = 2 * image.counts["handled"][1] if plan.is_entered else 0
+    jumping = plan.kind == "jumping"
+    return {
+        "truncated_stacks": most,
+        "unwind_failures": most,
+        "reentrant_calls": most + (stats["allocations"] + stats["frees"] if jumping else 0),
+        "lost_events": most if jumping else 0,
+        "trace_lost_events": most if jumping else 0,
+    }
+
+
 def compare_counts(plan, image, stats, is_forked):
     done, begun = image.counts["failed"]
     if not done <= stats["failed_allocations"] <= begun:
         yield f"failed_allocations are {stats['failed_allocations']}, not {done} to {begun}"
     done, begun = image.counts["foreign"]
+    missed = stats["reentrant_calls"] + stats["lost_events"]
     # libc may give back what it held before a fork.
-    if not done <= stats["foreign_frees"] or (not is_forked and stats["foreign_frees"] > begun):
+    if not done - missed <= stats["foreign_frees"] or (not is_forked and stats["foreign_frees"] > begun + missed):
         yield f"foreign_frees are {stats['foreign_frees']}, not {done} to {begun}"
     done, begun = image.counts["children"]
     if not plan.follow and not done <= stats["children_not_recorded"] <= begun:
         yield f"children_not_recorded are {stats['children_not_recorded']}, not {done} to {begun}"
-    for name in LOSSES:
-        if stats[name]:
-            yield f"{name} are {stats[name]}"
+    for name, most in losses_most(plan, image, stats).items():
+        if stats[name] > most:
+            yield f"{name} are {stats[name]}, {image.counts['handled'][1]} handlers allocated"
 
 
 def compare_whole(stats):
@@ -131,9 +161,17 @@ def compare_calm(image, stats, others):
             yield f"{name} are {stats[name]}, not {getattr(image, name)} and {extra} of others"
 
 
+def missed_by(stats):
+    """How many events may be missing: those of blocks that are not known are foreign frees."""
+    return stats["reentrant_calls"] + stats["lost_events"] + stats["foreign_frees"]
+
+
 def compare_image(plan, image, stats, is_forked):
     sums = sum_sites(stats)
-    yield from compare_sites(image, sums)
+    if plan.is_entered:
+        yield from compare_sites_loosely(image, sums, missed_by(stats))
+    else:
+        yield from compare_sites(image, sums)
     yield from compare_counts(plan, image, stats, is_forked)
     yield from compare_whole(stats)
     if plan.kind == "calm" and image.is_whole:

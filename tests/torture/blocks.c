@@ -23,6 +23,11 @@ struct entry {
 static struct entry entries[ENTRIES];
 static char letters[TEXT_BYTES];
 
+void blocks_open(void)
+{
+	memset(letters, 'a', sizeof(letters) - 1);
+}
+
 void blocks_forget_all(void)
 {
 	for (unsigned i = 0; i < ENTRIES; i++)
@@ -223,8 +228,6 @@ void blocks_act(struct chance *chance)
 	struct entry *entry = take(chance);
 	uint64_t kind = chance_below(chance, 1000);
 
-	if (!letters[0])
-		memset(letters, 'a', sizeof(letters) - 1);
 	if (!entry)
 		return;
 	if (kind < 3 && !habits.anywhere)

@@ -80,8 +80,10 @@ static void on_signal(int signal)
 		return;
 	outside = me->outside;
 	me->outside = 0;
+	count_begin(&account_image->handled, 1);
 	blocks_act(&me->in_handler);
-	if (signal == SIGUSR2 && jump_out)
+	count_end(&account_image->handled, 1);
+	if (jump_out && (signal == SIGUSR2 || me->jumpable))
 		siglongjmp(*jump_out, 1);
 	me->outside = outside;
 	errno = saved;
@@ -113,6 +115,24 @@ static void path_jump_from_handler(struct worker *me)
 	paths_act(me);
 }
 
+/* Out of whatever the timer interrupts, midden's hooks among it; what was begun is never done. Not
+ * on a coroutine's stack: there nobody can tell a hook that is gone from one that waits. */
+static void path_jump_from_anywhere(struct worker *me)
+{
+	sigjmp_buf here, *before = jump_out;
+
+	if (habits.jumping && !before && !me->coroutines && sigsetjmp(here, 1) == 0) {
+		jump_out = &here;
+		me->jumpable = 1;
+		for (int i = 0; i < 300; i++)
+			blocks_act(&me->chance);
+	}
+	me->jumpable = 0;
+	jump_out = before;
+	me->outside = 0;
+	blocks_act(&me->chance);
+}
+
 static void set_timer(long microseconds)
 {
 	struct itimerval every = {{0, microseconds}, {0, microseconds}};
@@ -122,7 +142,9 @@ static void set_timer(long microseconds)
 
 void paths_arm(struct worker *me)
 {
-	set_timer(chance_below(&me->chance, 2) ? 200 + (long)chance_below(&me->chance, 2000) : 0);
+	set_timer(habits.anywhere || chance_below(&me->chance, 2)
+			  ? 200 + (long)chance_below(&me->chance, 2000)
+			  : 0);
 }
 
 void paths_disarm(void)
@@ -203,7 +225,9 @@ static void path_coroutine(struct worker *me)
 		return;
 	if (!c->started)
 		start_coroutine(c);
+	me->coroutines++;
 	(void)swapcontext(&c->back, &c->own);
+	me->coroutines--;
 	atomic_flag_clear_explicit(&c->taken, memory_order_release);
 	me->depth = depth;
 }
@@ -226,8 +250,8 @@ static void path_straight(struct worker *me)
 
 static void (*const paths[])(struct worker *me) = {
 	path_straight,	path_straight,	path_straight,		path_recursion,
-	path_recursion, path_jump,	path_jump_from_handler, path_signal,
-	path_coroutine, path_coroutine, path_exception};
+	path_recursion, path_jump,	path_jump_from_handler, path_jump_from_anywhere,
+	path_signal,	path_coroutine, path_coroutine,		path_exception};
 
 void paths_act(struct worker *me)
 {

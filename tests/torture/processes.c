@@ -216,7 +216,10 @@ void processes_spawn(struct worker *me)
 static _Noreturn void end_exec(uint64_t seed)
 {
 	char text[4][24];
-	const char *kind = habits.calm ? "calm" : habits.anywhere ? "anywhere" : "wild";
+	const char *kind = habits.calm	     ? "calm"
+			   : habits.jumping  ? "jumping"
+			   : habits.anywhere ? "anywhere"
+					     : "wild";
 
 	(void)snprintf(text[0], sizeof(text[0]), "%llu", (unsigned long long)seed);
 	(void)snprintf(text[1], sizeof(text[1]), "%u", habits.steps / 2);

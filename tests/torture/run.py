@@ -2,14 +2,19 @@
 """Records random programs, round by round, and compares each profile with the program's own account. `make torture`.
 
 usage: run.py [--seed N] [--minutes N | --rounds N] [--jobs N] [--keep DIRECTORY]
-              [--only WORD]... [--steps-most N]
+              [--kind KIND] [--only WORD]... [--steps-most N]
 
 Round k has the seed N + k, which decides everything: what the program does, the allocator below it, the options of
 `midden record`, and whether the library checks every walk against a full one. `--seed N --rounds 1` does one again.
 What failed is kept, with its profiles, in DIRECTORY (default: BUILD/torture/failed). One line per round; the last
-line is `N rounds, N failed`, and the status 1 if any did, 3 if an allocator that was asked for is missing. --only takes
-rounds with that word in their line (calm, wild, libc, jemalloc, checked, follow, ...), --steps-most those with no more
-steps.
+line is `N rounds, N failed`, and the status 1 if any did, 3 if an allocator that was asked for is missing.
+
+--only takes rounds with that word in their line (libc, jemalloc, checked, follow, ...), --steps-most those with no more
+steps; --kind makes all of one kind:
+  calm      one thread, nothing but its own blocks: peak and temporary blocks are compared too
+  wild      all there is
+  anywhere  the same, above an allocator that handlers may enter at any moment: they interrupt midden's hooks
+  jumping   and leave them by longjmp, which costs events; not among those that are drawn
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -74,7 +79,7 @@ def build_all():
 def find_allocators():
     """Those that are installed: {name: path}."""
     listing = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True).stdout
-    found = {}
+    found = {"bump": str(OUT / "program" / "libbump.so")}
     for line in listing.splitlines():
         for name, library in ALLOCATORS.items():
             if line.strip().startswith(library + " "):
@@ -85,10 +90,11 @@ def find_allocators():
 class Plan:
     """All that a seed decides."""
 
-    def __init__(self, seed, allocators):
+    def __init__(self, seed, allocators, kind=None):
         draw = random.Random(seed)
+        drawn = draw.choice(("calm", "wild", "wild", "wild", "anywhere"))
         self.seed = seed
-        self.kind = draw.choice(("calm", "wild", "wild", "wild"))
+        self.kind = kind or drawn
         self.allocator = draw.choice(("libc", "libc", *ALLOCATORS))
         self.checked = draw.random() < 0.5
         self.follow = draw.random() < 0.5
@@ -97,6 +103,9 @@ class Plan:
         self.steps = draw.choice((50, 500, 2000, 5000))
         if self.kind == "calm":
             self.steps *= 4  # one thread and no children
+        if self.kind in ("anywhere", "jumping"):
+            self.allocator = "bump"
+        self.is_entered = self.allocator == "bump"  # from handlers, while a hook is at work
         self.is_possible = self.allocator == "libc" or self.allocator in allocators
         self.preload = allocators.get(self.allocator)
 
@@ -225,7 +234,7 @@ def draw_plans(arguments):
     end = time.monotonic() + 60 * arguments.minutes
     played, seed = 0, arguments.seed
     while played < arguments.rounds if arguments.rounds else time.monotonic() < end:
-        plan = Plan(seed, allocators)
+        plan = Plan(seed, allocators, arguments.kind)
         seed += 1
         wanted = plan.steps <= arguments.steps_most and all(word in str(plan) for word in arguments.only)
         if plan.is_possible and wanted:
@@ -265,6 +274,7 @@ def read_arguments():
     parser.add_argument("--rounds", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--only", action="append", default=[])
+    parser.add_argument("--kind", choices=("calm", "wild", "anywhere", "jumping"))
     parser.add_argument("--steps-most", type=int, default=sys.maxsize)
     parser.add_argument("--keep", type=Path, default=OUT / "failed")
     arguments = parser.parse_args()

@@ -43,14 +43,14 @@ static inline __attribute__((always_inline)) void *sites_perform(const struct as
 	}
 }
 
-/* Never inlined, copied or left by a jump: its frame is what the profile is read by. The return
+/* Never inlined or left by a jump: its frame is what the profile is read by. The return
  * address into it is that of a call, so the block must be looked at afterwards. */
-#define SITE(number)                                                                        \
-	__attribute__((noinline, noclone)) void *torture_site_##number(const struct ask *a) \
-	{                                                                                   \
-		void *block = sites_perform(a);                                             \
-		__asm__ volatile("" : "+r"(block) : : "memory");                            \
-		return block;                                                               \
+#define SITE(number)                                                               \
+	__attribute__((noinline)) void *torture_site_##number(const struct ask *a) \
+	{                                                                          \
+		void *block = sites_perform(a);                                    \
+		__asm__ volatile("" : "+r"(block) : : "memory");                   \
+		return block;                                                      \
 	}
 
 #endif

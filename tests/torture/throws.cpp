@@ -19,13 +19,12 @@ static inline __attribute__((always_inline)) void *perform(const struct ask *ask
 	}
 }
 
-#define SITE(number)                                                               \
-	extern "C" __attribute__((noinline, noclone)) void *torture_site_##number( \
-		const struct ask *ask)                                             \
-	{                                                                          \
-		void *block = perform(ask);                                        \
-		__asm__ volatile("" : "+r"(block) : : "memory");                   \
-		return block;                                                      \
+#define SITE(number)                                                                            \
+	extern "C" __attribute__((noinline)) void *torture_site_##number(const struct ask *ask) \
+	{                                                                                       \
+		void *block = perform(ask);                                                     \
+		__asm__ volatile("" : "+r"(block) : : "memory");                                \
+		return block;                                                                   \
 	}
 
 SITE(16)

@@ -2,12 +2,12 @@
  * Runs: recorded by tests/torture/run.py.
  * SPDX-License-Identifier: Apache-2.0
  *
- * usage: torture SEED STEPS GENERATION calm|wild|anywhere ACCOUNT PLUGINS SELF
+ * usage: torture SEED STEPS GENERATION calm|wild|anywhere|jumping ACCOUNT PLUGINS SELF
  *
  * calm: one thread, nothing that makes libc allocate, so that the whole heap and its peak are in
- * the account. anywhere: the allocator can be entered from a handler at any moment. GENERATION is
- * 0, ACCOUNT the file to write, PLUGINS the directory of plugin_N.so, SELF a name of this
- * program. */
+ * the account. anywhere: the allocator can be entered from a handler at any moment; jumping: and be
+ * left by it. GENERATION is 0, ACCOUNT the file to write, PLUGINS the directory of plugin_N.so,
+ * SELF a name of this program. */
 #include "torture.h"
 
 #include <stdio.h>
@@ -116,7 +116,8 @@ static bool read_arguments(int argc, char **argv)
 	habits.steps = (unsigned)strtoul(argv[2], NULL, 10);
 	habits.generation = (unsigned)strtoul(argv[3], NULL, 10);
 	habits.calm = strcmp(argv[4], "calm") == 0;
-	habits.anywhere = strcmp(argv[4], "anywhere") == 0;
+	habits.jumping = strcmp(argv[4], "jumping") == 0;
+	habits.anywhere = habits.jumping || strcmp(argv[4], "anywhere") == 0;
 	habits.account_path = argv[5];
 	habits.plugin_directory = argv[6];
 	habits.other_self = argv[7];
@@ -128,19 +129,23 @@ int main(int argc, char **argv)
 	static struct worker me;
 
 	if (!read_arguments(argc, argv)) {
-		(void)fputs("usage: torture SEED STEPS GENERATION calm|wild|anywhere ACCOUNT "
-			    "PLUGINS SELF\n",
-			    stderr);
+		(void)fputs(
+			"usage: torture SEED STEPS GENERATION calm|wild|anywhere|jumping ACCOUNT "
+			"PLUGINS SELF\n",
+			stderr);
 		return 2;
 	}
 	if (!account_open(habits.account_path) || !paths_open() || !threads_open()) {
 		(void)fputs("torture: cannot start\n", stderr);
 		return 1;
 	}
+	blocks_open();
 	me.chance.state = strtoull(argv[1], NULL, 10);
 	me.in_handler.state = ~me.chance.state;
 	draw_habits(&me.chance);
 	worker_set(&me);
+	if (habits.anywhere)
+		paths_arm(&me);
 	torture_steps(&me, habits.steps);
 	processes_end(&me);
 }

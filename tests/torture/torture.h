@@ -42,6 +42,7 @@ struct image {
 	_Atomic uint64_t pid;
 	_Atomic uint64_t planned_end; /* exit status, or 256 + signal, or END_EXEC */
 	struct count failed, foreign, children;
+	struct count handled;	    /* handlers that allocated, wherever they came */
 	_Atomic uint64_t surprises; /* children that did not end as planned */
 	_Atomic uint64_t peak_bytes, peak_blocks, temporary; /* right in a calm image only */
 	struct site_account site[SITES];
@@ -103,9 +104,11 @@ static inline uint64_t chance_below(struct chance *chance, uint64_t limit)
 struct worker {
 	struct chance chance;
 	struct chance in_handler; /* its own, so that a signal's moment does not change the rest */
+	volatile int jumpable;	  /* a handler may leave by a jump */
 	volatile int outside; /* not inside the allocator or the loader: a handler may allocate */
 	volatile int depth;   /* of paths within paths */
-	uint64_t spared;      /* so that the compiler has something to keep in the frames */
+	volatile int coroutines; /* that it is inside of */
+	uint64_t spared;	 /* so that the compiler has something to keep in the frames */
 };
 
 void worker_set(struct worker *worker);
@@ -114,6 +117,7 @@ void worker_set(struct worker *worker);
 struct habits {
 	bool calm;     /* one thread, nothing that makes libc allocate */
 	bool anywhere; /* the allocator may be entered from a handler at any time */
+	bool jumping;  /* and be left from there by a jump */
 	unsigned steps;
 	unsigned generation; /* how many forks and execs lie before this image */
 	const char *plugin_directory;
@@ -127,6 +131,7 @@ extern atomic_bool is_stopping;
 
 /* ---- blocks.c: the blocks that live ---------------------------------------------------------- */
 
+void blocks_open(void);
 /* One random thing with one block: allocate, give back, resize, fail. */
 void blocks_act(struct chance *chance);
 /* Allocates at a plugin's site, through its function. */
