@@ -9,6 +9,8 @@ import os
 import socket
 import stat
 import subprocess
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -45,18 +47,16 @@ def run(midden, *arguments, **options):
 
 
 @pytest.fixture
-def shared(tmp_path, midden):
-    """A directory like /tmp: all may write, each may remove only what is his."""
-    if run(midden, "--version", user=OWNER if os.geteuid() == 0 else None).returncode != 0:
+def shared(midden):
+    """A directory like /tmp, and in it: all may write, each may remove only what is his."""
+    try:
+        run(midden, "--version", user=OWNER if os.geteuid() == 0 else None)
+    except PermissionError:
         pytest.skip("other users cannot reach the command")
-    path = tmp_path / "shared"
-    path.mkdir()
-    path.chmod(0o1777)
-    above = path.parent
-    while above != above.parent and not above.stat().st_mode & stat.S_IXOTH:
-        above.chmod(above.stat().st_mode | stat.S_IXOTH)
-        above = above.parent
-    return path
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        path = Path(name)
+        path.chmod(0o1777)
+        yield path
 
 
 def test_a_profile_is_its_owners_alone_whatever_the_umask(midden, native, tmp_path):
@@ -238,3 +238,33 @@ def test_one_who_connects_and_says_nothing_or_nonsense_is_ignored(record):
     recording = stop(running, pid)
     assert recording.status == 143
     assert recording.stats["program"] == "sleep"
+
+
+SETUID_PROGRAM = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+int main(void) { free(malloc(10)); printf("%lu\\n", getauxval(AT_SECURE)); return 0; }
+"""
+
+
+@needs_root
+def test_a_setuid_program_that_is_linked_to_the_library_starts_nothing(library, shared):
+    """Or MIDDEN_COMMAND would run with its owner's rights."""
+    trap, sprung, program = shared / "trap", shared / "sprung", shared / "program"
+    trap.write_text(f"#!/bin/sh\ntouch {sprung}\n")
+    trap.chmod(0o755)
+    build = ["cc", "-O0", "-x", "c", "-", "-x", "none", library, "-o", str(program)]
+    subprocess.run(build, input=SETUID_PROGRAM, text=True, check=True, timeout=TIMEOUT_S)
+    env = {**os.environ, "MIDDEN_COMMAND": str(trap), "MIDDEN_OUTPUT": str(shared / "out.mdn")}
+    # Without the bit the trap works, or the test would prove nothing.
+    assert run(program, user=OWNER, cwd=shared, env=env).returncode == 0
+    assert sprung.exists()
+    sprung.unlink()
+    program.chmod(0o4755)
+    done = run(program, user=OWNER, cwd=shared, env=env)
+    if done.stdout == "0\n":
+        pytest.skip("this file system knows no setuid programs")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
+    assert not sprung.exists()
+    assert not (shared / "out.mdn").exists()
