@@ -206,6 +206,8 @@ static uint64_t run(struct drain *d, struct streams *s, uint32_t slot, uint64_t 
 	do {
 		if (d->batch.count == EVENT_BATCH)
 			flush_settled(d, s);
+		if (s->account->live.crowded)
+			return UINT64_MAX;
 
 		uint32_t from = d->batch.count;
 		next = streams_take(s, slot, bound, &d->batch);
@@ -235,7 +237,7 @@ static void gather(struct drain *d, struct streams *s, uint64_t limit)
 
 static void merge(struct drain *d, struct streams *s, uint64_t limit)
 {
-	while (d->turns.count && !s->account->live.crowded) {
+	while (d->turns.count) {
 		struct turn *first = d->turns.at;
 		uint64_t second = get_second(d);
 
