@@ -13,6 +13,7 @@
 #include "cli/outfile.h"
 #include "cli/output.h"
 #include "export/export.h"
+#include "export/gzip.h"
 #include "report/losses.h"
 
 static const char help[] =
@@ -22,7 +23,8 @@ static const char help[] =
 	"in the working directory.\n"
 	"\n"
 	"  -f, --format FORMAT  see below; without it, OUT tells by its ending\n"
-	"  -o, --output OUT     the file to write; without it, or with -, standard output\n"
+	"  -o, --output OUT     the file to write; without it, or with -, standard output;\n"
+	"                       compressed by gzip if it ends in .gz\n"
 	"  --figure NAME        peak (default), leaked, allocated, calls, temporary: for formats\n"
 	"                       that hold one figure, or that show one first\n"
 	"  --svg                with -f dot: have Graphviz draw the graph, and write the picture\n"
@@ -163,9 +165,22 @@ static int draw(FILE *out, const struct request *r, struct error *e)
 	return status;
 }
 
-static int write_to(FILE *out, const struct request *r, struct error *e)
+static int write_plain(FILE *out, const struct request *r, struct error *e)
 {
 	return r->svg ? draw(out, r, e) : r->format->write(out, &r->what, e);
+}
+
+static int write_to(FILE *out, const struct request *r, struct error *e)
+{
+	if (!r->out || !export_is_compressed(r->format, r->out))
+		return write_plain(out, r, e);
+	FILE *compressed = gzip_open(out);
+	if (!compressed)
+		return error_set_errno(e, "cannot compress");
+	int status = write_plain(compressed, r, e);
+	if (fclose(compressed) && status == 0)
+		status = error_set_errno(e, "cannot compress");
+	return status;
 }
 
 static int write_stdout(const struct request *r)

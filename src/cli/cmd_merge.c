@@ -9,6 +9,7 @@
 #include "cli/load.h"
 #include "cli/message.h"
 #include "model/merge.h"
+#include "profile/trace.h"
 #include "report/human.h"
 #include "report/wording.h"
 
@@ -16,7 +17,9 @@ static const char help[] =
 	"usage: midden merge -o OUT [OPTIONS] FILE...\n"
 	"\n"
 	"Makes one profile of several: of processes, of MPI ranks, of repeated runs. Each FILE\n"
-	"stays known with its totals; see `midden stats OUT`.\n"
+	"stays known with its totals; see `midden stats OUT`. Threads and snapshots of each are "
+	"kept,\n"
+	"traces are not.\n"
 	"\n"
 	"  -o, --output OUT     the file to write\n"
 	"  --mode MODE          sum (default): add all figures. The peak is the sum of the peaks:\n"
@@ -181,6 +184,10 @@ static int merge(const struct request *r, char **files)
 		}
 		if (p->damaged)
 			message_print("warning: %s: damaged: %s", *files, p->damage);
+		if (trace_get_count(p) && !r->quiet)
+			message_print("%s: its trace stays behind: addresses of several processes "
+				      "would be mixed up",
+				      *files);
 		merge_add(m, p, *files);
 		profile_free(p);
 	}

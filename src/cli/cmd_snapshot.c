@@ -18,7 +18,8 @@ static const char help[] =
 	"\n"
 	"Has the recording of process PID keep what is live at this moment, call stack by call\n"
 	"stack, under NAME (at most 95 bytes; default: none). The program need not know. It must\n"
-	"have been started with `midden record` or LD_PRELOAD=libmidden.so by the same user.\n"
+	"have been started with `midden record` or LD_PRELOAD=libmidden.so by the same user. PID\n"
+	"may also be that of `midden record`, for the program that it was given.\n"
 	"`midden report --snapshots` lists what was kept.\n"
 	"\n"
 	"  -h, --help           show this text\n"
@@ -54,6 +55,11 @@ static int take(pid_t pid, const char *name)
 	printf("snapshot %" PRIu64 " at %s: %s in %s block%s\n", kept.number,
 	       human_duration(kept.time_ns).text, human_bytes(kept.live_bytes).text,
 	       human_count(kept.live_blocks).text, kept.live_blocks == 1 ? "" : "s");
+	if (kept.namesakes)
+		message_print(
+			"%s earlier snapshot%s %s called %s too: choose this one by its number",
+			human_count(kept.namesakes).text, kept.namesakes == 1 ? "" : "s",
+			kept.namesakes == 1 ? "is" : "are", name);
 	return COMMAND_GOOD;
 }
 

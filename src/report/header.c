@@ -80,15 +80,49 @@ static void print_allocations(FILE *out, const struct profile_totals *t)
 			plural(t->failed_allocations, "call", "calls"));
 }
 
+/* The most that all recordings held together, as far as their common time line tells. */
+static void print_together(FILE *out, const struct profile *p)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < p->points.count; i++)
+		if (p->points.at[i].peak_bytes > most)
+			most = p->points.at[i].peak_bytes;
+	if (most && !p->damaged) /* or a time line may be missing */
+		fprintf(out, "  together     at most %s at one time, by %s after the first start\n",
+			human_bytes(most).text, human_duration(p->totals.peak_time_ns).text);
+}
+
+/* Only one recording has a moment when it held most. */
+static void print_peak(FILE *out, const struct profile *p)
+{
+	static const char *const ways[] = {
+		[PROFILE_MERGE_SUM] = "the peaks of %s profiles added up",
+		[PROFILE_MERGE_MAX] = "the most of each stack at any of %s peaks",
+		[PROFILE_MERGE_MEAN] = "the mean of each stack over %s peaks",
+	};
+	const struct profile_totals *t = &p->totals;
+	uint32_t way = p->run.merge;
+
+	fprintf(out, "  peak         %s in %s %s, ", human_bytes(t->peak_bytes).text,
+		human_count(t->peak_blocks).text, plural(t->peak_blocks, "block", "blocks"));
+	if (p->inputs.count < 2 || way == PROFILE_MERGE_NONE || way > PROFILE_MERGE_MEAN) {
+		fprintf(out, "%s after the start\n", human_duration(t->peak_time_ns).text);
+		return;
+	}
+	fprintf(out, ways[way], human_count(p->inputs.count).text);
+	fputc('\n', out);
+	if (way == PROFILE_MERGE_SUM)
+		print_together(out, p);
+}
+
 void header_print(FILE *out, const struct profile *p, const struct style *style)
 {
 	const struct profile_totals *t = &p->totals;
 
 	print_run(out, p, style);
 	print_allocations(out, t);
-	fprintf(out, "  peak         %s in %s %s, %s after the start\n",
-		human_bytes(t->peak_bytes).text, human_count(t->peak_blocks).text,
-		plural(t->peak_blocks, "block", "blocks"), human_duration(t->peak_time_ns).text);
+	print_peak(out, p);
 	fprintf(out, "  leaked       %s in %s %s\n", human_bytes(t->leaked_bytes).text,
 		human_count(t->leaked_blocks).text, plural(t->leaked_blocks, "block", "blocks"));
 	if (t->rss_peak_bytes)

@@ -40,6 +40,11 @@ const char *wording_get_merge(uint32_t merge)
 	return merge <= PROFILE_MERGE_MEAN ? names[merge] : "combination";
 }
 
+const char *wording_get_input(const struct profile *p, const struct profile_thread *t)
+{
+	return t->input ? profile_string(p, p->inputs.at[t->input - 1].name) : "";
+}
+
 const char *wording_get_empty(const struct profile *p, enum figure f)
 {
 	/* A damaged file may have its totals and no stacks. */

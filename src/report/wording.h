@@ -25,6 +25,9 @@ void wording_print_title(FILE *out, const struct profile *p, enum figure f, stru
 /* "sum", "maximum" or "mean": how a merged profile came to be. */
 const char *wording_get_merge(uint32_t merge);
 
+/* The file that a thread of a merged profile was recorded in; "" if that is not known. */
+const char *wording_get_input(const struct profile *p, const struct profile_thread *t);
+
 /* The sentence for a report with nothing in it. */
 const char *wording_get_empty(const struct profile *p, enum figure f);
 
