@@ -60,7 +60,8 @@ bool collect_has_foreign_allocator(const struct collector *c);
 enum collect_end {
 	COLLECT_END_GONE = 0,	   /* the process is dead; all it published has been handled */
 	COLLECT_END_EXEC = 1,	   /* it replaced itself by another program */
-	COLLECT_END_ABANDONED = 2, /* the target gave up on us (we were stopped for too long) */
+	COLLECT_END_ABANDONED = 2, /* the target gave up on us (we were stopped for too long), or we
+				      on it (it claims more blocks than can be) */
 	COLLECT_END_STOPPED = 3,   /* `stop` became true */
 	COLLECT_END_TICK = 4,	   /* `tick_ns` have passed: call again */
 };

@@ -37,7 +37,7 @@ for source in basic_heap peak_places realloc_chain aligned_forms zero_failing cr
 	temporaries libc_strings plugin_host signal_alloc fork_busy spawn_storm dying steady_work \
 	deep_stack block_shapes named_threads show_state churn known_tree one_habit name_services \
 	late_destructors realloc_race unknown_blocks other_namespace moved_house exec_thread \
-	loader_locks new_title; do
+	loader_locks new_title scribbler; do
 	c_victim $source $source -ldl
 done
 
