@@ -18,8 +18,9 @@
 
 #define ADDRESS_BITS 48
 
-/* Answers about addresses in objects, shared by all threads, a word each: address, answer, and the
- * lower bits of the generation. */
+/* Answers about addresses in objects, shared by all threads, a word each: address and answer, xor a
+ * multiple of the generation. An odd number's multiples are different for all generations, and no
+ * two of them differ in the answer's bit alone. */
 #define ANSWER_BITS 10
 static _Atomic uint64_t answers[1u << ANSWER_BITS];
 
@@ -30,8 +31,8 @@ static _Atomic uint64_t *answer_of(uint64_t address)
 
 static uint64_t answer_word(const struct walk *w, uint64_t address, bool answer)
 {
-	return (uint64_t)w->generation << (ADDRESS_BITS + 1) | (uint64_t)answer << ADDRESS_BITS |
-	       address;
+	return w->generation * UINT64_C(0x9e3779b97f4a7c15) ^
+	       ((uint64_t)answer << ADDRESS_BITS | address);
 }
 
 /* ---- in an object ---------------------------------------------------------------------------- */

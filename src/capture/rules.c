@@ -158,7 +158,7 @@ static void remember(uint64_t address, uint32_t generation, uint64_t rule, uint6
 	atomic_store_explicit(&e->place, place, memory_order_relaxed);
 	/* Pairs with the acquire in rules_find: whoever uses the number of the place, and publishes
 	 * a node with it, has seen the place. */
-	atomic_store_explicit(&e->check, rules_key(address, generation) ^ rule ^ place << 32,
+	atomic_store_explicit(&e->check, rules_check(address, generation, rule, place),
 			      memory_order_release);
 }
 
