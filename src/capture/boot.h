@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "capture/host.h"
+
 /* The next definition of each function. They start as stand-ins that look the real ones up and hand
  * on the call, so that the hooks need no test of their own. */
 struct real {
@@ -38,14 +40,14 @@ struct real {
 	int (*execvpe)(const char *, char *const[], char *const[]);
 	int (*fexecve)(int, char *const[], char *const[]);
 };
-extern struct real real;
+extern struct real real HIDDEN;
 
 /* Looks up the real functions. False while a lookup is under way: use the arena. */
 bool boot_resolve(void);
 
 /* Blocks handed out while the real allocator was being looked up. */
 #define BOOT_ARENA_BYTES 65536
-extern char boot_arena[BOOT_ARENA_BYTES];
+extern char boot_arena[BOOT_ARENA_BYTES] HIDDEN;
 
 static inline bool boot_owns(const void *block)
 {

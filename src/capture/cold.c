@@ -4,6 +4,7 @@
 #include "capture/cold.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -44,6 +45,8 @@ static void begin(struct segment_header *h)
 	p->layout = h->layout;
 	p->max_depth = (uint32_t)depth;
 	p->pid = host_getpid();
+	atomic_store(&p->clock, h->clock == SEGMENT_CLOCK_COUNTER ? PROCESS_CLOCK_ALONE
+								  : PROCESS_CLOCK_KERNEL);
 	p->thread_bytes = sizeof(struct thread) + memo_bytes((uint32_t)depth) +
 			  _Alignof(struct shortcut_table) + sizeof(struct shortcut_table) +
 			  (depth + 1) * sizeof(uint32_t);
@@ -115,8 +118,10 @@ void cold_after_fork(void)
 	/* A handler of pthread_atfork may have allocated, and the child been started by it. */
 	if (process && atomic_load(&process->state) != PROCESS_NEW && process->pid == host_getpid())
 		return;
+	uint64_t blocked = host_block_signals();
 	thread_wipe();
 	cold_start();
+	host_set_signals(blocked);
 }
 
 static void count_lost(struct thread *t)
@@ -132,8 +137,10 @@ static void count_lost(struct thread *t)
 static bool attach(void)
 {
 	int saved = errno;
+	uint64_t blocked = host_block_signals();
 	bool attached = thread_attach();
 
+	host_set_signals(blocked);
 	if (!attached)
 		count_lost(thread_self);
 	errno = saved;
@@ -164,7 +171,34 @@ static bool enter_new(void)
 	return false;
 }
 
-NOINLINE bool cold_enter(void)
+static bool is_on_alternate_stack(void)
+{
+	stack_t stack;
+
+	return HOST_CALL2(SYS_sigaltstack, 0, &stack) == 0 && (stack.ss_flags & SS_ONSTACK);
+}
+
+/* Whether the hook that keeps the thread busy is gone: a signal handler that interrupted it has
+ * jumped out (longjmp), so that we are called from no further in than it was. */
+static bool is_cut_off(const struct thread *t, uint64_t frame)
+{
+	uint32_t outwards = (uint32_t)frame - (uint32_t)(uintptr_t)t->limit;
+
+	return outwards <= (uint32_t)INT32_MAX &&
+	       frame - t->stack.low < t->stack.high - t->stack.low && !is_on_alternate_stack();
+}
+
+/* What it was about to record is lost. */
+static void leave_cut_off(struct thread *t)
+{
+	uint64_t blocked = host_block_signals();
+
+	count_lost(t);
+	thread_abandon(t);
+	host_set_signals(blocked);
+}
+
+NOINLINE bool cold_enter(uint64_t frame)
 {
 	struct thread *t = thread_self;
 
@@ -172,8 +206,12 @@ NOINLINE bool cold_enter(void)
 	case THREAD_NEW:
 		return enter_new();
 	case THREAD_READY:
-		if (t->limit)
+		if (!thread_is_busy(t))
 			return true; /* the chunk is full: hot_enter sees to it */
+		if (is_cut_off(t, frame)) {
+			leave_cut_off(t);
+			return enter_new();
+		}
 		if (!t->freeing)
 			thread_count(&t->slot->losses.reentrant_calls);
 		return false;
@@ -190,7 +228,7 @@ NOINLINE void cold_failed(void)
 {
 	struct thread *t = thread_self;
 
-	if (t->state == THREAD_NEW && !cold_enter())
+	if (t->state == THREAD_NEW && !cold_enter(0))
 		return;
 	t = thread_self;
 	if (t->slot)

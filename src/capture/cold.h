@@ -5,17 +5,18 @@
 #define MIDDEN_CAPTURE_COLD_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "capture/host.h"
 
 struct thread;
 
-/* Makes the calling thread able to write an event, maybe after a refill. False: the
- * event is not to be recorded; it has been counted as lost or re-entrant where it should be. Keeps
- * errno. */
-NOINLINE bool cold_enter(void);
+/* Makes the calling thread able to write an event, maybe after a refill. `frame` is the stack
+ * pointer of the hook's caller. False: the event is not to be recorded; it has been counted as lost
+ * or re-entrant where it should be. Keeps errno. */
+NOINLINE bool cold_enter(uint64_t frame);
 
-/* Gives the thread, whose limit is NULL, a fresh chunk. False: the recording has ended; the
+/* Gives the thread, which is busy, a fresh chunk. False: the recording has ended; the
  * event is counted as lost. */
 NOINLINE bool cold_refill(struct thread *t);
 

@@ -134,14 +134,14 @@ static inline word record_block(word block, size_t bytes, uint32_t api,
 
 /* While the allocator's own function runs, a free of the same block that it goes through is not
  * a second one. False: an outer wrapper has masked it already. */
-static bool mask(void *block)
+static inline bool mask(void *block)
 {
 	struct thread *t = thread_self;
 
-	if (!t->limit)
+	if (t->state != THREAD_READY || thread_is_busy(t))
 		return false;
 	t->freeing = block;
-	t->limit = NULL;
+	t->limit = thread_busy((uint64_t)(uintptr_t)__builtin_dwarf_cfa());
 	return true;
 }
 

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "capture/host.h"
+
 struct module_span {
 	uint32_t id; /* index in the segment; 0 if its table is full */
 	uint64_t map_start;
@@ -18,15 +20,14 @@ struct module_span {
 };
 
 /* Changes whenever an object may have been unloaded: what was cached about addresses is void. */
-extern _Atomic uint32_t modules_generation;
+extern _Atomic uint32_t modules_generation HIDDEN;
 
-/* The loader's own memory; 0 bytes if it is not known. Hidden, so that every free reads it without
- * a look at the global offset table. */
+/* The loader's own memory; 0 bytes if it is not known. */
 struct modules_loader {
 	uint64_t start;
 	uint64_t bytes;
 };
-extern struct modules_loader modules_loader __attribute__((visibility("hidden")));
+extern struct modules_loader modules_loader HIDDEN;
 
 /* Whether the loader is there, for a caller of free: it frees what it knew of an object that it has
  * unloaded, whoever asked for that, and before anything else can be loaded there. */

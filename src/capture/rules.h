@@ -54,7 +54,7 @@ struct rule_entry {
 };
 
 #define RULES_BITS 14 /* 16384 x 24 bytes; pages that no pc maps to are never touched */
-extern struct rule_entry rules_cache[1u << RULES_BITS];
+extern struct rule_entry rules_cache[1u << RULES_BITS] HIDDEN;
 
 static inline struct rule_entry *rules_entry(uint64_t address)
 {

@@ -35,7 +35,7 @@ c_victim() {
 
 for source in basic_heap peak_places realloc_chain aligned_forms zero_failing cross_free short_threads \
 	temporaries libc_strings plugin_host signal_alloc fork_busy spawn_storm dying steady_work \
-	deep_stack block_shapes named_threads show_state churn known_tree one_habit; do
+	deep_stack block_shapes named_threads show_state churn known_tree one_habit signal_jump; do
 	c_victim $source $source -ldl
 done
 
@@ -50,7 +50,7 @@ for source in new_forms static_objects; do
 	$CXX -std=c++17 -fsized-deallocation $flags "$here/$source.cpp" -o "$out/$source" -pthread
 done
 
-for source in plugin_one plugin_two; do
+for source in plugin_one plugin_two own_allocator; do
 	$CC -std=gnu11 $flags -fPIC -shared "$here/$source.c" -o "$out/$source.so"
 done
 
