@@ -29,6 +29,7 @@ struct real {
 	void (*free_sized)(void *, size_t);
 	void (*free_aligned_sized)(void *, size_t, size_t);
 	pid_t (*fork)(void);
+	pid_t (*bare_fork)(void);
 	int (*dlclose)(void *);
 	int (*posix_spawn)(pid_t *, const char *, const posix_spawn_file_actions_t *,
 			   const posix_spawnattr_t *, char *const[], char *const[]);

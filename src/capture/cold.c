@@ -13,6 +13,7 @@
 #include "capture/environment.h"
 #include "capture/link.h"
 #include "capture/modules.h"
+#include "capture/orphan.h"
 #include "capture/ring.h"
 #include "capture/say.h"
 #include "capture/thread.h"
@@ -99,6 +100,8 @@ void cold_start(void)
 	bool forked = was_started;
 	int saved = errno;
 
+	if (orphan_is_forking())
+		return;
 	if (!process && !thread_init_process())
 		return;
 	if (!atomic_compare_exchange_strong(&process->state, &fresh, PROCESS_STARTING))
@@ -113,8 +116,12 @@ void cold_start(void)
 	errno = saved;
 }
 
-void cold_after_fork(void)
+void cold_after_fork(struct orphan *copy)
 {
+	if (copy) {
+		orphan_adopt(copy, parent_segment, parent_segment_bytes);
+		return;
+	}
 	/* A handler of pthread_atfork may have allocated, and the child been started by it. */
 	if (process && atomic_load(&process->state) != PROCESS_NEW && process->pid == host_getpid())
 		return;
@@ -149,12 +156,17 @@ static bool attach(void)
 
 NOINLINE bool cold_refill(struct thread *t)
 {
-	if (atomic_load_explicit(&process->state, memory_order_relaxed) == PROCESS_RECORDING &&
+	if (t->state == THREAD_READY &&
+	    atomic_load_explicit(&process->state, memory_order_relaxed) == PROCESS_RECORDING &&
 	    ring_refill(t))
 		return true;
-	t->state = THREAD_OFF;
-	t->limit = NULL;
-	count_lost(t);
+	if (t->state == THREAD_READY) {
+		t->state = THREAD_OFF;
+		t->limit = NULL;
+		count_lost(t);
+	} else if (t->state != THREAD_OFF) { /* a fork came in between: an orphan, or wiped */
+		t->limit = t->chunk_limit;
+	}
 	return false;
 }
 
@@ -188,6 +200,18 @@ static bool is_cut_off(const struct thread *t, uint64_t frame)
 	       frame - t->stack.low < t->stack.high - t->stack.low && !is_on_alternate_stack();
 }
 
+/* In a fork child whose thread has left the hook that its parent began: begins as any child. */
+static bool leave_orphan(void)
+{
+	uint64_t blocked = host_block_signals();
+
+	thread_self = &thread_none;
+	__builtin_memset(process, 0, sizeof(*process));
+	cold_start();
+	host_set_signals(blocked);
+	return enter_new();
+}
+
 /* What it was about to record is lost. */
 static void leave_cut_off(struct thread *t)
 {
@@ -215,6 +239,8 @@ NOINLINE bool cold_enter(uint64_t frame)
 		if (!t->freeing)
 			thread_count(&t->slot->losses.reentrant_calls);
 		return false;
+	case THREAD_ORPHAN:
+		return (!thread_is_busy(t) || is_cut_off(t, frame)) && leave_orphan();
 	case THREAD_STARTING:
 		thread_count(&t->slot->losses.reentrant_calls);
 		return false;

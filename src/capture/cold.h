@@ -9,6 +9,7 @@
 
 #include "capture/host.h"
 
+struct orphan;
 struct thread;
 
 /* Makes the calling thread able to write an event, maybe after a refill. `frame` is the stack
@@ -27,7 +28,7 @@ NOINLINE void cold_failed(void);
 void cold_start(void);
 
 /* In a fork child: ends the parent's recording here, and begins one of its own if children are
- * followed. */
-void cold_after_fork(void);
+ * followed. `copy` is what orphan_prepare gave. */
+void cold_after_fork(struct orphan *copy);
 
 #endif

@@ -149,7 +149,7 @@ static void unmask(bool masked)
 {
 	struct thread *t = thread_self;
 
-	if (masked && t->state == THREAD_READY) {
+	if (masked && thread_is_busy(t)) {
 		t->freeing = NULL;
 		t->limit = t->chunk_limit;
 	}

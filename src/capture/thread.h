@@ -23,8 +23,12 @@ enum thread_state {
 	THREAD_NEW = 0,
 	THREAD_STARTING, /* being attached: a signal handler's malloc passes through */
 	THREAD_READY,
-	THREAD_OFF, /* the recording has ended for this process */
+	THREAD_OFF,    /* the recording has ended for this process */
+	THREAD_ORPHAN, /* a copy in a fork child, for a hook that its parent began: orphan.h */
 };
+
+/* What an orphan's limit is once the hook has been left; no pos is less, and no frame is there. */
+#define THREAD_ORPHAN_LEFT  ((uint64_t *)1)
 
 #define THREAD_WINDOW_WORDS 256 /* stack words fetched at once where plain reads are not safe */
 
@@ -122,7 +126,8 @@ static inline uint64_t *thread_busy(uint64_t frame)
 
 static inline bool thread_is_busy(const struct thread *t)
 {
-	return t->state == THREAD_READY && t->limit != t->chunk_limit;
+	return (t->state == THREAD_READY || t->state == THREAD_ORPHAN) &&
+	       t->limit != t->chunk_limit;
 }
 
 /* Lets go of a thread's slot and state, in whatever state a hook that was cut off has left them; it
