@@ -241,9 +241,12 @@ static void look_at_threads(struct collector *c, uint64_t now)
 	ticks_calibrate(&c->clock);
 }
 
+/* Not before it has said that it records: a slow target may not have mapped the segment yet. */
 static bool has_been_replaced(struct collector *c, uint64_t now)
 {
-	return now - c->last_event_ns >= EXEC_QUIET_NS && is_due(&c->last_exec_ns, now, EXEC_NS) &&
+	return atomic_load_explicit(&c->map.header->target_state, memory_order_acquire) ==
+		       SEGMENT_TARGET_RECORDING &&
+	       now - c->last_event_ns >= EXEC_QUIET_NS && is_due(&c->last_exec_ns, now, EXEC_NS) &&
 	       !watch_has_segment(&c->watch, c->map.inode);
 }
 
