@@ -158,14 +158,17 @@ NOINLINE bool cold_refill(struct thread *t)
 {
 	if (t->state == THREAD_READY &&
 	    atomic_load_explicit(&process->state, memory_order_relaxed) == PROCESS_RECORDING &&
-	    ring_refill(t))
+	    ring_refill(t) && t->state == THREAD_READY)
 		return true;
 	if (t->state == THREAD_READY) {
 		t->state = THREAD_OFF;
 		t->limit = NULL;
 		count_lost(t);
-	} else if (t->state != THREAD_OFF) { /* a fork came in between: an orphan, or wiped */
+	} else if (t->state == THREAD_ORPHAN) {	     /* a fork came in between */
+		t->chunk_limit = THREAD_ORPHAN_LEFT; /* the refill may have gone through */
 		t->limit = t->chunk_limit;
+	} else {
+		t->limit = NULL; /* wiped, by a fork just before the thread was busy */
 	}
 	return false;
 }

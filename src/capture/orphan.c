@@ -60,6 +60,9 @@ void orphan_adopt(struct orphan *copy, void *segment, uint64_t bytes)
 	process->pid = host_getpid();
 	atomic_store(&process->state, PROCESS_OFF); /* no thread may attach, no refill wait */
 	t->state = THREAD_ORPHAN;
-	t->chunk_limit = THREAD_ORPHAN_LEFT; /* so limit becomes that when the hook is left */
+	/* When the hook is left, limit becomes LEFT, or what chunk_limit was if that had been read
+	 * already; pos is less than neither. */
+	t->pos = t->chunk_limit;
+	t->chunk_limit = THREAD_ORPHAN_LEFT;
 	orphan_drop(copy);
 }

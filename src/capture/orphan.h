@@ -4,8 +4,8 @@
  *
  * A signal handler may interrupt a hook and fork. The child comes back from the handler into the
  * middle of the hook, which then needs the state that it began with, and memory where the segment
- * was. It gets copies of both; nothing that it does there reaches anyone. When it has left the hook,
- * the child begins as any other does. */
+ * was. It gets copies of both; nothing that it does there reaches anyone. When it has left the
+ * hook, the child begins as any other does. */
 #ifndef MIDDEN_CAPTURE_ORPHAN_H
 #define MIDDEN_CAPTURE_ORPHAN_H
 

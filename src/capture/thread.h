@@ -127,7 +127,7 @@ static inline uint64_t *thread_busy(uint64_t frame)
 static inline bool thread_is_busy(const struct thread *t)
 {
 	return (t->state == THREAD_READY || t->state == THREAD_ORPHAN) &&
-	       t->limit != t->chunk_limit;
+	       t->limit != t->chunk_limit && (uintptr_t)t->limit <= UINT32_MAX;
 }
 
 /* Lets go of a thread's slot and state, in whatever state a hook that was cut off has left them; it

@@ -13,7 +13,7 @@ def own_allocator(native):
 
 
 @pytest.mark.parametrize("arguments", ((), ("alternate",)), ids=("same-stack", "alternate-stack"))
-def test_a_thread_whose_handler_jumped_out_of_a_hook_goes_on_being_recorded(record, own_allocator, arguments):
+def test_a_thread_whose_handler_jumps_out_of_hooks_is_recorded_on(record, own_allocator, arguments):
     recording = record.victim("signal_jump", *arguments, env=own_allocator)
     assert recording.status == 0, recording.stderr
     stats = recording.stats
