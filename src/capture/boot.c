@@ -202,7 +202,8 @@ bool boot_resolve(void)
 		return expected == LOOKUP_DONE;
 	int saved = errno;
 	look_up_all(&found);
-	family_find((const void *)(uintptr_t)found.malloc); /* NOLINT: a data pointer to compare */
+	/* NOLINTNEXTLINE: a data pointer to compare */
+	found.may_nest = family_find((const void *)(uintptr_t)found.malloc);
 	real = found;
 	errno = saved;
 	atomic_store_explicit(&lookup, LOOKUP_DONE, memory_order_release);

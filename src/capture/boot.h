@@ -26,6 +26,7 @@ struct real {
 	void *(*valloc)(size_t);
 	void *(*pvalloc)(size_t);
 	size_t (*usable_size)(void *);
+	bool may_nest; /* the allocator is not libc's: one function may be built on another */
 	void (*free_sized)(void *, size_t);
 	void (*free_aligned_sized)(void *, size_t, size_t);
 	pid_t (*fork)(void);

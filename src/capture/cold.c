@@ -253,6 +253,27 @@ NOINLINE bool cold_enter(uint64_t frame)
 	}
 }
 
+bool cold_mask(void *block, uint64_t frame)
+{
+	struct thread *t = thread_self;
+
+	if (t->state != THREAD_READY || thread_is_busy(t))
+		return false;
+	t->freeing = block;
+	t->limit = thread_busy(frame);
+	return true;
+}
+
+void cold_unmask(bool masked)
+{
+	struct thread *t = thread_self;
+
+	if (masked && thread_is_busy(t)) {
+		t->freeing = NULL;
+		t->limit = t->chunk_limit;
+	}
+}
+
 NOINLINE void cold_failed(void)
 {
 	struct thread *t = thread_self;

@@ -21,6 +21,13 @@ NOINLINE bool cold_enter(uint64_t frame);
  * event is counted as lost. */
 NOINLINE bool cold_refill(struct thread *t);
 
+/* While a function of the allocator's runs that may do its work on `block` through the names we
+ * stand in for, so that what it does is not recorded a second time. False: an outer wrapper has
+ * masked it already. */
+bool cold_mask(void *block, uint64_t frame);
+void cold_unmask(bool masked);
+#define COLD_MASK(block) cold_mask((block), (uint64_t)(uintptr_t)__builtin_dwarf_cfa())
+
 /* Counts an allocation that returned NULL. */
 NOINLINE void cold_failed(void);
 
