@@ -93,7 +93,7 @@ static uint64_t take_encoded(struct cfi_cursor *c, uint8_t encoding)
 
 uint64_t cfi_take_pointer(struct cfi_cursor *c, uint8_t encoding, uint64_t data_base)
 {
-	uint64_t here = (uint64_t)c->at;
+	uint64_t here = (uint64_t)c->at + c->moved;
 	uint64_t value = take_encoded(c, encoding);
 
 	switch (encoding & 0x70) {
@@ -185,15 +185,17 @@ static bool read_cie(const uint8_t *cie, struct cfi_entry *entry)
 	return !c.bad && entry->ra_register < ARCH_REGS;
 }
 
-bool cfi_read_fde(const uint8_t *fde, struct cfi_entry *entry)
+bool cfi_read_parts(const uint8_t *fde, const uint8_t *cie, uint64_t moved, struct cfi_entry *entry)
 {
 	const uint8_t *id_at;
 	struct cfi_cursor c;
 
 	if (!open_entry(fde, &c, &id_at))
 		return false;
+	c.moved = moved;
+	entry->moved = moved;
 	uint64_t distance = cfi_take_fixed(&c, 4);
-	if (distance == 0 || !read_cie(id_at - distance, entry))
+	if (distance == 0 || !read_cie(cie ? cie : id_at - distance, entry))
 		return false;
 	entry->pc_start = cfi_take_pointer(&c, entry->pointer_encoding, 0);
 	entry->pc_end = entry->pc_start + take_encoded(&c, entry->pointer_encoding & 0x0f);
@@ -203,6 +205,11 @@ bool cfi_read_fde(const uint8_t *fde, struct cfi_entry *entry)
 	entry->instructions = c.at + skip;
 	entry->instructions_end = c.end;
 	return true;
+}
+
+bool cfi_read_fde(const uint8_t *fde, struct cfi_entry *entry)
+{
+	return cfi_read_parts(fde, NULL, 0, entry);
 }
 
 /* Reads the FDE at `fde`; false if it is not one that covers pc. */
@@ -268,12 +275,26 @@ static bool has_table(const uint8_t *hdr)
 	return hdr[2] != PE_OMIT && (hdr[3] == (PE_DATAREL | PE_SDATA4) || hdr[3] == PE_ABSPTR);
 }
 
-uint64_t cfi_find_untabled(const uint8_t *hdr)
+uint64_t cfi_find_untabled(const uint8_t *head, uint64_t hdr)
 {
-	struct cfi_cursor c = {.at = hdr + 4, .end = hdr + 4 + 8};
-	uint64_t eh_frame = cfi_take_pointer(&c, hdr[1], (uint64_t)hdr);
+	struct cfi_cursor c = {.at = head + 4, .end = head + 4 + 8, .moved = hdr - (uint64_t)head};
+	uint64_t eh_frame = cfi_take_pointer(&c, head[1], hdr);
 
-	return hdr[0] != 1 || has_table(hdr) || c.bad ? 0 : eh_frame;
+	return head[0] != 1 || has_table(head) || c.bad ? 0 : eh_frame;
+}
+
+bool cfi_read_header(const uint8_t *head, uint64_t hdr, struct cfi_table *table)
+{
+	struct cfi_cursor c = {.at = head + 4, .end = head + 4 + 16, .moved = hdr - (uint64_t)head};
+
+	if (head[0] != 1 || !has_table(head))
+		return false;
+	(void)cfi_take_pointer(&c, head[1], hdr);
+	table->hdr = hdr;
+	table->wide = head[3] == PE_ABSPTR;
+	table->count = cfi_take_pointer(&c, head[2], hdr);
+	table->rows = (uint64_t)c.at + c.moved;
+	return !c.bad;
 }
 
 bool cfi_find(const uint8_t *hdr, uint64_t pc, struct cfi_entry *entry)

@@ -49,6 +49,7 @@ struct cfi_entry {
 	uint64_t code_align;
 	int64_t data_align;
 	uint32_t ra_register;
+	uint64_t moved; /* as in struct cfi_cursor */
 	uint8_t pointer_encoding;
 	bool signal_frame;
 	bool has_augmentation; /* the FDE has a length of augmentation data before its program */
@@ -69,11 +70,27 @@ struct cfi_work {
 /* Finds the entry that covers pc through the object's .eh_frame_hdr at `hdr`. False: none. */
 bool cfi_find(const uint8_t *hdr, uint64_t pc, struct cfi_entry *entry);
 
-/* The address of .eh_frame, if the header at `hdr` has no table that can be searched; else 0. */
-uint64_t cfi_find_untabled(const uint8_t *hdr);
+/* The address of .eh_frame, if the header at `hdr`, of which `head` is a copy of at least 12 bytes,
+ * has no table that can be searched; else 0. */
+uint64_t cfi_find_untabled(const uint8_t *head, uint64_t hdr);
 
 /* Reads the FDE at `fde`, which lies in mapped memory as its CIE does. False: not understood. */
 bool cfi_read_fde(const uint8_t *fde, struct cfi_entry *entry);
+
+/* The same of an FDE and a CIE that are copies, the FDE `moved` bytes before where it belongs. */
+bool cfi_read_parts(const uint8_t *fde, const uint8_t *cie, uint64_t moved,
+		    struct cfi_entry *entry);
+
+/* The table of an .eh_frame_hdr: rows of (start of function, FDE). */
+struct cfi_table {
+	uint64_t hdr;
+	uint64_t rows;
+	uint64_t count;
+	bool wide; /* rows hold addresses (cfi_index.c), not 32-bit offsets from the header */
+};
+
+/* Reads a header, of which `head` is a copy of up to 20 bytes. False: it has no table. */
+bool cfi_read_header(const uint8_t *head, uint64_t hdr, struct cfi_table *table);
 
 /* Runs the entry's program for pc; the result is in work->row. False: an instruction we do not
  * know. */
@@ -95,7 +112,8 @@ bool cfi_evaluate(const struct cfi_rule *rule, const uint64_t regs[ARCH_REGS], c
 struct cfi_cursor {
 	const uint8_t *at;
 	const uint8_t *end;
-	bool bad; /* read past the end; values are zero from then on */
+	uint64_t moved; /* what is read is a copy: so far before the address that it belongs to */
+	bool bad;	/* read past the end; values are zero from then on */
 };
 
 /* One byte; programs are mostly made of these. */

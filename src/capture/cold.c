@@ -56,7 +56,7 @@ static void begin(struct segment_header *h)
 	parent_segment = h;
 	parent_segment_bytes = h->layout.total_bytes;
 	thread_init_key();
-	modules_refresh();
+	modules_init();
 	p->own_module = modules_find_own();
 	atomic_store_explicit(&h->target_state, SEGMENT_TARGET_RECORDING, memory_order_release);
 	atomic_store_explicit(&p->state, PROCESS_RECORDING, memory_order_release);

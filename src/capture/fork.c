@@ -106,6 +106,5 @@ EXPORT int dlclose(void *handle)
 	int result = real.dlclose(handle);
 
 	atomic_fetch_add(&modules_generation, 1);
-	modules_refresh();
 	return result;
 }

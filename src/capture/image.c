@@ -5,26 +5,34 @@
 
 #include <string.h>
 
+#include "capture/peek.h"
+
 #define PAGE_LEAST 4096 /* so much of an object is mapped at least */
 
-const Elf64_Phdr *image_find_headers(const struct image *image, unsigned *count)
+bool image_read_headers(const struct image *image, struct image_headers *h)
 {
-	const Elf64_Ehdr *elf = (const void *)(uintptr_t)image->map_start; /* NOLINT */
+	const Elf64_Ehdr *elf = &h->elf;
 
-	if (memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 || elf->e_phentsize != sizeof(Elf64_Phdr) ||
+	h->count = 0;
+	if (!peek_copy(image->map_start, &h->elf, sizeof(h->elf)) ||
+	    memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 || elf->e_phentsize != sizeof(Elf64_Phdr) ||
 	    elf->e_phoff > PAGE_LEAST ||
 	    elf->e_phoff + elf->e_phnum * sizeof(Elf64_Phdr) > PAGE_LEAST)
-		return NULL;
-	*count = elf->e_phnum;
-	return (const void *)((const char *)elf + elf->e_phoff);
+		return false;
+	unsigned count = elf->e_phnum < IMAGE_HEADERS_MOST ? elf->e_phnum : IMAGE_HEADERS_MOST;
+	if (!peek_copy(image->map_start + elf->e_phoff, h->at, count * sizeof(*h->at)))
+		return false;
+	h->count = count;
+	return true;
 }
 
 uint64_t image_room(const struct image *image, uint64_t address, uint32_t flags)
 {
-	unsigned count = 0;
-	const Elf64_Phdr *p = image_find_headers(image, &count);
+	struct image_headers h;
 
-	for (; count > 0; p++, count--) {
+	(void)image_read_headers(image, &h);
+	for (unsigned i = 0; i < h.count; i++) {
+		const Elf64_Phdr *p = &h.at[i];
 		uint64_t start = image->bias + p->p_vaddr;
 
 		if (p->p_type == PT_LOAD && (p->p_flags & flags) == flags &&

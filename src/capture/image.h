@@ -1,6 +1,8 @@
 /* image.h -- what a loaded object's own program headers say about its memory.
  * Runs: any thread of the target, inside malloc. Called by modules.c and what it uses.
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The object may be unloaded at any moment: headers are copied (peek.h), never followed. */
 #ifndef MIDDEN_CAPTURE_IMAGE_H
 #define MIDDEN_CAPTURE_IMAGE_H
 
@@ -15,8 +17,16 @@ struct image {
 	uint64_t bias; /* run-time address minus ELF virtual address */
 };
 
-/* Its program headers; NULL if they are not in the first page of it. */
-const Elf64_Phdr *image_find_headers(const struct image *image, unsigned *count);
+#define IMAGE_HEADERS_MOST 24 /* linkers make 9 to 14 */
+
+struct image_headers {
+	Elf64_Ehdr elf;
+	unsigned count;
+	Elf64_Phdr at[IMAGE_HEADERS_MOST];
+};
+
+/* Its program headers. False: they are not in the first page of it, or it is gone. */
+bool image_read_headers(const struct image *image, struct image_headers *h);
 
 /* How many bytes of the object's file are mapped from `address` to the end of its segment, with at
  * least the rights `flags` (PF_*). 0: none. */

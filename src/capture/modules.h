@@ -14,7 +14,9 @@ struct module_span {
 	uint32_t id; /* index in the segment; 0 if its table is full */
 	uint64_t map_start;
 	uint64_t map_end;
-	uint64_t bias;
+	uint64_t map;	     /* what the loader knows it by */
+	uint64_t code_start; /* whatever is code lies between these */
+	uint64_t code_end;
 	bool has_build_id; /* then the same id is the same code, even when it was loaded again */
 	const uint8_t *eh_frame_hdr; /* or what stands in for it (cfi_index.h); NULL: none */
 };
@@ -47,9 +49,12 @@ bool modules_find(uint64_t address, struct module_span *span);
 /* The id of libmidden.so; UINT32_MAX if it is not to be found. */
 uint32_t modules_find_own(void);
 
-/* Finds the loader, and fills the table used where it cannot be asked without its lock (glibc <
- * 2.35, musl). At start-up and after dlclose; outside of any lock of ours. */
-void modules_refresh(void);
+/* Whether the object of a span is still there, and has been all the time since `generation`: then
+ * so is what was read of it. */
+bool modules_is_loaded(const struct module_span *span, uint32_t generation);
+
+/* Finds the loader. At start-up. */
+void modules_init(void);
 
 /* Forgets what this process registered: a fork child has a segment of its own. */
 void modules_reset(void);

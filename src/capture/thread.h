@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "capture/cfi.h"
+#include "capture/cfi_copy.h"
 #include "capture/memo.h"
 #include "capture/shortcut.h"
 #include "capture/stackrange.h"
@@ -60,10 +61,13 @@ struct thread {
 	struct memo memo;
 	struct shortcut_table *shortcuts;
 
+	bool doubtful; /* the walk has left a frame by its record: what follows may be stale */
+
 	uint64_t window_start; /* of `window`; window_words of it hold */
 	uint32_t window_words;
 	uint64_t window[THREAD_WINDOW_WORDS];
 	struct cfi_work cfi;
+	struct cfi_copy cfi_copy;
 };
 
 enum process_state {
