@@ -56,6 +56,25 @@ static bool is_in_object(const struct walk *w, const struct module_span *span, u
 	return rule_kind(rules_find(w->t, address - 1, w->generation, &module)) == RULE_SIGNAL;
 }
 
+/* ---- elsewhere ------------------------------------------------------------------------------- */
+
+/* Of all that a word may point to, little follows a call: the kernel's list, which takes long to
+ * read, is asked for that alone. */
+static bool may_follow_call(uint64_t address)
+{
+	uint8_t code[ARCH_CALL_BYTES], any = 0;
+
+	if (peek_strictly(address - sizeof(code), code, sizeof(code)))
+		return arch_is_call(code);
+	return !peek_strictly((uint64_t)(uintptr_t)&any, code, 1); /* it may not be read at all */
+}
+
+static bool is_in_other_code(uint64_t address)
+{
+	return codemaps_is_known(address - 1) ||
+	       (may_follow_call(address) && codemaps_has(address - 1));
+}
+
 /* ---- the question ---------------------------------------------------------------------------- */
 
 bool returns_has(const struct walk *w, uint64_t address)
@@ -71,7 +90,7 @@ bool returns_has(const struct walk *w, uint64_t address)
 	if (word == answer_word(w, address, false))
 		return false;
 	if (!modules_find(address - 1, &span))
-		return codemaps_has(address - 1);
+		return is_in_other_code(address);
 	bool answer = is_in_object(w, &span, address);
 	atomic_store_explicit(kept, answer_word(w, address, answer), memory_order_relaxed);
 	return answer;
