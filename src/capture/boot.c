@@ -182,6 +182,7 @@ static void look_up_all(struct real *r)
 	if (!look_up("_Fork", &r->bare_fork)) /* glibc 2.34, musl 1.2.3 */
 		r->bare_fork = r->fork;
 	(void)look_up("dlclose", &r->dlclose);
+	(void)look_up("mlockall", &r->mlockall);
 	(void)look_up("posix_spawn", &r->posix_spawn);
 	(void)look_up("posix_spawnp", &r->posix_spawnp);
 	(void)look_up("system", &r->system);

@@ -32,6 +32,7 @@ struct real {
 	pid_t (*fork)(void);
 	pid_t (*bare_fork)(void);
 	int (*dlclose)(void *);
+	int (*mlockall)(int);
 	int (*posix_spawn)(pid_t *, const char *, const posix_spawn_file_actions_t *,
 			   const posix_spawnattr_t *, char *const[], char *const[]);
 	int (*posix_spawnp)(pid_t *, const char *, const posix_spawn_file_actions_t *,
