@@ -16,11 +16,8 @@ static long ask(uint64_t address, void *to, size_t bytes)
 	struct iovec local = {.iov_base = to, .iov_len = bytes};
 	struct iovec remote = {.iov_base = (void *)(uintptr_t)address,
 			       .iov_len = bytes}; /* NOLINT */
-	/* By the thread: the process id fails once its main thread has ended. */
-	uint32_t known = thread_self->slot ? thread_self->slot->tid : 0;
-	int tid = known ? (int)known : host_gettid();
 
-	return HOST_CALL6(SYS_process_vm_readv, tid, &local, 1, &remote, 1, 0);
+	return HOST_CALL6(SYS_process_vm_readv, thread_tid(), &local, 1, &remote, 1, 0);
 }
 
 bool peek_strictly(uint64_t address, void *to, size_t bytes)

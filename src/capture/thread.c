@@ -131,9 +131,9 @@ static void init_slot(struct thread *t)
 		thread_serial = atomic_fetch_add(&process->header->next_serial, 1) + 1;
 	if (thread_serial > 1)
 		order_stamps();
+	slot->tid = (uint32_t)tid;
 	stackrange_init(&t->stack, tid == process->pid);
 	atomic_store_explicit(&slot->head, 0, memory_order_relaxed);
-	slot->tid = (uint32_t)tid;
 	slot->serial = thread_serial;
 	slot->start_ticks = clock_read(t->clock) - t->clock_base;
 	atomic_store_explicit(&slot->end_ticks, 0, memory_order_relaxed);

@@ -121,6 +121,15 @@ void thread_forget(void);
  * counted). */
 bool thread_attach(void);
 
+/* By which the kernel is to be asked about our own memory: the process id fails once its main
+ * thread has ended. Takes no system call where the thread is attached. */
+static inline int thread_tid(void)
+{
+	uint32_t tid = thread_self->slot ? thread_self->slot->tid : 0;
+
+	return tid ? (int)tid : host_gettid();
+}
+
 /* What `limit` is while a hook whose caller's stack pointer is `frame` makes an event: less than
  * any address in the segment, which link.c maps above these 32 bits. */
 static inline uint64_t *thread_busy(uint64_t frame)

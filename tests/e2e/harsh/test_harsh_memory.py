@@ -27,3 +27,13 @@ def test_locking_all_memory_does_not_bring_in_that_of_the_recording(record, nati
     assert recorded["VmRSS"] < alone["VmRSS"] + 64 * 1024
     assert recording.stats["allocations"] >= 2000
     assert recording.stats["lost_events"] == 0
+
+
+def test_a_filter_on_system_calls_that_is_set_in_main_finds_nothing_to_kill(record, native):
+    alone = subprocess.run(native.command("sealed"))
+    if alone.returncode != 0:
+        pytest.skip("no filter can be set here")
+    recording = record.victim("sealed")
+    assert recording.status == 0, recording.stderr
+    assert recording.stats["allocations"] == 100000
+    assert recording.stats["lost_events"] == 0
