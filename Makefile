@@ -8,7 +8,7 @@ SETUP  := true
 endif
 
 .DEFAULT_GOAL := all
-.PHONY: all help setup demo test test-quick sanitizers bench fuzz web format lint install clean
+.PHONY: all help setup demo test test-quick sanitizers golden bench fuzz web format lint install clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,12 @@ test-quick: ## unit and rule tests only, without sanitizers
 	@cmake --preset release -DMIDDEN_TESTS=ON -DMIDDEN_WERROR=ON >/dev/null
 	@cmake --build $(BUILD)
 	@tests/run.py unit rules
+
+golden: ## write the expected outputs in tests/golden anew
+	@cmake --preset release -DMIDDEN_TESTS=ON >/dev/null
+	@cmake --build $(BUILD) --target midden libmidden
+	@MIDDEN_TEST_RENEW=1 /usr/bin/python3 -m pytest -q -c tests/pytest.ini tests/e2e/golden
+	@git status --short tests/golden
 
 bench: ## compare with native, a forward-only library and other profilers (QUICK=1: 2 minutes)
 	@$(SETUP) build bench

@@ -24,6 +24,7 @@
 #include "cli/command.h"
 #include "cli/launch.h"
 #include "cli/message.h"
+#include "cli/progress.h"
 #include "cli/summary.h"
 
 /* A collector that we forked, and the process it records. */
@@ -46,6 +47,7 @@ struct supervisor {
 	struct recording_ending ending;
 	bool interrupted; /* the user does not want to wait for followed processes */
 	bool showed_progress;
+	struct progress symbols; /* zero: not begun */
 	VEC(struct worker) workers;
 };
 
@@ -222,6 +224,17 @@ static void end_progress(struct supervisor *s)
 	if (s->showed_progress)
 		summary_end_progress();
 	s->showed_progress = false;
+	progress_end(&s->symbols);
+}
+
+/* One bar for all collectors: as a rule one of them is at it. */
+static void tell_symbols(struct supervisor *s, const struct recording_report *report)
+{
+	if (!s->symbols.what) {
+		end_progress(s);
+		progress_begin(&s->symbols, "midden: looking up symbols");
+	}
+	progress_note(&s->symbols, (size_t)report->symbols_done, (size_t)report->symbols_total);
 }
 
 static void take_report(struct supervisor *s, struct worker *w)
@@ -236,6 +249,10 @@ static void take_report(struct supervisor *s, struct worker *w)
 			message_print("process %d: its collector died, the profile is lost",
 				      (int)w->target);
 		}
+		return;
+	}
+	if (!report.is_result && report.symbols_total) {
+		tell_symbols(s, &report);
 		return;
 	}
 	if (!report.is_result) {
@@ -384,6 +401,8 @@ int supervisor_run(const struct supervisor_request *request)
 		message_print("%s", e.set ? e.text : "cannot wait for signals");
 		return status;
 	}
+	if (request->announce)
+		message_print("recording process %d", (int)s.program);
 	(void)signal(SIGPIPE, SIG_IGN); /* only now: the program would inherit it */
 	while (!is_finished(&s))
 		wait_once(&s);

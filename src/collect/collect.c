@@ -7,6 +7,7 @@
 
 #include <linux/futex.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -127,6 +128,16 @@ uint64_t collect_drain(struct collector *c)
 }
 
 /* As of the last round's limit: all that is earlier is in it, and nothing that is later. */
+static uint64_t count_namesakes(const struct account *a)
+{
+	const char *name = a->snapshots.at[a->snapshots.count - 1].name;
+	uint64_t count = 0;
+
+	for (size_t i = 0; *name && i + 1 < a->snapshots.count; i++)
+		count += strcmp(a->snapshots.at[i].name, name) == 0;
+	return count;
+}
+
 bool collect_take_snapshot(struct collector *c, const char *name, struct collect_snapshot *kept)
 {
 	struct account *a = &c->account;
@@ -139,6 +150,7 @@ bool collect_take_snapshot(struct collector *c, const char *name, struct collect
 		.time_ns = ticks_to_ns(&c->clock, c->drain.limit),
 		.live_bytes = a->peak.live_bytes,
 		.live_blocks = a->peak.live_blocks,
+		.namesakes = count_namesakes(a),
 	};
 	return true;
 }

@@ -71,6 +71,7 @@ struct collect_snapshot {
 	uint64_t time_ns;
 	uint64_t live_bytes;
 	uint64_t live_blocks;
+	uint64_t namesakes; /* earlier ones with the same name */
 };
 
 /* Keeps what is live now, stack by stack, under a name. False if there is no room for it. */

@@ -35,8 +35,8 @@ c_victim() {
 
 for source in basic_heap peak_places realloc_chain aligned_forms zero_failing cross_free short_threads \
 	temporaries libc_strings plugin_host signal_alloc fork_busy spawn_storm dying steady_work \
-	deep_stack block_shapes named_threads show_state churn known_tree one_habit signal_jump \
-	fork_in_handler stale_record lock_memory sealed; do
+	deep_stack block_shapes named_threads show_state churn known_tree one_habit name_services \
+	signal_jump fork_in_handler stale_record lock_memory sealed; do
 	c_victim $source $source -ldl
 done
 
