@@ -61,6 +61,8 @@ static __attribute__((constructor)) void init(int argc, char **argv, char **envp
 		cold_start();
 	if (!process || atomic_load(&process->state) != PROCESS_RECORDING)
 		return;
+	/* Attaches the thread while any system call is allowed: a filter may come in main. */
+	(void)cold_enter(0);
 	check_interposition();
 	family_patch();
 	if (on_exit)

@@ -346,6 +346,14 @@ void shortcut_forget_steps(struct shortcut_table *table)
 	__builtin_memset(table->steps, 0, sizeof(table->steps));
 }
 
+void shortcut_forget_ends(struct shortcut_table *table)
+{
+	shortcut_forget_steps(table);
+	for (uint32_t i = 0; i < SHORTCUT_COUNT; i++)
+		if (table->tags[i]) /* leaves untouched what was never used */
+			table->at[i].word_count = 0;
+}
+
 void shortcut_note(struct shortcut_table *table, const struct memo *m, uint32_t kept)
 {
 	const struct memo_frame *leaf = &m->frames[m->count - 1];

@@ -7,7 +7,7 @@
 #include <sys/auxv.h>
 #include <sys/uio.h>
 
-#include "capture/host.h"
+#include "capture/thread.h"
 
 #define STEP_MOST (UINT64_C(16) << 20) /* how far a stack may grow between two allocations */
 /* Where it cannot be asked, so much is taken for growth: no other stack is that near below. */
@@ -25,7 +25,7 @@ static bool is_readable(uint64_t low, uint64_t high, bool trust)
 	struct iovec remote[PAGES_AT_ONCE];
 	char bytes[PAGES_AT_ONCE];
 	struct iovec local = {.iov_base = bytes};
-	int pid = host_gettid(); /* the process id fails once its main thread has ended */
+	int pid = thread_tid();
 
 	for (uint64_t at = low; at < high;) {
 		unsigned count = 0;

@@ -37,7 +37,8 @@ for source in basic_heap peak_places realloc_chain aligned_forms zero_failing cr
 	temporaries libc_strings plugin_host signal_alloc fork_busy spawn_storm dying steady_work \
 	deep_stack block_shapes named_threads show_state churn known_tree one_habit name_services \
 	late_destructors realloc_race unknown_blocks other_namespace moved_house exec_thread \
-	loader_locks new_title scribbler; do
+	loader_locks new_title scribbler \
+	signal_jump fork_in_handler stale_record lock_memory sealed; do
 	c_victim $source $source -ldl
 done
 
@@ -52,7 +53,7 @@ for source in new_forms static_objects; do
 	$CXX -std=c++17 -fsized-deallocation $flags "$here/$source.cpp" -o "$out/$source" -pthread
 done
 
-for source in plugin_one plugin_two; do
+for source in plugin_one plugin_two own_allocator; do
 	$CC -std=gnu11 $flags -fPIC -shared "$here/$source.c" -o "$out/$source.so"
 done
 
