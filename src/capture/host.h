@@ -20,6 +20,10 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define NOINLINE    __attribute__((noinline))
 
+/* As in <linux/futex.h>: kernel headers are not everywhere beside libc's (musl-gcc). */
+#define HOST_FUTEX_WAIT 0
+#define HOST_FUTEX_WAKE 1
+
 /* The kernel's answer: negative errno on failure. */
 #define HOST_CALL0(n)	       arch_syscall((n), 0, 0, 0, 0, 0, 0)
 #define HOST_CALL1(n, a)       arch_syscall((n), (long)(a), 0, 0, 0, 0, 0)

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "capture/boot.h"
 #include "capture/cold.h"
@@ -45,12 +46,14 @@ static void note_exit(int status, void *header)
 			     SEGMENT_EXITED | ((uint32_t)status & 0xff));
 }
 
-/* libc's own constructor has not run yet, so the environment is the one that we are given. */
+/* glibc's own constructor has not run yet, so the environment is the one that we are given. musl
+ * gives its constructors nothing, but knows the environment by now. */
 static __attribute__((constructor)) void init(int argc, char **argv, char **envp)
 {
 	(void)argc;
 	(void)argv;
-	environment_init(envp);
+	char **environment = environ ? environ : envp;
+	environment_init(environment);
 	cold_start();
 	if (!process || atomic_load(&process->state) != PROCESS_RECORDING)
 		return;
@@ -59,5 +62,5 @@ static __attribute__((constructor)) void init(int argc, char **argv, char **envp
 	if (on_exit)
 		(void)on_exit(note_exit, process->header);
 	if (!process->header->follow)
-		environment_clean(envp, own_name());
+		environment_clean(environment, own_name());
 }

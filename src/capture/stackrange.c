@@ -52,8 +52,7 @@ static bool is_readable(uint64_t low, uint64_t high, bool trust)
 void stackrange_init(struct stackrange *r, bool is_main)
 {
 	uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0) & ~UINT64_C(7);
-	uint64_t high = is_main ? (uint64_t)getauxval(AT_EXECFN)
-				: (uint64_t)(uintptr_t)__builtin_thread_pointer();
+	uint64_t high = is_main ? (uint64_t)getauxval(AT_EXECFN) : arch_thread_pointer();
 
 	*r = (struct stackrange){0};
 	high &= ~UINT64_C(7);
