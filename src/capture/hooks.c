@@ -17,7 +17,8 @@
 #define EXPORT __attribute__((visibility("default")))
 
 /* Some allocators build one entry point on another, through the very names we stand in for. Then
- * the inner call has recorded the block already, and left its address in `last`. */
+ * the inner call has recorded the block already, and left its address in `last`; or it has counted
+ * the failure. */
 static inline void expect_inner(void)
 {
 	thread_self->last = NULL;
@@ -25,7 +26,7 @@ static inline void expect_inner(void)
 
 static inline bool was_recorded(const void *block)
 {
-	return block && thread_self->last == block;
+	return thread_self->last == (block ? block : THREAD_FAILED);
 }
 
 EXPORT void *malloc(size_t bytes)
@@ -173,9 +174,11 @@ EXPORT int posix_memalign(void **block, size_t alignment, size_t bytes)
 	int result = real.posix_memalign(block, alignment, bytes);
 	struct walk_start start = WALK_START();
 
+	if (was_recorded(result == 0 ? *block : NULL))
+		return result;
 	if (result != 0)
 		cold_failed();
-	else if (!was_recorded(*block))
+	else
 		hot_alloc(*block, bytes, SEGMENT_API_ALIGNED, &start);
 	return result;
 }

@@ -26,6 +26,7 @@ enum thread_state {
 	THREAD_OFF, /* the recording has ended for this process */
 };
 
+#define THREAD_FAILED	    ((void *)1) /* no block has this address */ /* NOLINT */
 #define THREAD_WINDOW_WORDS 256 /* stack words fetched at once where plain reads are not safe */
 
 struct thread {
@@ -41,7 +42,7 @@ struct thread {
 	uint32_t clock;
 	uint32_t state;
 	void *last;    /* block of the last allocation event: tells a wrapper that an inner call
-			  recorded it */
+			  recorded it. THREAD_FAILED: it was counted as failed */
 	void *freeing; /* block whose free is recorded already, while an allocator's own delete runs
 			*/
 
