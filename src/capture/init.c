@@ -9,6 +9,7 @@
 #include "capture/cold.h"
 #include "capture/environment.h"
 #include "capture/family.h"
+#include "capture/stackrange.h"
 #include "capture/thread.h"
 
 /* Not in musl. */
@@ -58,6 +59,7 @@ static __attribute__((constructor)) void init(int argc, char **argv, char **envp
 	if (!process || atomic_load(&process->state) != PROCESS_RECORDING)
 		return;
 	check_interposition();
+	atomic_store(&process->header->reads_denied, stackrange_is_denied());
 	family_patch();
 	if (on_exit)
 		(void)on_exit(note_exit, process->header);
