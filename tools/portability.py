@@ -4,8 +4,8 @@
 usage: portability.py [--quick] [--list] [CELL...]      for example bullseye/amd64/gcc; `make test-portability`
 
 Each release is laid out once below BUILD/portability/roots by mmdebstrap, from the mirror that apt uses here:
-packages are unpacked, none is set up, and nothing of this machine is changed. A cell is a build in there, with
-warnings as errors, the unit tests and the end-to-end tests of exactness and death, with the release's own Python.
+packages are unpacked, none is set up, and nothing of this machine is changed. A cell is a build in there with
+warnings as errors, the unit tests, and the end-to-end tests of exactness and death with its own Python.
 The other architecture is compiled by cross compilers and runs under qemu-user.
 
 What cannot be laid out (no root, no mirror, no mmdebstrap) is skipped and says so. Ends with one line:
@@ -84,7 +84,7 @@ def find_obstacle():
     return None if find_mirror() else "apt knows no Debian mirror"
 
 
-# ---- releases --------------------------------------------------------------------------------------------------------
+# ---- releases ----------------------------------------------------------------------------------
 
 
 def packages(with_cross):
@@ -187,7 +187,7 @@ class Release:
             raise Failed(f"{what}: status {done.returncode}")
 
 
-# ---- cells -----------------------------------------------------------------------------------------------------------
+# ---- cells -------------------------------------------------------------------------------------
 
 
 class Cell:
@@ -213,7 +213,8 @@ class Cell:
         return f"clang --target={triplet}", f"clang++ --target={triplet}"
 
     def configuration(self):
-        options = ["-DMIDDEN_TESTS=ON", "-DMIDDEN_WERROR=ON", f"-DCMAKE_C_COMPILER={self.compilers()[0].split()[0]}"]
+        program = self.compilers()[0].split()[0]
+        options = ["-DMIDDEN_TESTS=ON", "-DMIDDEN_WERROR=ON", f"-DCMAKE_C_COMPILER={program}"]
         if self.emulated:
             options += [
                 "-DCMAKE_SYSTEM_NAME=Linux",
@@ -227,7 +228,8 @@ class Cell:
     def build(self, release):
         environment = {}
         if self.emulated:
-            environment["PKG_CONFIG_LIBDIR"] = f"/usr/lib/{self.machine}-linux-gnu/pkgconfig:/usr/share/pkgconfig"
+            libraries = f"/usr/lib/{self.machine}-linux-gnu"
+            environment["PKG_CONFIG_LIBDIR"] = f"{libraries}/pkgconfig:/usr/share/pkgconfig"
         configure = ["cmake", "-G", "Ninja", "-S", "/src", "-B", "/build/tree", *self.configuration()]
         release.run("configure", *configure, **environment)
         release.run("build", "cmake", "--build", "/build/tree", "--target", "midden", "libmidden", "unit_tests")
@@ -286,7 +288,8 @@ class HostCell:
     def run(self, with_cross):
         del with_cross
         log = HERE / "logs" / f"{self.name}.log"
-        command = ["/usr/bin/python3", "-m", "pytest", "-q", "-c", "tests/pytest.ini", f"tests/e2e/{self.topic}"]
+        command = ["/usr/bin/python3", "-m", "pytest", "-q", "-n", "2", "-c", "tests/pytest.ini"]
+        command.append(f"tests/e2e/{self.topic}")
         with open(log, "w") as output:
             done = subprocess.run(command, cwd=ROOT, stdout=output, stderr=output)
         if done.returncode != 0:
@@ -307,7 +310,7 @@ def quick_cells():
     ]
 
 
-# ---- the run ---------------------------------------------------------------------------------------------------------
+# ---- the run -----------------------------------------------------------------------------------
 
 
 def try_cell(cell, obstacle, with_cross):
@@ -354,10 +357,8 @@ def main(arguments):
         print(f"{cell.name}: {result}{': ' if remark else ''}{remark} ({rows[-1][2]} s)", flush=True)
         write_table(rows)
     results = [row[1] for row in rows]
-    skipped = results.count("skipped")
-    print(
-        f"{results.count('passed')} passed, {results.count('failed')} failed" + f", {skipped} skipped" * bool(skipped)
-    )
+    skipped = f", {results.count('skipped')} skipped" if "skipped" in results else ""
+    print(f"{results.count('passed')} passed, {results.count('failed')} failed{skipped}")
     return 1 if "failed" in results else 0
 
 

@@ -68,7 +68,7 @@ def test_stacks_reach_main(record):
     assert "main" in function_names(deepest)
 
 
-@pytest.mark.xfail(reason="the first allocation after a dlopen may come before its object is known", strict=False)
+@pytest.mark.xfail(reason="the first allocation after a dlopen may come before its object is known")
 def test_libraries_opened_later_are_named(record, musl):
     plugins = [musl.victim("plugin_one.so"), musl.victim("plugin_two.so")]
     stats = record.victim("plugin_host", "full", *plugins).stats
@@ -76,7 +76,7 @@ def test_libraries_opened_later_are_named(record, musl):
         assert sum(site["allocations"] for site in sites_through(stats, name)) == 20
 
 
-# ---- a system with musl's loader --------------------------------------------------------------------------------------
+# ---- a system with musl's loader ---------------------------------------------------------------
 
 
 def put(tree, path, source=None):
