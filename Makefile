@@ -8,7 +8,7 @@ SETUP  := true
 endif
 
 .DEFAULT_GOAL := all
-.PHONY: all help setup demo test test-quick test-portability sanitizers bench fuzz format lint install clean
+.PHONY: all help setup demo test test-quick test-portability sanitizers bench fuzz web format lint install clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,6 +59,9 @@ fuzz: ## run each fuzzer for a minute (SECONDS_EACH=…)
 	@cmake --preset fuzz >/dev/null
 	@cmake --build $(BUILD)/fuzz
 	@tools/fuzz.sh $(BUILD)/fuzz $(or $(SECONDS_EACH),60)
+
+web: ## bundle the viewer's page anew (npm): web/dist/page.html
+	@cd web && npm ci --no-audit --no-fund --silent && npm run --silent check && npm run --silent build
 
 format: ## format all C files
 	@git ls-files '*.c' '*.h' | xargs clang-format -i

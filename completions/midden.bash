@@ -11,7 +11,7 @@ _midden() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} options=
 	COMPREPLY=()
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		mapfile -t COMPREPLY < <(compgen -W "record report snapshot stats export resolve diff check merge help --help --version" -- "$word")
+		mapfile -t COMPREPLY < <(compgen -W "record report snapshot stats export resolve diff check merge view html help --help --version" -- "$word")
 		return
 	fi
 	case $command:$before in
@@ -283,6 +283,54 @@ _midden() {
 		:
 		return
 		;;
+	view:--compare)
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		return
+		;;
+	view:-p|view:--port)
+		:
+		return
+		;;
+	view:--bind)
+		:
+		return
+		;;
+	view:--socket)
+		:
+		return
+		;;
+	view:--debug-dir)
+		mapfile -t COMPREPLY < <(compgen -d -- "$word")
+		return
+		;;
+	view:--sysroot)
+		mapfile -t COMPREPLY < <(compgen -d -- "$word")
+		return
+		;;
+	view:--map)
+		:
+		return
+		;;
+	html:-o|html:--output)
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		return
+		;;
+	html:--compare)
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		return
+		;;
+	html:--debug-dir)
+		mapfile -t COMPREPLY < <(compgen -d -- "$word")
+		return
+		;;
+	html:--sysroot)
+		mapfile -t COMPREPLY < <(compgen -d -- "$word")
+		return
+		;;
+	html:--map)
+		:
+		return
+		;;
 	esac
 	case $command in
 	record) options="-o --output -f --follow -q --quiet --progress --max-depth --buffer --patience --trace --no-symbols --library -h --help" ;;
@@ -294,6 +342,8 @@ _midden() {
 	diff) options="--peak --leaks --allocated --calls --temporary --figure --by --flat --tree --inverted --top-down -t --threshold -d --depth --all-frames --json --color --no-pager -h --help --debug-dir --sysroot --map --full-names --no-write" ;;
 	check) options="--max-peak --max-leaked --max-allocations --max-temporary --max-lost --max-growth-vs --allow-damaged --suppressions --no-suppressions --stacks --junit --all-frames --json --color -h --help --debug-dir --sysroot --map --full-names --no-write" ;;
 	merge) options="-o --output --mode --align -q --quiet -h --help --debug-dir --sysroot --map" ;;
+	view) options="--compare --no-open -p --port --bind --socket --no-auth --no-source -h --help --debug-dir --sysroot --map --full-names --no-write" ;;
+	html) options="-o --output --compare --sources -h --help --debug-dir --sysroot --map --full-names --no-write" ;;
 	help) options="" ;;
 	esac
 	if [[ $word == -* ]]; then
@@ -302,7 +352,7 @@ _midden() {
 	fi
 	case $command in
 	record) mapfile -t COMPREPLY < <(compgen -c -- "$word"; compgen -f -- "$word") ;;
-	help) mapfile -t COMPREPLY < <(compgen -W "record report snapshot stats export resolve diff check merge help" -- "$word") ;;
+	help) mapfile -t COMPREPLY < <(compgen -W "record report snapshot stats export resolve diff check merge view html help" -- "$word") ;;
 	*) _midden_profiles "$word" ;;
 	esac
 }

@@ -162,6 +162,12 @@ void json_add_null(struct json *j, const char *key)
 	fputs("null", j->out);
 }
 
+void json_add_raw(struct json *j, const char *key, const char *json)
+{
+	open_value(j, key);
+	fputs(json, j->out);
+}
+
 void json_add_real(struct json *j, const char *key, double value)
 {
 	open_value(j, key);

@@ -35,6 +35,9 @@ void json_add_int(struct json *j, const char *key, int64_t value);
 void json_add_bool(struct json *j, const char *key, bool value);
 void json_add_null(struct json *j, const char *key);
 
+/* A value that is JSON already. */
+void json_add_raw(struct json *j, const char *key, const char *json);
+
 /* With six decimals; `value` must be finite. */
 void json_add_real(struct json *j, const char *key, double value);
 

@@ -52,6 +52,16 @@ void *pages_new(size_t bytes)
 	return whole < HUGE_BYTES ? map(whole) : map_aligned(whole);
 }
 
+void pages_advise(void *at, size_t bytes)
+{
+	size_t before = round_up((uintptr_t)at, HUGE_BYTES) - (uintptr_t)at;
+
+	if (bytes < before + HUGE_BYTES)
+		return;
+	(void)madvise((char *)at + before, (bytes - before) / HUGE_BYTES * HUGE_BYTES,
+		      MADV_HUGEPAGE);
+}
+
 void pages_free(void *block, size_t bytes)
 {
 	if (block)

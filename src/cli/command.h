@@ -25,11 +25,13 @@ extern const struct command command_collect;
 extern const struct command command_check;
 extern const struct command command_diff;
 extern const struct command command_export;
+extern const struct command command_html;
 extern const struct command command_merge;
 extern const struct command command_report;
 extern const struct command command_snapshot;
 extern const struct command command_stats;
 extern const struct command command_resolve;
+extern const struct command command_view;
 extern const struct command command_help;
 
 /* The i-th command in the order of the list; NULL after the last one, where callers must stop. */

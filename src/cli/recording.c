@@ -371,8 +371,11 @@ static int keep(struct collector *c, enum collect_end end, const struct recordin
 	} else {
 		result = write_profile(job->options, p, job->trace, report);
 	}
-	profile_free(p);
 	send_report(job->wires->report_out, report);
+	/* Whoever listens need not wait until all that memory is given back. */
+	if (job->wires->report_out >= 0)
+		close(job->wires->report_out);
+	profile_free(p);
 	return result;
 }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/pages.h"
 #include "collect/collector.h"
 
 #define PATH_BYTES_MAX 4096u
@@ -191,13 +192,18 @@ static struct profile_site get_site(struct build *b, struct site *site)
 	};
 }
 
+/* Room in a vector that becomes big at one go. */
+#define reserve_big(v, more) \
+	(vec_reserve(v, more), pages_advise((v)->at, (v)->room * sizeof(*(v)->at)))
+
 static void build_sites(struct build *b)
 {
 	struct sites *sites = &b->c->account.sites;
 
 	b->node_count = get_node_count(&b->c->map);
 	b->places = mem_new(b->node_count, sizeof(b->places[0]));
-	vec_reserve(&b->p->sites, sites->list.count);
+	reserve_big(&b->p->nodes, b->node_count);
+	reserve_big(&b->p->sites, sites->list.count);
 	for (size_t i = 0; i < sites->list.count; i++)
 		*vec_push(&b->p->sites) = get_site(b, &sites->list.at[i]);
 	vec_free(&b->path);

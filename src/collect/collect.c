@@ -292,6 +292,14 @@ static void sleep_until_woken(struct collector *c, uint64_t ns)
 	atomic_store(&header->sleeping, 0);
 }
 
+/* Whoever waits for the program waits for the profile too: its end should not find us asleep. */
+static bool is_exiting(const struct collector *c)
+{
+	int code;
+
+	return collect_find_exit(c, &code);
+}
+
 static uint64_t get_rest_limit(uint64_t handled)
 {
 	if (handled == 0)
@@ -310,6 +318,8 @@ static void rest(struct collector *c, uint64_t handled)
 		c->rest_ns = limit;
 	if (handled >= BUSY_EVENTS) {
 		c->rest_ns = 0;
+	} else if (is_exiting(c)) {
+		watch_await_end(&c->watch, c->rest_ns < BRISK_NS_MAX ? c->rest_ns : BRISK_NS_MAX);
 	} else if (c->rest_ns > BRISK_NS_MAX) {
 		sleep_until_woken(c, c->rest_ns);
 	} else if (!atomic_load(&c->map.header->waiters)) {

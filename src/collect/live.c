@@ -4,20 +4,21 @@
 #include "collect/live.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/pages.h"
 
 #define BYTES_MIN   (16u << 10) /* most programs stay near it */
-#define BYTES_MAX   (8u << 20)	/* rebuilt in a few ms */
-#define DEPTH_MAX   16u		/* 65536 shards; beyond, a shard grows on instead of splitting */
+#define BYTES_MAX   (1u << 20)	/* rebuilt within a cache */
+#define DEPTH_MAX   16u		/* the bits above LIVE_LOW_BITS; beyond, a shard grows on */
 #define GROUP_BYTES (sizeof(struct live_head) + LIVE_GROUP_BLOCKS * sizeof(struct live_block))
 
-/* How full: with 8 of 15 hardly a group overflows, with 12 one in six. What fits a cache can
- * afford the former. */
+/* How full: with 8 of 15 hardly a group overflows, with 12 one in six. A table that fits a cache
+ * can afford the former. */
 static uint32_t get_most(const struct live_shard *s)
 {
-	return s->bytes <= LIVE_CACHED_BYTES ? s->groups * 8 : s->groups * 12;
+	return s->depth == 0 && s->bytes <= LIVE_CACHED_BYTES ? s->groups * 8 : s->groups * 12;
 }
 
 /* Shrunk to four blocks per group at one: it can double or halve from there without another
@@ -35,30 +36,46 @@ static size_t get_next_size(size_t bytes)
 
 /* ---- shards ---------------------------------------------------------------------------------- */
 
-static void set_size(struct live_shard *s, size_t bytes)
+/* A table that has not split is small: it takes its pages from the kernel one by one. */
+static bool has_cell(const struct live_shard *s)
+{
+	return s->bytes >= (s->depth ? CELLS_UNIT_BYTES * 2 : CELLS_UNIT_BYTES * 8);
+}
+
+static void set_size(struct live *t, struct live_shard *s, size_t bytes)
 {
 	s->bytes = bytes;
 	s->groups =
 		(uint32_t)(bytes / GROUP_BYTES) & ~1u; /* even: no block straddles cache lines */
-	s->heads = pages_new(bytes);
+	s->heads = has_cell(s) ? cells_take(&t->cells, bytes) : pages_new(bytes);
 	s->blocks = (void *)(s->heads + s->groups);
 	s->most = get_most(s);
 	s->least = get_least(s);
 	s->count = 0;
+	if (has_cell(s))
+		memset(s->heads, 0, s->groups * sizeof(*s->heads));
 }
 
-static struct live_shard *shard_new(size_t bytes, uint32_t depth)
+static void give_memory_back(struct live *t, const struct live_shard *s)
+{
+	if (has_cell(s))
+		cells_put(&t->cells, s->heads, s->bytes);
+	else
+		pages_free(s->heads, s->bytes);
+}
+
+static struct live_shard *shard_new(struct live *t, size_t bytes, uint32_t depth)
 {
 	struct live_shard *s = mem_new(1, sizeof(*s));
 
-	set_size(s, bytes);
 	s->depth = depth;
+	set_size(t, s, bytes);
 	return s;
 }
 
-static void shard_free(struct live_shard *s)
+static void shard_free(struct live *t, struct live_shard *s)
 {
-	pages_free(s->heads, s->bytes);
+	give_memory_back(t, s);
 	free(s);
 }
 
@@ -89,10 +106,36 @@ static void remove_from_shard(struct live_shard *s, uint64_t hash, const struct 
 	s->count--;
 }
 
+/* A shard that is being filled, and how many blocks its groups have: those of a new one lie at the
+ * start of their group, so that no head has to be searched for a place. */
+struct filling {
+	struct live_shard *shard;
+	uint8_t *counts;
+};
+
+static struct filling start_filling(struct live_shard *s)
+{
+	return (struct filling){s, mem_new(s->groups, 1)};
+}
+
+static inline void fill_in(const struct filling *f, const struct live_block *block, uint64_t hash)
+{
+	struct live_shard *s = f->shard;
+	uint32_t group = live_get_home(s, hash);
+
+	while (LIVE_RARELY(f->counts[group] == LIVE_GROUP_BLOCKS)) {
+		live_count_passed(&s->heads[group]);
+		group = live_get_next(s, group);
+	}
+	uint32_t place = f->counts[group]++;
+	live_set_tag(&s->heads[group], place, live_get_tag(hash));
+	s->blocks[group * LIVE_GROUP_BLOCKS + place] = *block;
+	s->count++;
+}
+
 /* All blocks to one of two shards by the hash bit at `shift`. Homes keep their order from one
  * size to another, so both tables are walked from start to end. */
-static void move_blocks(const struct live_shard *from, struct live_shard *const to[2],
-			unsigned shift)
+static void move_blocks(const struct live_shard *from, const struct filling to[2], unsigned shift)
 {
 	for (uint32_t group = 0; group < from->groups; group++) {
 		uint64_t mask = live_match_used(&from->heads[group]);
@@ -101,19 +144,20 @@ static void move_blocks(const struct live_shard *from, struct live_shard *const 
 			const struct live_block *block = live_get_block(from, group, mask);
 			uint64_t hash = live_hash(block->ptr);
 
-			*add_to_shard(to[hash >> shift & 1], hash) = *block;
+			fill_in(&to[hash >> shift & 1], block, hash);
 		}
 	}
 }
 
-static void rebuild(struct live_shard *s, size_t bytes)
+static void rebuild(struct live *t, struct live_shard *s, size_t bytes)
 {
 	struct live_shard old = *s;
-	struct live_shard *const to[2] = {s, s};
 
-	set_size(s, bytes);
-	move_blocks(&old, to, 0);
-	pages_free(old.heads, old.bytes);
+	set_size(t, s, bytes);
+	struct filling f = start_filling(s);
+	move_blocks(&old, (struct filling[]){f, f}, 0);
+	free(f.counts);
+	give_memory_back(t, &old);
 }
 
 /* ---- the directory --------------------------------------------------------------------------- */
@@ -153,38 +197,49 @@ static uint32_t count_upper(const struct live_shard *s, unsigned shift)
 	return (uint32_t)count;
 }
 
-/* About half of the blocks go each way, unless a hostile target has chosen its addresses. */
-static size_t get_half_size(const struct live_shard *s, uint32_t count)
+/* The smallest that leaves some room for more. */
+static size_t get_size_for(uint32_t count)
 {
-	return count > s->most / 8 * 5 ? s->bytes : s->bytes / 4 * 3;
+	size_t bytes = BYTES_MIN;
+
+	while (bytes / GROUP_BYTES * 12 < count + count / 16)
+		bytes = get_next_size(bytes);
+	return bytes;
 }
 
 /* Replaces a shard by two, each with the blocks of one value of the next hash bit. */
-static void split(struct live *t, struct live_shard *s, uint64_t hash)
+static void split(struct live *t, struct live_shard *s, uint32_t upper, uint64_t hash)
 {
 	uint32_t depth = s->depth + 1;
-	uint32_t upper = count_upper(s, 64 - depth);
-	struct live_shard *const half[2] = {shard_new(get_half_size(s, s->count - upper), depth),
-					    shard_new(get_half_size(s, upper), depth)};
+	const struct filling half[2] = {
+		start_filling(shard_new(t, get_size_for(s->count - upper), depth)),
+		start_filling(shard_new(t, get_size_for(upper), depth)),
+	};
 
 	move_blocks(s, half, 64 - depth);
+	free(half[0].counts);
+	free(half[1].counts);
 	if (s->depth == t->depth)
 		double_directory(t);
 	size_t span = get_span(t, s);
 	size_t first = (size_t)((hash >> 1) >> t->shift) & ~(span - 1);
 	for (size_t i = 0; i < span; i++)
-		t->directory[first + i] = half[i >= span / 2];
-	shard_free(s);
+		t->directory[first + i] = half[i >= span / 2].shard;
+	shard_free(t, s);
 }
 
 static void grow(struct live *t, uint64_t hash)
 {
 	struct live_shard *s = live_get_shard(t, hash);
 
+	uint32_t upper = 0;
+
 	if (s->bytes >= BYTES_MAX && s->depth < DEPTH_MAX)
-		split(t, s, hash);
+		upper = count_upper(s, 63 - s->depth);
+	if (upper != 0 && upper != s->count)
+		split(t, s, upper, hash);
 	else
-		rebuild(s, get_next_size(s->bytes));
+		rebuild(t, s, get_next_size(s->bytes));
 }
 
 static void shrink(struct live *t, uint64_t hash)
@@ -194,16 +249,17 @@ static void shrink(struct live *t, uint64_t hash)
 
 	while (bytes / GROUP_BYTES * 4 < s->count)
 		bytes = get_next_size(bytes);
-	rebuild(s, bytes);
+	rebuild(t, s, bytes);
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
 void live_init(struct live *t)
 {
+	*t = (struct live){0};
 	set_depth(t, 0);
 	t->directory = mem_new(1, sizeof(struct live_shard *));
-	t->directory[0] = shard_new(BYTES_MIN, 0);
+	t->directory[0] = shard_new(t, BYTES_MIN, 0);
 }
 
 void live_fini(struct live *t)
@@ -212,8 +268,9 @@ void live_fini(struct live *t)
 
 	for (size_t i = 0; t->directory && i >> t->depth == 0; i += span) {
 		span = get_span(t, t->directory[i]);
-		shard_free(t->directory[i]);
+		shard_free(t, t->directory[i]);
 	}
+	cells_fini(&t->cells);
 	free(t->directory);
 	t->directory = NULL;
 }

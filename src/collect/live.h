@@ -10,10 +10,12 @@
  * MiB of them for 5 million blocks, so that of the two memory accesses of a lookup one stays
  * near.
  *
- * The groups are cut into shards by the top bits of the hash. A shard grows by a third or a
- * half, and at 8 MiB splits in two: a big table takes 41 to 62 bytes per block (54 at 5
- * million), and no event ever waits for more than one shard to be rebuilt (a target that is kept
- * waiting gives up on us). */
+ * The groups are cut into shards by the top bits of the hash, which are those of the MiB that the
+ * address is in: a program that fills its heap is at work in one shard after the other, and each of
+ * them fits a cache. A shard grows by a third or a half, and at 1 MiB splits in two, unless all of
+ * it is one MiB of the program: a big table takes 41 to 62 bytes per block (51 at 5 million; little
+ * more after a split into unequal halves), and no event ever waits for more than one shard to be
+ * rebuilt (a target that is kept waiting gives up on us). */
 #ifndef MIDDEN_COLLECT_LIVE_H
 #define MIDDEN_COLLECT_LIVE_H
 
@@ -21,9 +23,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collect/cells.h"
 #include "collect/live_tags.h"
 
 #define LIVE_CACHED_BYTES      (1u << 20) /* a shard of at most this size stays in a cache */
+
+#define LIVE_SPAN_SHIFT	       20u /* the address bits that do not choose the shard */
+#define LIVE_LOW_BITS	       (UINT64_MAX >> 16) /* of a hash: nor do these */
 
 #define LIVE_RARELY(condition) __builtin_expect(!!(condition), 0)
 
@@ -50,24 +56,29 @@ struct live {
 	/* 1 << depth entries; shards of smaller depth appear repeatedly */
 	struct live_shard **directory;
 	uint32_t depth;
-	uint32_t shift;		   /* 63 - depth */
+	uint32_t shift; /* 63 - depth */
+	struct cells cells;
 	struct live_block removed; /* by live_remove_slowly, which may have moved the others */
 };
 
 void live_init(struct live *t);
 void live_fini(struct live *t);
 
-/* Bytes that the table has from the kernel. */
+/* Bytes of all shards. */
 uint64_t live_get_bytes(const struct live *t);
 
-/* Two rounds of multiply and fold, so that the top bits (the shard), the low half (the group)
- * and the byte between them (the tag) all depend on every bit of the address. */
+/* The top bits choose the shard. What lies together comes and goes together, so they are those of
+ * the address without its last 20 bits; the factor spreads numbers that follow one another evenly.
+ * For the rest two rounds of multiply and fold, so that the low half (the group) and the byte above
+ * it (the tag) depend on every bit of the address. */
 static inline uint64_t live_hash(uint64_t ptr)
 {
+	uint64_t top = (ptr >> LIVE_SPAN_SHIFT) * UINT64_C(0x9e3779b97f4a7c15);
 	uint64_t h = (ptr ^ (ptr >> 32)) * UINT64_C(0x9e3779b97f4a7c15);
 
 	h = (h ^ (h >> 29)) * UINT64_C(0xd1342543de82ef95);
-	return h ^ (h >> 32);
+	h ^= h >> 32;
+	return (h & LIVE_LOW_BITS) | (top & ~LIVE_LOW_BITS);
 }
 
 static inline struct live_shard *live_get_shard(const struct live *t, uint64_t hash)

@@ -159,14 +159,40 @@ void series_add(struct series *s, const struct profile_point *state, struct site
 	series_skip(s, state->time_ns);
 }
 
-/* By point, then site; the sites of a point were noted in the order in which they changed. */
-static int compare_changes(const void *a, const void *b)
+static uint32_t get_point(const struct profile_change *change)
 {
-	const struct profile_change *x = a, *y = b;
+	return change->point;
+}
 
-	if (x->point != y->point)
-		return x->point < y->point ? -1 : 1;
-	return (x->site > y->site) - (x->site < y->site);
+static uint32_t get_site(const struct profile_change *change)
+{
+	return change->site;
+}
+
+/* One pass of a counting sort: to `to`, by a key below `keys`, what has the same one as it was. */
+static void sort_by(uint32_t (*get_key)(const struct profile_change *), size_t keys,
+		    const struct profile_change *from, struct profile_change *to, size_t count)
+{
+	size_t *places = mem_new(keys + 1, sizeof(*places));
+
+	for (size_t i = 0; i < count; i++)
+		places[get_key(&from[i]) + 1]++;
+	for (size_t key = 0; key < keys; key++)
+		places[key + 1] += places[key];
+	for (size_t i = 0; i < count; i++)
+		to[places[get_key(&from[i])]++] = from[i];
+	free(places);
+}
+
+/* By point, then site; the sites of a point were noted in the order in which they changed. */
+static void sort_changes(struct profile *p, size_t points, size_t sites)
+{
+	size_t count = p->changes.count;
+	struct profile_change *by_site = mem_new(count, sizeof(*by_site));
+
+	sort_by(get_site, sites, p->changes.at, by_site, count);
+	sort_by(get_point, points, by_site, p->changes.at, count);
+	free(by_site);
 }
 
 void series_build(const struct series *s, const struct profile_point *state,
@@ -185,5 +211,5 @@ void series_build(const struct series *s, const struct profile_point *state,
 			*vec_push(&p->changes) =
 				get_change(sites, sites->changed.at[i], s->points.count);
 	if (p->changes.count)
-		qsort(p->changes.at, p->changes.count, sizeof(p->changes.at[0]), compare_changes);
+		sort_changes(p, p->points.count, sites->list.count);
 }

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "collect/segment_map.h"
@@ -91,6 +92,14 @@ bool watch_is_gone(const struct watch *w)
 		return poll(&poll_fd, 1, 0) > 0;
 	}
 	return (kill(w->pid, 0) < 0 && errno == ESRCH) || is_zombie(w->pid);
+}
+
+void watch_await_end(const struct watch *w, uint64_t ns)
+{
+	struct pollfd poll_fd = {.fd = w->pidfd, .events = POLLIN}; /* -1: none */
+	struct timespec timeout = {.tv_nsec = (long)ns};
+
+	(void)ppoll(&poll_fd, 1, &timeout, NULL);
 }
 
 /* A line of /proc/PID/maps: start-end perms offset device inode path. */

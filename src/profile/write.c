@@ -7,42 +7,46 @@
 
 #include "format/wire.h"
 #include "profile/columns.h"
+#include "profile/relay.h"
 #include "profile/trace_store.h"
 
+#define RELAY_ROWS 16384u /* fewer are written in a millisecond */
+
 /* Rows [first, end) in as many sections as that takes. */
-static void write_rows(struct sink *s, const struct table *t, const void *base,
+static void write_rows(struct relay *r, const struct table *t, const void *base,
 		       struct codec_block rows)
 {
 	uint64_t end = rows.first + rows.count;
+	bool good = true;
 
-	while (rows.first < end && !s->error) {
+	while (rows.first < end && good) {
 		rows.count = end - rows.first < t->block_rows ? end - rows.first : t->block_rows;
-		codec_put_rows(&s->raw, t, base, rows);
-		sink_write_section(s, t->tag);
+		codec_put_rows(&r->raw, t, base, rows);
+		good = relay_write_section(r, t->tag);
 		rows.first += rows.count;
 	}
 }
 
-static void write_table(struct sink *s, const struct table *t, const void *base)
+static void write_table(struct relay *r, const struct table *t, const void *base)
 {
-	write_rows(s, t, base, (struct codec_block){0, columns_get_count(t, base)});
+	write_rows(r, t, base, (struct codec_block){0, columns_get_count(t, base)});
 }
 
-static void write_vec(struct sink *s, enum columns_vec which, const struct profile *p)
+static void write_vec(struct relay *r, enum columns_vec which, const struct profile *p)
 {
-	write_table(s, &columns_vecs[which], p);
+	write_table(r, &columns_vecs[which], p);
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-static void write_info(struct sink *s, const struct profile *p)
+static void write_info(struct relay *r, const struct profile *p)
 {
 	struct columns_info info = {.resolved = p->resolved, .damaged = p->damaged};
 
 	for (size_t i = 0; i < COLUMNS_VECS; i++)
 		info.rows[i] = columns_get_count(&columns_vecs[i], p);
 	memcpy(info.damage, p->damage, sizeof(info.damage));
-	write_table(s, &columns_info, &info);
+	write_table(r, &columns_info, &info);
 }
 
 static void raise_to(uint32_t *highest, struct string_id id)
@@ -83,27 +87,30 @@ static size_t find_early_text(const struct profile *p)
  * file that was cut off is good up to the cut. */
 void write_tables(struct sink *s, const struct profile *p)
 {
+	struct relay relay, *r = &relay;
 	const struct table *text = &columns_vecs[COLUMNS_TEXT];
 	size_t early = find_early_text(p);
 
-	write_info(s, p);
-	write_table(s, &columns_totals, p);
-	write_rows(s, text, p, (struct codec_block){0, early});
-	write_table(s, &columns_run, p);
-	write_vec(s, COLUMNS_INPUTS, p);
-	write_vec(s, COLUMNS_THREADS, p);
-	write_table(s, &columns_sizes, p);
-	write_table(s, &columns_lives, p);
-	write_vec(s, COLUMNS_POINTS, p);
-	write_vec(s, COLUMNS_SNAPSHOTS, p);
-	write_vec(s, COLUMNS_MODULES, p);
-	write_vec(s, COLUMNS_NODES, p);
-	write_vec(s, COLUMNS_SITES, p);
-	write_rows(s, text, p, (struct codec_block){early, p->strings.count - early});
-	write_vec(s, COLUMNS_FRAMES, p);
-	write_vec(s, COLUMNS_PARTS, p);
-	write_vec(s, COLUMNS_CHANGES, p);
-	write_vec(s, COLUMNS_TRACE, p);
+	relay_start(r, s, p->nodes.count + p->sites.count + p->strings.count > RELAY_ROWS);
+	write_info(r, p);
+	write_table(r, &columns_totals, p);
+	write_rows(r, text, p, (struct codec_block){0, early});
+	write_table(r, &columns_run, p);
+	write_vec(r, COLUMNS_INPUTS, p);
+	write_vec(r, COLUMNS_THREADS, p);
+	write_table(r, &columns_sizes, p);
+	write_table(r, &columns_lives, p);
+	write_vec(r, COLUMNS_POINTS, p);
+	write_vec(r, COLUMNS_SNAPSHOTS, p);
+	write_vec(r, COLUMNS_MODULES, p);
+	write_vec(r, COLUMNS_NODES, p);
+	write_vec(r, COLUMNS_SITES, p);
+	write_rows(r, text, p, (struct codec_block){early, p->strings.count - early});
+	write_vec(r, COLUMNS_FRAMES, p);
+	write_vec(r, COLUMNS_PARTS, p);
+	write_vec(r, COLUMNS_CHANGES, p);
+	write_vec(r, COLUMNS_TRACE, p);
+	relay_finish(r);
 }
 
 int profile_write(const struct profile *p, const char *path, struct error *e)

@@ -3,8 +3,6 @@
 SPDX-License-Identifier: Apache-2.0
 """
 
-import fcntl
-import json
 import os
 import shutil
 import subprocess
@@ -13,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import machine as machines
+from browser import open_browser
 
 HERE = Path(__file__).parent
 FLAMEGRAPH = Path("/usr/share/perl5/Devel/NYTProf/flamegraph.pl")
-NPM_OPTIONS = ("--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1")
 TIMEOUT_S = 120
 
 # Readers that look at a file's name want its usual ending.
@@ -86,46 +84,7 @@ def flamegraph_pl():
     return lambda text: run("perl", FLAMEGRAPH, "--countname=bytes", "--minwidth=0", input=text)
 
 
-def install_readers(home):
-    """Installs the npm packages of readers/ into `home`; returns why it could not be done, or None."""
-    home.mkdir(parents=True, exist_ok=True)
-    with open(home / ".lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        for source in (HERE / "readers").iterdir():
-            if source.is_file():
-                shutil.copy(source, home)
-        wanted = (home / "package-lock.json").read_bytes()
-        stamp = home / ".installed"
-        if stamp.exists() and stamp.read_bytes() == wanted:
-            return None
-        try:
-            done = run("npm", "ci", *NPM_OPTIONS, cwd=home)
-        except subprocess.TimeoutExpired:
-            return f"not done after {TIMEOUT_S} s"
-        if done.returncode != 0:
-            # Its first line says what is wrong, its last one where the log is.
-            faults = [line for line in done.stderr.splitlines() if line.startswith("npm error")]
-            return (faults or ["no message"])[0]
-        stamp.write_bytes(wanted)
-    return None
-
-
 @pytest.fixture(scope="session")
 def browse(midden):
     """Runs a script of readers/ with a browser and returns the JSON that it prints."""
-    browser = shutil.which("chromium")
-    if browser is None:
-        pytest.skip("chromium is not installed")
-    if shutil.which("npm") is None or shutil.which("node") is None:
-        pytest.skip("npm is not installed")
-    home = machines.BUILD / "tests" / "readers"
-    fault = install_readers(home)
-    if fault:
-        pytest.skip(f"npm cannot install the readers: {fault}")
-
-    def script(name, *arguments):
-        done = run("node", home / name, browser, *arguments)
-        assert (done.returncode, done.stderr) == (0, ""), done.stderr
-        return json.loads(done.stdout)
-
-    return script
+    return open_browser()

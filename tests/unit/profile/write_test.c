@@ -222,6 +222,19 @@ static void a_full_device_gives_the_reason_with_the_name(void **state)
 	profile_free(p);
 }
 
+/* Big enough that a thread writes it. */
+static void a_full_device_is_noticed_when_many_sections_follow(void **state)
+{
+	struct fixture_size size = {2, 100000, 100000, 100, 2, 2, 100, 9};
+	struct profile *p = fixture_profile(7, &size);
+	struct error e = {0};
+
+	(void)state;
+	assert_int_equal(profile_write(p, "/dev/full", &e), -1);
+	assert_string_equal(e.text, "/dev/full: No space left on device");
+	profile_free(p);
+}
+
 static void when_the_disk_fills_up_the_old_file_stays_and_no_temporary_is_left(void **state)
 {
 	const struct fixture_file *f = *state;
@@ -297,6 +310,7 @@ int main(void)
 		IN_DIRECTORY(a_left_over_temporary_of_the_same_name_is_not_touched),
 		IN_DIRECTORY(a_pipe_is_written_to_and_stays_a_pipe),
 		cmocka_unit_test(a_full_device_gives_the_reason_with_the_name),
+		cmocka_unit_test(a_full_device_is_noticed_when_many_sections_follow),
 		IN_DIRECTORY(when_the_disk_fills_up_the_old_file_stays_and_no_temporary_is_left),
 		IN_DIRECTORY(a_directory_that_may_not_be_written_gives_the_reason),
 		IN_DIRECTORY(

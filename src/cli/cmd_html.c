@@ -1,0 +1,188 @@
+/* cmd_html.c -- `midden html`: a profile as one page that a browser shows by itself. Runs: in the
+ * midden command.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/load.h"
+#include "cli/message.h"
+#include "cli/outfile.h"
+#include "cli/output.h"
+#include "cli/viewing.h"
+#include "serve/page.h"
+#include "serve/sourcefile.h"
+
+static const char help[] =
+	"usage: midden html [-o OUT] [OPTIONS] [FILE]\n"
+	"\n"
+	"Writes a profile as one page that a browser shows by itself: to mail, or to keep with "
+	"the\n"
+	"results of a build. It asks no server for anything. FILE defaults to the newest\n"
+	"midden.*.mdn in the working directory.\n"
+	"\n"
+	"  -o, --output OUT     the file to write; without it, or with -, standard output\n"
+	"  --compare OLD        put the profile OLD in too, and show what has changed since\n"
+	"  --sources[=LINES]    put the source lines around each line of a stack in, LINES (10) "
+	"on\n"
+	"                       either side\n"
+	"  -h, --help           show this text\n"
+	"\n"
+	"Symbols:\n" LOAD_HELP
+	"  --no-write           do not write symbols that were looked up back to FILE\n";
+
+struct request {
+	const char *out; /* NULL: standard output */
+	const char *old; /* NULL: nothing to compare with */
+	bool sources;
+	unsigned around; /* lines on either side */
+	struct load_options load;
+	bool help;
+};
+
+#define AROUND	    10u
+#define AROUND_MOST 100000u
+
+enum option_code { OPTION_COMPARE = 256, OPTION_SOURCES, OPTION_NO_WRITE };
+
+static const struct option options[] = {
+	{"output", required_argument, NULL, 'o'},
+	{"compare", required_argument, NULL, OPTION_COMPARE},
+	{"sources", optional_argument, NULL, OPTION_SOURCES},
+	{"no-write", no_argument, NULL, OPTION_NO_WRITE},
+	LOAD_LONG_OPTIONS,
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+static int parse_sources(struct request *r, const char *text)
+{
+	char *end;
+	unsigned long around = text ? strtoul(text, &end, 10) : AROUND;
+
+	if (text && (*text < '0' || *text > '9' || *end || around > AROUND_MOST))
+		return message_usage("html", "%s is not a number of lines", text);
+	r->sources = true;
+	r->around = (unsigned)around;
+	return COMMAND_GOOD;
+}
+
+static int parse_option(struct request *r, int code, char **argv)
+{
+	int status = load_parse_option(&r->load, "html", code, optarg);
+
+	if (status != LOAD_NOT_MINE)
+		return status;
+	switch (code) {
+	case 'o':
+		r->out = strcmp(optarg, "-") == 0 ? NULL : optarg;
+		break;
+	case OPTION_COMPARE:
+		r->old = optarg;
+		break;
+	case OPTION_SOURCES:
+		return parse_sources(r, optarg);
+	case OPTION_NO_WRITE:
+		r->load.keep = false;
+		break;
+	case 'h':
+		r->help = true;
+		break;
+	default:
+		return message_bad_option("html", code, argv);
+	}
+	return COMMAND_GOOD;
+}
+
+static int parse_arguments(struct request *r, int argc, char **argv)
+{
+	int status = COMMAND_GOOD;
+	int code;
+
+	opterr = 0;
+	while (status == COMMAND_GOOD &&
+	       (code = getopt_long(argc, argv, ":o:h", options, NULL)) != -1)
+		status = parse_option(r, code, argv);
+	if (status != COMMAND_GOOD || r->help)
+		return status;
+	if (argc - optind > 1)
+		return message_usage("html", "one FILE at a time");
+	if (!r->out && isatty(STDOUT_FILENO))
+		return message_usage("html", "a page is not for terminals; name a file with -o");
+	return COMMAND_GOOD;
+}
+
+static int write_stdout(const struct viewing *v, const struct viewing *old)
+{
+	struct error e = {.offset = -1};
+	struct output o;
+
+	output_open(&o, OUTPUT_COLOUR_NEVER, false);
+	if (page_write(o.file, &v->request, old ? &old->request : NULL, &e))
+		return message_fault("html", &e);
+	return output_close(&o);
+}
+
+static int write_file(const char *path, const struct viewing *v, const struct viewing *old)
+{
+	struct error e = {.offset = -1};
+	struct outfile o;
+
+	if (outfile_open(&o, path, &e)) {
+		message_print("cannot write %s", e.text);
+		return COMMAND_FAILED;
+	}
+	if (page_write(o.file, &v->request, old ? &old->request : NULL, &e)) {
+		outfile_abandon(&o);
+		return message_fault("html", &e);
+	}
+	if (outfile_close(&o, &e)) {
+		message_print("cannot write %s", e.text);
+		return COMMAND_FAILED;
+	}
+	return COMMAND_GOOD;
+}
+
+static int write_page(const struct request *r, const char *file)
+{
+	struct viewing now = {0};
+	struct viewing old = {0};
+	int status = viewing_open(&now, file, &r->load);
+
+	char *lines = NULL;
+
+	if (status == COMMAND_GOOD && r->sources)
+		now.request.lines_json = lines = sourcefile_gather(now.model, r->around);
+	if (status == COMMAND_GOOD && r->old)
+		status = viewing_open(&old, r->old, &r->load);
+	if (status == COMMAND_GOOD)
+		status = r->out ? write_file(r->out, &now, r->old ? &old : NULL)
+				: write_stdout(&now, r->old ? &old : NULL);
+	viewing_close(&old);
+	viewing_close(&now);
+	free(lines);
+	return status;
+}
+
+static int run(int argc, char **argv)
+{
+	struct request r = {.load = {.symbols = true, .keep = true}};
+	int status = parse_arguments(&r, argc, argv);
+
+	if (status == COMMAND_GOOD && r.help)
+		command_print_help(&command_html, stdout);
+	else if (status == COMMAND_GOOD)
+		status = write_page(&r, argv[optind]);
+	load_options_free(&r.load);
+	return status;
+}
+
+const struct command command_html = {
+	.name = "html",
+	.summary = "write a profile as one page for a browser",
+	.help = help,
+	.run = run,
+};

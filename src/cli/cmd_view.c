@@ -1,0 +1,274 @@
+/* cmd_view.c -- `midden view`: a profile in the browser. Runs: in the midden command.
+ * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/load.h"
+#include "cli/message.h"
+#include "cli/viewing.h"
+#include "serve/page.h"
+#include "serve/server.h"
+
+static const char help[] =
+	"usage: midden view [OPTIONS] [FILE]\n"
+	"\n"
+	"Shows a profile in the browser, until interrupted. The page comes from this command,\n"
+	"which answers on this machine alone, to the browser that opens the address it prints.\n"
+	"FILE defaults to the newest midden.*.mdn in the working directory.\n"
+	"\n"
+	"  --compare OLD        show what has changed since the profile OLD too\n"
+	"  --no-open            print the address, do not open it\n"
+	"  -p, --port PORT      listen on that port; without it, on any that is free\n"
+	"  --bind ADDRESS       listen on that address of this machine: others can then connect\n"
+	"  --socket PATH        listen on a UNIX socket instead, to be forwarded by ssh\n"
+	"  --no-auth            ask for no token: whoever can connect may look\n"
+	"  --no-source          do not show source files\n"
+	"  -h, --help           show this text\n"
+	"\n"
+	"Symbols:\n" LOAD_HELP
+	"  --no-write           do not write symbols that were looked up back to FILE\n";
+
+struct request {
+	const char *old; /* NULL: nothing to compare with */
+	struct server_options server;
+	struct load_options load;
+	bool open;
+	bool help;
+};
+
+enum option_code {
+	OPTION_COMPARE = 256,
+	OPTION_NO_OPEN,
+	OPTION_BIND,
+	OPTION_SOCKET,
+	OPTION_NO_AUTH,
+	OPTION_NO_SOURCE,
+	OPTION_NO_WRITE
+};
+
+static const struct option options[] = {
+	{"compare", required_argument, NULL, OPTION_COMPARE},
+	{"no-open", no_argument, NULL, OPTION_NO_OPEN},
+	{"port", required_argument, NULL, 'p'},
+	{"bind", required_argument, NULL, OPTION_BIND},
+	{"socket", required_argument, NULL, OPTION_SOCKET},
+	{"no-auth", no_argument, NULL, OPTION_NO_AUTH},
+	{"no-source", no_argument, NULL, OPTION_NO_SOURCE},
+	{"no-write", no_argument, NULL, OPTION_NO_WRITE},
+	LOAD_LONG_OPTIONS,
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+static int parse_port(struct request *r, const char *text)
+{
+	char *end;
+	unsigned long port = strtoul(text, &end, 10);
+
+	if (*text < '0' || *text > '9' || *end || port > UINT16_MAX)
+		return message_usage("view", "%s is not a port (0 to 65535)", text);
+	r->server.port = (uint16_t)port;
+	return COMMAND_GOOD;
+}
+
+static int parse_option(struct request *r, int code, char **argv)
+{
+	int status = load_parse_option(&r->load, "view", code, optarg);
+
+	if (status != LOAD_NOT_MINE)
+		return status;
+	switch (code) {
+	case 'p':
+		return parse_port(r, optarg);
+	case OPTION_COMPARE:
+		r->old = optarg;
+		break;
+	case OPTION_NO_OPEN:
+		r->open = false;
+		break;
+	case OPTION_BIND:
+		r->server.address = optarg;
+		break;
+	case OPTION_SOCKET:
+		r->server.socket = optarg;
+		break;
+	case OPTION_NO_AUTH:
+		r->server.open_to_all = true;
+		break;
+	case OPTION_NO_SOURCE:
+		r->server.sources = false;
+		break;
+	case OPTION_NO_WRITE:
+		r->load.keep = false;
+		break;
+	case 'h':
+		r->help = true;
+		break;
+	default:
+		return message_bad_option("view", code, argv);
+	}
+	return COMMAND_GOOD;
+}
+
+static int parse_arguments(struct request *r, int argc, char **argv)
+{
+	int status = COMMAND_GOOD;
+	int code;
+
+	opterr = 0;
+	while (status == COMMAND_GOOD &&
+	       (code = getopt_long(argc, argv, ":p:h", options, NULL)) != -1)
+		status = parse_option(r, code, argv);
+	if (status != COMMAND_GOOD || r->help)
+		return status;
+	if (argc - optind > 1)
+		return message_usage("view", "one FILE at a time");
+	if (r->server.socket && (r->server.address || r->server.port))
+		return message_usage("view", "--socket goes with neither --bind nor --port");
+	return COMMAND_GOOD;
+}
+
+/* ---- the browser ----------------------------------------------------------------------------- */
+
+static bool has_display(void)
+{
+	return getenv("DISPLAY") || getenv("WAYLAND_DISPLAY") || getenv("BROWSER");
+}
+
+/* The browser is the desktop's child, not ours: forked twice, and silent. */
+static void open_browser(const char *url)
+{
+	pid_t child = fork();
+
+	if (child == 0) {
+		if (fork() == 0) {
+			(void)!freopen("/dev/null", "w", stdout);
+			(void)!freopen("/dev/null", "w", stderr);
+			execlp("xdg-open", "xdg-open", url, (char *)NULL);
+			_exit(127);
+		}
+		_exit(0);
+	}
+	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+static bool is_loopback(const char *address)
+{
+	return !address || strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
+}
+
+static void announce(const struct request *r, const struct server *s)
+{
+	if (!is_loopback(r->server.address))
+		message_print("warning: listening on %s: what is shown can be read by others on "
+			      "the network%s",
+			      r->server.address,
+			      r->server.open_to_all ? ", without a token" : " who listen in");
+	if (r->server.socket)
+		printf("listening on %s; forward a port to it (ssh -L 8080:%s HOST) and open "
+		       "http://localhost:8080/%s\n",
+		       r->server.socket, r->server.socket, server_get_url(s));
+	else
+		printf("%s\n", server_get_url(s));
+	fflush(stdout);
+	if (r->open && !r->server.socket && has_display())
+		open_browser(server_get_url(s));
+}
+
+/* ---- serving --------------------------------------------------------------------------------- */
+
+static void block_signals(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGHUP);
+	sigprocmask(SIG_BLOCK, set, NULL);
+}
+
+static int serve(const struct request *r, const struct server_content *content)
+{
+	struct error e = {.offset = -1};
+	sigset_t set;
+	int signal;
+
+	block_signals(&set); /* before there are threads: they inherit it */
+	struct server *s = server_open(&r->server, content, &e);
+	if (!s) {
+		message_print("%s", e.text);
+		return COMMAND_FAILED;
+	}
+	announce(r, s);
+	sigwait(&set, &signal);
+	server_close(s);
+	return COMMAND_GOOD;
+}
+
+static int pack(const struct viewing *v, char **data, size_t *bytes)
+{
+	struct error e = {.offset = -1};
+
+	*data = page_compress(&v->request, bytes, &e);
+	return *data ? COMMAND_GOOD : message_fault("view", &e);
+}
+
+static int view(const struct request *r, const char *file)
+{
+	struct viewing now = {0};
+	struct viewing old = {0};
+	char *data = NULL;
+	char *old_data = NULL;
+	struct server_content content = {0};
+	int status = viewing_open(&now, file, &r->load);
+
+	if (status == COMMAND_GOOD)
+		status = pack(&now, &data, &content.data_bytes);
+	if (status == COMMAND_GOOD && r->old)
+		status = viewing_open(&old, r->old, &r->load);
+	if (status == COMMAND_GOOD && r->old)
+		status = pack(&old, &old_data, &content.old_bytes);
+	if (status == COMMAND_GOOD) {
+		content.model = now.model;
+		content.data = data;
+		content.old = old_data;
+		status = serve(r, &content);
+	}
+	free(data);
+	free(old_data);
+	viewing_close(&old);
+	viewing_close(&now);
+	return status;
+}
+
+static int run(int argc, char **argv)
+{
+	struct request r = {
+		.load = {.symbols = true, .keep = true},
+		.server = {.sources = true},
+		.open = true,
+	};
+	int status = parse_arguments(&r, argc, argv);
+
+	if (status == COMMAND_GOOD && r.help)
+		command_print_help(&command_view, stdout);
+	else if (status == COMMAND_GOOD)
+		status = view(&r, argv[optind]);
+	load_options_free(&r.load);
+	return status;
+}
+
+const struct command command_view = {
+	.name = "view",
+	.summary = "show a profile in the browser",
+	.help = help,
+	.run = run,
+};

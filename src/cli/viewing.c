@@ -1,0 +1,78 @@
+/* viewing.c -- a profile made ready for the viewer's page. Runs: in the midden command, called by
+ * `html` and `view`.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cli/viewing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "cli/command.h"
+#include "cli/message.h"
+#include "model/findings.h"
+#include "report/findings_report.h"
+#include "report/stats_json.h"
+
+typedef void (*print_fn)(FILE *out, const struct model *m);
+
+static void print_stats(FILE *out, const struct model *m)
+{
+	stats_json_print(out, m, &(struct stats_json_options){0});
+}
+
+static void print_findings(FILE *out, const struct model *m)
+{
+	struct findings *f = findings_build(m, NULL);
+	struct json j = {.out = out};
+
+	json_begin_object(&j, NULL);
+	findings_report_add(&j, m, f);
+	json_end_object(&j);
+	findings_free(f);
+}
+
+/* What a function prints, as a text; NULL if there is no memory for it. */
+static char *text_of(print_fn print, const struct model *m)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	if (!out)
+		return NULL;
+	print(out, m);
+	fclose(out);
+	return text;
+}
+
+int viewing_open(struct viewing *v, const char *file, const struct load_options *load)
+{
+	struct model_options options = {0};
+
+	v->profile = load_profile(file, load);
+	if (!v->profile)
+		return COMMAND_FAILED;
+	load_fill_model(load, &options);
+	v->model = model_new(v->profile, &options);
+	suppress_add_known(&v->suppress);
+	v->stats = text_of(print_stats, v->model);
+	v->findings = text_of(print_findings, v->model);
+	v->request = (struct pack_request){
+		.model = v->model,
+		.suppress = &v->suppress,
+		.texts = {.stats = v->stats, .findings = v->findings},
+	};
+	return COMMAND_GOOD;
+}
+
+void viewing_close(struct viewing *v)
+{
+	if (v->model)
+		model_free(v->model);
+	if (v->profile)
+		profile_free(v->profile);
+	suppress_free(&v->suppress);
+	free(v->stats);
+	free(v->findings);
+	*v = (struct viewing){0};
+}

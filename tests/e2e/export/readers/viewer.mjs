@@ -1,0 +1,76 @@
+// viewer.mjs -- opens the viewer's page in a browser, does what it is told, and prints what it saw.
+// usage: node viewer.mjs BROWSER ADDRESS < STEPS
+// STEPS: JSON, a list of [what, ...]; every step that looks at something adds to `seen`.
+// SPDX-License-Identifier: Apache-2.0
+import { readFileSync } from "node:fs";
+import { chromium } from "playwright-core";
+
+const [executablePath, address] = process.argv.slice(2);
+const steps = JSON.parse(readFileSync(0, "utf8"));
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+const result = { seen: [], faults: [], requests: [] };
+
+const doSteps = {
+	size: (page, width, height) => page.setViewportSize({ width, height }),
+	dark: (page) => page.emulateMedia({ colorScheme: "dark" }),
+	goto: (page, hash) => page.evaluate((h) => void (location.hash = h), hash),
+	wait: (page, selector) => page.waitForSelector(selector, { state: "attached" }),
+	click: (page, selector) => page.click(selector),
+	choose: (page, selector, value) => page.selectOption(selector, value),
+	fill: (page, selector, text) => page.fill(selector, text),
+	change: async (page, selector, text) => {
+		await page.fill(selector, text);
+		await page.dispatchEvent(selector, "change");
+	},
+	press: (page, key) => page.keyboard.press(key),
+	focus: (page, selector) => page.focus(selector),
+	// From and to: shares of the element's width; y a share of its height.
+	drag: async (page, selector, from, to) => {
+		const box = await page.locator(selector).boundingBox();
+		const y = box.y + box.height / 2;
+		await page.mouse.move(box.x + box.width * from, y);
+		await page.mouse.down();
+		await page.mouse.move(box.x + box.width * to, y, { steps: 8 });
+		await page.mouse.up();
+	},
+	// At pixels of the element.
+	clickAt: (page, selector, x, y) => page.click(selector, { position: { x, y } }),
+	hoverAt: (page, selector, x, y) => page.hover(selector, { position: { x, y } }),
+	back: (page) => page.goBack(),
+	reload: (page) => page.reload(),
+	shot: (page, path) => page.screenshot({ path }),
+};
+const lookSteps = {
+	text: (page, selector) => page.locator(selector).first().innerText(),
+	texts: (page, selector) => page.locator(selector).allInnerTexts(),
+	count: (page, selector) => page.locator(selector).count(),
+	data: (page, selector, name) => page.locator(selector).first().getAttribute(`data-${name}`),
+	hash: (page) => page.evaluate(() => location.hash),
+	eval: (page, script) => page.evaluate(script),
+	// The text of the file that a click hands over.
+	save: async (page, selector) => {
+		const [download] = await Promise.all([page.waitForEvent("download"), page.click(selector)]);
+		return { name: download.suggestedFilename(), text: readFileSync(await download.path(), "utf8") };
+	},
+};
+
+try {
+	const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+	page.setDefaultTimeout(60000);
+	page.on("pageerror", (error) => result.faults.push(String(error)));
+	page.on("console", (message) => message.type() === "error" && result.faults.push(message.text()));
+	page.on("dialog", (dialog) => {
+		result.faults.push(`dialog: ${dialog.message()}`);
+		dialog.dismiss();
+	});
+	page.on("request", (request) => result.requests.push(request.url()));
+	await page.goto(address);
+	await page.waitForSelector("main");
+	for (const [what, ...arguments_] of steps) {
+		if (what in doSteps) await doSteps[what](page, ...arguments_);
+		else result.seen.push(await lookSteps[what](page, ...arguments_));
+	}
+} finally {
+	await browser.close();
+}
+console.log(JSON.stringify(result));

@@ -1,0 +1,38 @@
+// Bundles the page into one file: dist/page.html. `node build.mjs --check` compares instead of writing.
+// SPDX-License-Identifier: Apache-2.0
+import { build } from "esbuild";
+import { readFileSync, writeFileSync, mkdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const result = await build({
+  entryPoints: [join(here, "src/main.ts")],
+  bundle: true,
+  minify: true,
+  write: false,
+  outdir: join(here, "dist"),
+  format: "iife",
+  target: "es2022",
+  legalComments: "eof",
+  charset: "ascii",
+  logLevel: "warning",
+});
+const text = (suffix) => result.outputFiles.find((f) => f.path.endsWith(suffix)).text;
+// A script ends at the first "</script", whatever language it is in.
+const script = text(".js").replaceAll("</script", "<\\/script");
+const page = readFileSync(join(here, "src/page.html"), "utf8")
+  .replace("/*style*/", () => text(".css").trim())
+  .replace("/*script*/", () => script.trim());
+
+const out = join(here, "dist/page.html");
+if (process.argv.includes("--check")) {
+  if (readFileSync(out, "utf8") !== page) {
+    console.error("web/dist/page.html is not what web/src gives: run `make web`");
+    process.exit(1);
+  }
+} else {
+  mkdirSync(dirname(out), { recursive: true });
+  writeFileSync(out, page);
+  console.log(`web/dist/page.html: ${page.length} bytes`);
+}

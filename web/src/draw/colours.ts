@@ -1,0 +1,35 @@
+// colours.ts -- a colour for each module, told apart by people with any kind of colour vision as
+// well as eight hues can be, and readable under black or white text.
+// SPDX-License-Identifier: Apache-2.0
+
+// Okabe and Ito's hues, lightened for use as a background.
+const LIGHT = ["#f3b64c", "#7cc4ee", "#5cc9a5", "#efe374", "#7fa8dc", "#ec8f56", "#dca6c8", "#b9bec6"];
+const DARK = ["#8a5a00", "#1d5f87", "#00694c", "#7a7000", "#2a4f86", "#8f3f08", "#7d4468", "#50555d"];
+
+export function isDark(): boolean {
+  return matchMedia("(prefers-color-scheme: dark)").matches;
+}
+
+function hash(text: string): number {
+  let h = 2166136261;
+  for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 16777619);
+  return h >>> 0;
+}
+
+export function moduleColour(module: string, dark = isDark()): string {
+  const hues = dark ? DARK : LIGHT;
+  return hues[hash(module) % hues.length]!;
+}
+
+/** A colour of the style sheet. */
+export function cssColour(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+/** For changes: blue shrinks, orange grows; the stronger the larger. */
+export function changeColour(share: number, dark = isDark()): string {
+  const strength = Math.min(1, Math.sqrt(Math.abs(share)));
+  const hue = share < 0 ? 215 : 28;
+  const lightness = dark ? 22 + 22 * strength : 94 - 34 * strength;
+  return `hsl(${hue} ${Math.round(30 + 60 * strength)}% ${Math.round(lightness)}%)`;
+}

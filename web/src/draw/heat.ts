@@ -1,0 +1,76 @@
+// heat.ts -- a map of cells on a canvas, the darker the more.
+// SPDX-License-Identifier: Apache-2.0
+
+import { cssColour, isDark } from "./colours.ts";
+
+export interface HeatMap {
+  columns: number;
+  rows: number;
+  value(column: number, row: number): number;
+  columnLabel(column: number): string;
+  rowLabel(row: number): string;
+}
+
+const LEFT = 80;
+const BOTTOM = 24;
+
+export interface Place {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+export function cellSize(canvas: HTMLCanvasElement, map: HeatMap): { w: number; h: number } {
+  return { w: (canvas.clientWidth - LEFT) / map.columns, h: (canvas.clientHeight - BOTTOM) / map.rows };
+}
+
+function colour(share: number, dark: boolean): string {
+  return `hsl(213 80% ${dark ? 16 + 54 * share : 94 - 62 * share}%)`;
+}
+
+/** Row 0 is at the bottom. The scale is logarithmic: a cell of 1 can be told from an empty one. */
+export function paintHeat(canvas: HTMLCanvasElement, map: HeatMap, chosen: { column: number; row: number } | null): void {
+  const ratio = devicePixelRatio || 1;
+  canvas.width = Math.round(canvas.clientWidth * ratio);
+  canvas.height = Math.round(canvas.clientHeight * ratio);
+  const c = canvas.getContext("2d")!;
+  c.scale(ratio, ratio);
+  c.font = "11px system-ui, sans-serif";
+  const { w, h } = cellSize(canvas, map);
+  const dark = isDark();
+  let most = 1;
+  for (let x = 0; x < map.columns; x++) for (let y = 0; y < map.rows; y++) most = Math.max(most, map.value(x, y));
+  for (let x = 0; x < map.columns; x++)
+    for (let y = 0; y < map.rows; y++) {
+      const value = map.value(x, y);
+      if (value <= 0) continue;
+      c.fillStyle = colour(Math.log1p(value) / Math.log1p(most), dark);
+      c.fillRect(LEFT + x * w, (map.rows - 1 - y) * h, Math.max(w - (w > 4 ? 1 : 0), 1), Math.max(h - (h > 4 ? 1 : 0), 1));
+    }
+  paintLabels(c, canvas, map);
+  if (!chosen) return;
+  c.strokeStyle = cssColour("--mark");
+  c.lineWidth = 2;
+  c.strokeRect(LEFT + chosen.column * w, (map.rows - 1 - chosen.row) * h, w, h);
+}
+
+function paintLabels(c: CanvasRenderingContext2D, canvas: HTMLCanvasElement, map: HeatMap): void {
+  const { w, h } = cellSize(canvas, map);
+  c.fillStyle = cssColour("--faint");
+  c.textBaseline = "middle";
+  c.textAlign = "right";
+  const everyRow = Math.max(1, Math.ceil(14 / h));
+  for (let y = 0; y < map.rows; y += everyRow) c.fillText(map.rowLabel(y), LEFT - 6, (map.rows - 0.5 - y) * h);
+  c.textAlign = "center";
+  const everyColumn = Math.max(1, Math.ceil(70 / w));
+  for (let x = 0; x < map.columns; x += everyColumn) c.fillText(map.columnLabel(x), LEFT + (x + 0.5) * w, canvas.clientHeight - BOTTOM / 2);
+}
+
+export function heatCellAt(canvas: HTMLCanvasElement, map: HeatMap, e: MouseEvent): { column: number; row: number } | null {
+  const r = canvas.getBoundingClientRect();
+  const { w, h } = cellSize(canvas, map);
+  const column = Math.floor((e.clientX - r.left - LEFT) / w);
+  const row = map.rows - 1 - Math.floor((e.clientY - r.top) / h);
+  return column >= 0 && column < map.columns && row >= 0 && row < map.rows ? { column, row } : null;
+}

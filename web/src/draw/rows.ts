@@ -1,0 +1,53 @@
+// rows.ts -- a list of any length, of which only what is in sight is in the page.
+// SPDX-License-Identifier: Apache-2.0
+
+import { h } from "./dom.ts";
+
+const ROW = 24; // pixels, as in the style sheet
+const SPARE = 8; // rows above and below what is in sight
+
+export class Rows {
+  readonly element: HTMLElement;
+  private readonly inner = h("div.rows-inner");
+  private count = 0;
+  private make: (i: number) => HTMLElement = () => h("div");
+  private shown = "";
+
+  constructor(label: string) {
+    this.element = h("div.rows", { tabindex: 0, role: "treegrid", "aria-label": label }, this.inner);
+    this.element.addEventListener("scroll", () => this.draw());
+    new ResizeObserver(() => this.draw()).observe(this.element);
+  }
+
+  /** What is to be shown from now on. */
+  set(count: number, make: (i: number) => HTMLElement): void {
+    this.count = count;
+    this.make = make;
+    this.shown = "";
+    this.inner.style.height = `${count * ROW}px`;
+    this.draw();
+  }
+
+  scrollTo(i: number): void {
+    const top = i * ROW;
+    const { scrollTop, clientHeight } = this.element;
+    if (top < scrollTop) this.element.scrollTop = top;
+    else if (top + ROW > scrollTop + clientHeight) this.element.scrollTop = top + ROW - clientHeight;
+    this.draw();
+  }
+
+  private draw(): void {
+    const first = Math.max(0, Math.floor(this.element.scrollTop / ROW) - SPARE);
+    const last = Math.min(this.count, Math.ceil((this.element.scrollTop + this.element.clientHeight) / ROW) + SPARE);
+    const key = `${first} ${last}`;
+    if (key === this.shown) return;
+    this.shown = key;
+    const rows: HTMLElement[] = [];
+    for (let i = first; i < last; i++) {
+      const row = this.make(i);
+      row.style.top = `${i * ROW}px`;
+      rows.push(row);
+    }
+    this.inner.replaceChildren(...rows);
+  }
+}

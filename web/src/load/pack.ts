@@ -1,0 +1,59 @@
+// pack.ts -- reads the block of columns that a profile comes in: see ../../schema.md.
+// SPDX-License-Identifier: Apache-2.0
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+
+export interface Header {
+  schema: number;
+  live: boolean;
+  generation: number;
+  duration_ns: number;
+  start_unix_ns: number;
+  stats: { [key: string]: Json } | null;
+  findings: { findings: { [key: string]: Json }[] } | null;
+  diff: { [key: string]: Json } | null;
+  lines: { files: { [path: string]: (number | string)[][] } } | null;
+  columns: { [name: string]: { type: string; at: number; count: number } };
+}
+
+const MAGIC = "MDNPACK1";
+const PREFIX_BYTES = 16;
+
+export class Pack {
+  readonly header: Header;
+  private readonly bytes: ArrayBuffer;
+  private readonly base: number;
+
+  constructor(bytes: ArrayBuffer) {
+    if (bytes.byteLength < PREFIX_BYTES || new TextDecoder("latin1").decode(new Uint8Array(bytes, 0, 8)) !== MAGIC)
+      throw new Error("this is not a midden profile as the page reads it");
+    const headerBytes = Number(new DataView(bytes).getBigUint64(8, true));
+    this.base = PREFIX_BYTES + headerBytes;
+    if (this.base > bytes.byteLength) throw new Error("the profile's data is cut off");
+    this.header = JSON.parse(new TextDecoder().decode(new Uint8Array(bytes, PREFIX_BYTES, headerBytes))) as Header;
+    if (this.header.schema !== 1) throw new Error(`the data has schema ${this.header.schema}, this page reads 1`);
+    this.bytes = bytes;
+  }
+
+  private column(name: string, type: string, bytesEach: number): [number, number] {
+    const c = this.header.columns[name];
+    if (!c || c.type !== type) throw new Error(`the data has no column ${name}`);
+    if (this.base + c.at + c.count * bytesEach > this.bytes.byteLength) throw new Error("the profile's data is cut off");
+    return [this.base + c.at, c.count];
+  }
+
+  u8(name: string): Uint8Array {
+    const [at, count] = this.column(name, "u8", 1);
+    return new Uint8Array(this.bytes, at, count);
+  }
+
+  u32(name: string): Uint32Array {
+    const [at, count] = this.column(name, "u32", 4);
+    return new Uint32Array(this.bytes, at, count);
+  }
+
+  f64(name: string): Float64Array {
+    const [at, count] = this.column(name, "f64", 8);
+    return new Float64Array(this.bytes, at, count);
+  }
+}

@@ -1,0 +1,85 @@
+// source.ts -- where the data comes from: out of the page itself, or from the server that sent it.
+// SPDX-License-Identifier: Apache-2.0
+
+import { Pack } from "./pack.ts";
+
+export interface ServerState {
+  live: boolean;
+  generation: number;
+  old: boolean;
+  sources: boolean;
+}
+
+async function inflate(bytes: Uint8Array): Promise<ArrayBuffer> {
+  const stream = new Blob([bytes as BlobPart]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).arrayBuffer();
+}
+
+function decodeBase64(text: string): Uint8Array {
+  const binary = atob(text.trim());
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+  return bytes;
+}
+
+/** The data that was put into the page; null if the page came from a server. */
+async function loadEmbedded(id: string): Promise<Pack | null> {
+  const element = document.getElementById(id);
+  if (!element) return null;
+  const bytes = decodeBase64(element.textContent ?? "");
+  element.remove(); // the text is as large as the data
+  return new Pack(await inflate(bytes));
+}
+
+async function ask(path: string): Promise<Response> {
+  const answer = await fetch(path, { credentials: "same-origin", cache: "no-store" });
+  if (!answer.ok) throw new Error(`the server says ${answer.status} to ${path}`);
+  return answer;
+}
+
+/** One profile, or two to compare, and how to ask for more. */
+export class Source {
+  private constructor(
+    readonly embedded: boolean,
+    public pack: Pack,
+    readonly old: Pack | null,
+    readonly hasSources: boolean,
+  ) {}
+
+  static async open(): Promise<Source> {
+    const own = await loadEmbedded("midden-data");
+    if (own) return new Source(true, own, await loadEmbedded("midden-old"), own.header.lines !== null);
+    const state = (await (await ask("state")).json()) as ServerState;
+    const [data, old] = await Promise.all([
+      ask("data").then((a) => a.arrayBuffer()),
+      state.old ? ask("old").then((a) => a.arrayBuffer()) : null,
+    ]);
+    return new Source(false, new Pack(data), old ? new Pack(old) : null, state.sources);
+  }
+
+  /** The next state of a program that is still running; null if there is nothing new. */
+  async refresh(): Promise<Pack | null> {
+    if (this.embedded || !this.pack.header.live) return null;
+    const state = (await (await ask("state")).json()) as ServerState;
+    if (state.generation === this.pack.header.generation && state.live) return null;
+    this.pack = new Pack(await (await ask("data")).arrayBuffer());
+    return this.pack;
+  }
+
+  /** Lines of a source file by number; null if it cannot be had. `frame` is one that has it. */
+  async lines(path: string, frame: number): Promise<Map<number, string> | null> {
+    const known = this.pack.header.lines?.files[path];
+    if (known) {
+      const lines = new Map<number, string>();
+      for (const run of known) run.slice(1).forEach((line, i) => lines.set((run[0] as number) + i, line as string));
+      return lines;
+    }
+    if (this.embedded || !this.hasSources) return null;
+    try {
+      const whole = await (await ask(`source?frame=${frame}`)).text();
+      return new Map(whole.split("\n").map((line, i) => [i + 1, line]));
+    } catch {
+      return null;
+    }
+  }
+}

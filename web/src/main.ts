@@ -1,0 +1,93 @@
+// main.ts -- starts the page.
+// SPDX-License-Identifier: Apache-2.0
+
+import "./style.css";
+import { App, type View, type ViewInstance } from "./app.ts";
+import { clear, h } from "./draw/dom.ts";
+import { formatTime } from "./draw/format.ts";
+import { Source } from "./load/source.ts";
+import { Profile } from "./model/profile.ts";
+import { callers } from "./views/callers.ts";
+import { compare } from "./views/compare.ts";
+import { flame } from "./views/flame.ts";
+import { leaks } from "./views/leaks.ts";
+import { overview } from "./views/overview.ts";
+import { sizes } from "./views/sizes.ts";
+import { source } from "./views/source.ts";
+import { table } from "./views/table.ts";
+import { threads } from "./views/threads.ts";
+import { timeline } from "./views/timeline.ts";
+
+const VIEWS: View[] = [overview, timeline, flame, table, callers, source, sizes, threads, leaks, compare];
+
+const REFRESH_MS = 1000;
+
+/** Keys that work on every page, unless one is typing. */
+function listenForKeys(app: App, shown: () => View[]): void {
+  document.addEventListener("keydown", (e) => {
+    const target = e.target as HTMLElement;
+    if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) return;
+    const view = shown()[Number(e.key) - 1];
+    if (e.key === "/") {
+      if (app.state.page !== "flame") app.go({ page: "flame" });
+      document.getElementById("search")?.focus();
+    } else if (view) app.go({ page: view.id });
+    else return;
+    e.preventDefault();
+  });
+}
+
+/** Of a program that is still running: a button that stops the page from going on. */
+function followLive(app: App, status: HTMLElement): void {
+  if (!app.profile.pack.header.live) return;
+  let paused = false;
+  const button = h("button", { type: "button", id: "pause", onclick: () => {
+    paused = !paused;
+    button.textContent = paused ? "go on" : "pause";
+  } }, "pause");
+  const text = h("span", { id: "live" }, "recording");
+  clear(status, text, " ", button);
+  const step = async (): Promise<void> => {
+    try {
+      const pack = paused ? null : await app.source.refresh();
+      if (pack && !paused) app.replaceProfile(new Profile(pack));
+      if (!app.profile.pack.header.live) return clear(status, "the program has ended");
+      text.textContent = `recording, ${formatTime(app.profile.pack.header.duration_ns)}`;
+    } catch {
+      text.textContent = "the server does not answer";
+    }
+    setTimeout(() => void step(), REFRESH_MS);
+  };
+  setTimeout(() => void step(), REFRESH_MS);
+}
+
+function start(app: App, root: HTMLElement): void {
+  const made = new Map<string, ViewInstance>();
+  const nav = h("nav", { "aria-label": "Pages" });
+  const main = h("main");
+  const status = h("span.status", { role: "status" });
+  const program = String(app.profile.pack.header.stats?.["program"] ?? "");
+  const shown = () => VIEWS.filter((v) => v.isPossible?.(app) ?? true);
+  clear(root, h("header.top", {}, h("h1", {}, program || "midden"), nav, status), main);
+  document.title = `${program} – midden`;
+  app.onChange = () => {
+    const views = shown();
+    const view = views.find((v) => v.id === app.state.page) ?? views[0]!;
+    clear(nav, ...views.map((v) => h("a", { href: app.link({ page: v.id }), "aria-current": v === view ? "page" : undefined }, v.title)));
+    let instance = made.get(view.id);
+    if (!instance) made.set(view.id, (instance = view.create(app)));
+    if (main.firstChild !== instance.element) clear(main, instance.element);
+    instance.update();
+  };
+  listenForKeys(app, shown);
+  followLive(app, status);
+  app.onChange();
+}
+
+// The token has done its work: it should not stay in the history.
+if (location.search) history.replaceState(null, "", location.pathname + location.hash);
+
+const root = document.getElementById("app")!;
+Source.open()
+  .then((source) => start(new App(source), root))
+  .catch((e: unknown) => clear(root, h("p.error", { role: "alert" }, e instanceof Error ? e.message : String(e))));

@@ -1,0 +1,26 @@
+// figures.ts -- the figures that tables have columns for, summed over sites.
+// SPDX-License-Identifier: Apache-2.0
+
+import type { Profile } from "./profile.ts";
+
+export interface FigureColumn {
+  id: string;
+  title: string;
+  column: string; // of `site`
+  bytes: boolean;
+}
+
+export const FIGURE_COLUMNS: FigureColumn[] = [
+  { id: "peak", title: "Peak", column: "at_peak_bytes", bytes: true },
+  { id: "leaked", title: "Leaked", column: "live_bytes", bytes: true },
+  { id: "allocated", title: "Allocated", column: "allocated_bytes", bytes: true },
+  { id: "calls", title: "Calls", column: "allocations", bytes: false },
+  { id: "temporary", title: "Temporary", column: "temporary", bytes: false },
+];
+
+export function sumOver(p: Profile, sites: Uint32Array | number[], column: string): number {
+  const values = p.pack.f64(`site.${column}`);
+  let sum = 0;
+  for (const site of sites) sum += values[site]!;
+  return sum;
+}

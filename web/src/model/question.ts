@@ -1,0 +1,161 @@
+// question.ts -- what is asked of a profile (figure, time, which stacks), and the answer by site.
+// SPDX-License-Identifier: Apache-2.0
+
+import type { Profile } from "./profile.ts";
+
+export type Figure = "peak" | "leaked" | "allocated" | "calls" | "temporary" | "live" | "growth";
+export const FIGURES: Figure[] = ["peak", "leaked", "allocated", "calls", "temporary", "live", "growth"];
+
+/** Points of the time line, both inside. */
+export interface Range {
+  from: number;
+  to: number;
+}
+
+export interface Question {
+  figure: Figure;
+  range: Range | null; // null: the whole recording
+  thread: number | null; // serial
+  functions: string; // part of a function's name that must be on the stack; "": all
+  module: string; // the same of a module
+}
+
+/** Bytes and blocks by site; what is left out is 0. */
+export interface Answer {
+  question: Question;
+  bytes: Float64Array;
+  blocks: Float64Array;
+  /** What sizes and shares go by: bytes, or blocks for figures that count. */
+  values: Float64Array;
+  total: number;
+  totalBytes: number;
+  totalBlocks: number;
+  /** By site: 1 if the filters let it through; null: they let all. */
+  chosen: Uint8Array | null;
+  /** In words, where the figure is not quite what was asked for. */
+  note: string;
+}
+
+const COLUMNS: Record<string, [string | null, string]> = {
+  peak: ["at_peak_bytes", "at_peak_blocks"],
+  leaked: ["live_bytes", "live_blocks"],
+  allocated: ["allocated_bytes", "allocations"],
+  calls: ["allocated_bytes", "allocations"],
+  temporary: [null, "temporary"],
+};
+
+export function countsBlocks(figure: Figure): boolean {
+  return figure === "calls" || figure === "temporary";
+}
+
+/** What each site had live at a point. */
+export function liveAt(p: Profile, point: number): [Float64Array, Float64Array] {
+  const points = p.pack.u32("change.point");
+  const sites = p.pack.u32("change.site");
+  const changedBytes = p.pack.f64("change.live_bytes");
+  const changedBlocks = p.pack.f64("change.live_blocks");
+  const bytes = new Float64Array(p.siteCount);
+  const blocks = new Float64Array(p.siteCount);
+  for (let i = 0; i < points.length && points[i]! <= point; i++) {
+    bytes[sites[i]!] = changedBytes[i]!;
+    blocks[sites[i]!] = changedBlocks[i]!;
+  }
+  return [bytes, blocks];
+}
+
+/** The point within a range at which most bytes were live. */
+export function highestPoint(p: Profile, range: Range): number {
+  const live = p.pack.f64("point.live_bytes");
+  let best = range.from;
+  for (let i = range.from; i <= range.to; i++) if (live[i]! > live[best]!) best = i;
+  return best;
+}
+
+function ofColumns(p: Profile, q: Question): [Float64Array, Float64Array] {
+  const [bytes, blocks] = COLUMNS[q.figure]!;
+  if (q.thread === null)
+    return [
+      bytes ? p.pack.f64(`site.${bytes}`).slice() : new Float64Array(p.siteCount),
+      p.pack.f64(`site.${blocks}`).slice(),
+    ];
+  return [bytes ? ofThread(p, bytes, q.thread) : new Float64Array(p.siteCount), ofThread(p, blocks, q.thread)];
+}
+
+/** A thread's share of every site. */
+function ofThread(p: Profile, column: string, serial: number): Float64Array {
+  const only = p.pack.u32("site.thread");
+  const whole = p.pack.f64(`site.${column}`);
+  const values = new Float64Array(p.siteCount);
+  for (let i = 0; i < values.length; i++) if (only[i] === serial) values[i] = whole[i]!;
+  const site = p.pack.u32("part.site");
+  const thread = p.pack.u32("part.thread");
+  const part = p.pack.f64(`part.${column}`);
+  for (let i = 0; i < site.length; i++) if (thread[i] === serial) values[site[i]!] = part[i]!;
+  return values;
+}
+
+function ofTime(p: Profile, q: Question): [Float64Array, Float64Array, string] {
+  const last = p.pack.f64("point.time_ns").length - 1;
+  const range = q.range ?? { from: 0, to: last };
+  if (last < 0) return [new Float64Array(p.siteCount), new Float64Array(p.siteCount), "the profile has no time line"];
+  if (q.figure === "growth") {
+    const [bytes, blocks] = liveAt(p, range.to);
+    const [oldBytes, oldBlocks] = q.range ? liveAt(p, range.from) : [null, null];
+    if (oldBytes && oldBlocks)
+      for (let i = 0; i < bytes.length; i++) {
+        bytes[i]! -= oldBytes[i]!;
+        blocks[i]! -= oldBlocks[i]!;
+      }
+    return [bytes, blocks, ""];
+  }
+  const point = q.figure === "live" ? range.to : highestPoint(p, range);
+  return [...liveAt(p, point), q.figure === "peak" ? "the highest point of the range" : ""];
+}
+
+/** Which sites have these words in a function's and a module's name; null: all. */
+function chooseSites(p: Profile, q: Question): Uint8Array | null {
+  if (!q.functions && !q.module) return null;
+  const isFunction = q.functions ? p.search(q.functions) : new Uint8Array(p.frameCount).fill(1);
+  const isModule = new Uint8Array(p.frameCount).fill(1);
+  if (q.module) for (let i = 0; i < p.frameCount; i++) isModule[i] = p.moduleName(i) === q.module ? 1 : 0;
+  const chosen = new Uint8Array(p.siteCount);
+  for (let site = 0; site < p.siteCount; site++) {
+    let function_ = 0;
+    let module = 0;
+    for (let i = p.stackStarts[site]!; i < p.stackStarts[site + 1]!; i++) {
+      function_ |= isFunction[p.stackFrames[i]!]!;
+      module |= isModule[p.stackFrames[i]!]!;
+    }
+    chosen[site] = function_ & module;
+  }
+  return chosen;
+}
+
+function sum(values: Float64Array): number {
+  let all = 0;
+  for (let i = 0; i < values.length; i++) all += values[i]!;
+  return all;
+}
+
+export function answer(p: Profile, q: Question): Answer {
+  const timed = q.figure === "live" || q.figure === "growth" || (q.range !== null && q.figure === "peak");
+  let note = "";
+  let bytes: Float64Array;
+  let blocks: Float64Array;
+  if (timed) {
+    [bytes, blocks, note] = ofTime(p, q);
+    if (q.thread !== null) note = "threads are not told apart over time";
+  } else {
+    [bytes, blocks] = ofColumns(p, q);
+    if (q.range) note = `${q.figure} is kept for the whole recording only`;
+  }
+  const chosen = chooseSites(p, q);
+  if (chosen)
+    for (let i = 0; i < chosen.length; i++)
+      if (!chosen[i]) {
+        bytes[i] = 0;
+        blocks[i] = 0;
+      }
+  const values = countsBlocks(q.figure) ? blocks : bytes;
+  return { question: q, bytes, blocks, values, total: sum(values), totalBytes: sum(bytes), totalBlocks: sum(blocks), chosen, note };
+}

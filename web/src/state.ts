@@ -1,0 +1,79 @@
+// state.ts -- what the user looks at, kept in the page's address.
+// SPDX-License-Identifier: Apache-2.0
+
+import { FIGURES, type Figure } from "./model/question.ts";
+
+export interface State {
+  page: string;
+  figure: Figure;
+  /** Points of the time line; both -1: the whole recording. */
+  from: number;
+  to: number;
+  thread: number; // serial; 0 all
+  functions: string;
+  module: string;
+  inverted: boolean;
+  byLine: boolean;
+  search: string;
+  /** Frames from the tree's root to what is zoomed in on. */
+  zoom: number[];
+  sort: string;
+  file: number; // text of the source file shown
+  line: number;
+  cell: string; // of the size map: "size,life"
+}
+
+export const FIRST_STATE: State = {
+  page: "overview",
+  figure: "peak",
+  from: -1,
+  to: -1,
+  thread: 0,
+  functions: "",
+  module: "",
+  inverted: false,
+  byLine: false,
+  search: "",
+  zoom: [],
+  sort: "",
+  file: 0,
+  line: 0,
+  cell: "",
+};
+
+/** "#page?name=value&…" with what differs from the first state. */
+export function printState(s: State): string {
+  const words = new URLSearchParams();
+  for (const key of Object.keys(FIRST_STATE) as (keyof State)[]) {
+    if (key === "page") continue;
+    const text = textOf(s[key]);
+    if (text !== textOf(FIRST_STATE[key])) words.set(key, text);
+  }
+  const query = words.toString();
+  return `#${s.page}${query ? `?${query}` : ""}`;
+}
+
+function textOf(value: State[keyof State]): string {
+  if (Array.isArray(value)) return value.join(".");
+  return typeof value === "boolean" ? (value ? "1" : "") : String(value);
+}
+
+/** What cannot be read is as it is at first. */
+export function parseState(hash: string): State {
+  const [page, query] = hash.replace(/^#/, "").split("?", 2) as [string, string | undefined];
+  const words = new URLSearchParams(query ?? "");
+  const s: State = { ...FIRST_STATE, zoom: [], page: page || FIRST_STATE.page };
+  const whole = (key: "from" | "to" | "thread" | "file" | "line") => {
+    const n = Number(words.get(key) ?? NaN);
+    if (Number.isSafeInteger(n) && n >= 0) s[key] = n;
+  };
+  for (const key of ["from", "to", "thread", "file", "line"] as const) whole(key);
+  for (const key of ["functions", "module", "search", "sort", "cell"] as const) s[key] = words.get(key) ?? "";
+  s.inverted = words.get("inverted") === "1";
+  s.byLine = words.get("byLine") === "1";
+  const figure = words.get("figure");
+  if (FIGURES.includes(figure as Figure)) s.figure = figure as Figure;
+  s.zoom = (words.get("zoom") ?? "").split(".").filter(Boolean).map(Number).filter(Number.isSafeInteger);
+  if (s.from < 0 || s.to < s.from) s.from = s.to = -1;
+  return s;
+}

@@ -1,0 +1,78 @@
+// callers.ts -- all functions, and the callers and callees of the chosen one.
+// SPDX-License-Identifier: Apache-2.0
+
+import type { App, View } from "../app.ts";
+import { clear, h } from "../draw/dom.ts";
+import { formatBytes, formatCount, formatShare } from "../draw/format.ts";
+import { Rows } from "../draw/rows.ts";
+import { allFunctions, findCallers, type FunctionRow, type Neighbour } from "../model/callers.ts";
+import { countsBlocks, type Answer } from "../model/question.ts";
+import { makeControls } from "./controls.ts";
+
+class CallersPage {
+  readonly element: HTMLElement;
+  private readonly controls;
+  private readonly head = h("div.row.head.functions", { role: "row" });
+  private readonly rows = new Rows("functions");
+  private readonly side = h("div.neighbours", { id: "neighbours" });
+  private answer: Answer | null = null;
+  private list: FunctionRow[] = [];
+
+  constructor(private readonly app: App) {
+    this.controls = makeControls(app, { direction: false });
+    this.element = h("div.callers-page", {}, this.controls.element,
+      h("div.split", {}, h("div", {}, this.head, this.rows.element), this.side));
+  }
+
+  private show(n: number): string {
+    return countsBlocks(this.app.state.figure) ? formatCount(n) : formatBytes(n);
+  }
+
+  update(): void {
+    this.controls.update();
+    const answer = this.app.answer();
+    if (answer !== this.answer) {
+      this.answer = answer;
+      this.list = allFunctions(this.app.profile, answer);
+    }
+    if (this.app.state.sort === "total") this.list = [...this.list].sort((a, b) => Math.abs(b.total) - Math.abs(a.total));
+    else this.list = [...this.list].sort((a, b) => Math.abs(b.self) - Math.abs(a.self) || Math.abs(b.total) - Math.abs(a.total));
+    clear(this.head, h("span.cell", {}, "Function"),
+      ...(["self", "total"] as const).map((id) => h("button.cell", { type: "button", id: `sort-${id}`, "aria-pressed": String((this.app.state.sort || "self") === id), onclick: () => this.app.go({ sort: id }) }, id === "self" ? "Self" : "With callees")));
+    this.rows.set(this.list.length, (i) => this.makeRow(this.list[i]!));
+    this.showNeighbours();
+  }
+
+  private makeRow(row: FunctionRow): HTMLElement {
+    const { app } = this;
+    const chosen = app.state.zoom[0] === row.group;
+    return h(`div.row.functions${chosen ? ".chosen" : ""}`, { role: "row" },
+      h("span.cell.name", {}, h("a", { href: app.link({ zoom: [row.group] }), title: app.profile.modulePath(row.group) }, app.profile.functionName(row.group)),
+        h("span.place", {}, ` ${app.profile.moduleName(row.group)}`)),
+      h("span.cell", {}, `${formatShare(row.self, this.answer!.total)}  ${this.show(row.self)}`),
+      h("span.cell", {}, `${formatShare(row.total, this.answer!.total)}  ${this.show(row.total)}`));
+  }
+
+  private neighbours(title: string, list: Neighbour[], total: number, none: string): HTMLElement {
+    const { app } = this;
+    return h("section", {}, h("h3", {}, title),
+      h("table.plain", {}, ...list.slice(0, 100).map((n) => h("tr", {},
+        h("td.number", {}, formatShare(n.value, total)), h("td.number", {}, this.show(n.value)),
+        h("td", {}, n.group < 0 ? none : h("a", { href: app.link({ zoom: [n.group] }) }, app.profile.functionName(n.group)))))));
+  }
+
+  private showNeighbours(): void {
+    const { app } = this;
+    const group = app.state.zoom[0];
+    if (group === undefined || group >= app.profile.frameCount) return clear(this.side, h("p.note", {}, "Choose a function to see who calls it and what it calls."));
+    const found = findCallers(app.profile, this.answer!, group);
+    const file = app.profile.frameFile[group]!;
+    clear(this.side, h("h2", {}, app.profile.functionName(group)),
+      h("p", {}, `${this.show(found.total)} with callees, ${this.show(found.self)} by itself. `,
+        file ? h("a", { href: app.link({ page: "source", file, line: app.profile.frameLine[group]! }) }, app.profile.place(group)) : ""),
+      this.neighbours("Callers", found.callers, found.total, "(none: the program or thread starts here)"),
+      this.neighbours("Callees", found.callees, found.total, ""));
+  }
+}
+
+export const callers: View = { id: "callers", title: "Functions", create: (app) => new CallersPage(app) };

@@ -1,0 +1,151 @@
+// compare.ts -- two profiles: what grew, what shrank, what is new, what is gone.
+// SPDX-License-Identifier: Apache-2.0
+
+import type { App, View } from "../app.ts";
+import { changeColour, cssColour, isDark } from "../draw/colours.ts";
+import { clear, h } from "../draw/dom.ts";
+import { formatBytes, formatCount } from "../draw/format.ts";
+import { boxAt, layOut, paint, type Box, type IcicleSource } from "../draw/icicle.ts";
+import { Rows } from "../draw/rows.ts";
+import { CallTree, type TreeNode } from "../model/calltree.ts";
+import { countsBlocks } from "../model/question.ts";
+import { Union } from "../model/union.ts";
+import { makeControls } from "./controls.ts";
+
+interface Row {
+  id: number;
+  now: number; // allocated by the function itself
+  old: number;
+}
+
+class ComparePage {
+  readonly element: HTMLElement;
+  private readonly controls;
+  private readonly totals = h("p", { id: "compare-totals" });
+  private readonly canvas = h("canvas.flame", { role: "img", "aria-label": "differential flame graph" }) as HTMLCanvasElement;
+  private readonly card = h("div.hover", { hidden: true });
+  private readonly rows = new Rows("changes by function");
+  private union: Union | null = null;
+  private data: ReturnType<Union["answer"]> | null = null;
+  private tree: CallTree | null = null;
+  private key = "";
+  private zoomed: TreeNode | null = null;
+  private boxes: Box<TreeNode>[] = [];
+
+  constructor(private readonly app: App) {
+    this.controls = makeControls(app, { direction: true });
+    this.element = h("div.compare-page", {}, this.controls.element, this.totals,
+      h("p.note", {}, "Boxes are as wide as both profiles together; orange has grown, blue has shrunk. A click zooms, a click on the top box goes back."),
+      h("div.canvas", {}, this.canvas, this.card), h("h2", {}, "Functions that allocate more or less themselves"), this.rows.element);
+    this.canvas.addEventListener("click", (e) => this.onClick(e));
+    this.canvas.addEventListener("mousemove", (e) => this.onHover(e));
+    this.canvas.addEventListener("mouseleave", () => (this.card.hidden = true));
+    new ResizeObserver(() => this.draw()).observe(this.canvas.parentElement!);
+  }
+
+  private show(n: number): string {
+    return countsBlocks(this.app.state.figure) ? formatCount(n) : formatBytes(n);
+  }
+
+  private signed(n: number): string {
+    return n > 0 ? `+${this.show(n)}` : n < 0 ? `−${this.show(-n)}` : "same";
+  }
+
+  update(): void {
+    this.controls.update();
+    const { app } = this;
+    if (!this.union || this.union.now !== app.profile) this.union = new Union(app.profile, app.old!);
+    const key = `${app.profile.pack.header.generation} ${app.state.inverted} ${JSON.stringify(app.question())}`;
+    if (key !== this.key) {
+      this.key = key;
+      this.data = this.union.answer(app.question());
+      this.tree = new CallTree(this.union, this.data.both, app.state.inverted, "function");
+      this.zoomed = null;
+      this.fillRows();
+    }
+    const [now, old] = this.data!.totals;
+    clear(this.totals, `Before ${this.show(old)}, now ${this.show(now)}: ${this.signed(now - old)}`);
+    this.totals.dataset["now"] = String(now);
+    this.totals.dataset["old"] = String(old);
+    this.draw();
+  }
+
+  private sides(node: TreeNode): [number, number] {
+    let now = 0;
+    let old = 0;
+    for (const site of this.tree!.sites(node)) {
+      now += this.data!.now[site]!;
+      old += this.data!.old[site]!;
+    }
+    return [now, old];
+  }
+
+  private draw(): void {
+    if (!this.tree || !this.canvas.clientWidth) return;
+    const tree = this.tree;
+    const dark = isDark();
+    const source: IcicleSource<TreeNode> = {
+      root: this.zoomed ?? tree.root,
+      size: (n) => n.value,
+      children: (n) => tree.open(n),
+      label: (n) => (n.frame < 0 ? "everything" : this.union!.functionName(n.frame)),
+      colour: (n) => {
+        const [now, old] = this.sides(n);
+        return now === old ? cssColour("--panel") : changeColour((now - old) / Math.max(now, old, 1), dark);
+      },
+      isMarked: () => false,
+    };
+    this.boxes = layOut(source, this.canvas.clientWidth);
+    paint(this.canvas, source, this.boxes, { text: cssColour("--ink"), paper: cssColour("--paper"), mark: cssColour("--mark") });
+  }
+
+  private at(e: MouseEvent): TreeNode | null {
+    const r = this.canvas.getBoundingClientRect();
+    return boxAt(this.boxes, e.clientX - r.left, e.clientY - r.top)?.node ?? null;
+  }
+
+  private onClick(e: MouseEvent): void {
+    const node = this.at(e);
+    if (!node) return;
+    this.zoomed = node === (this.zoomed ?? this.tree!.root) ? null : node;
+    this.draw();
+  }
+
+  private onHover(e: MouseEvent): void {
+    const node = this.at(e);
+    this.card.hidden = !node;
+    if (!node) return;
+    const [now, old] = this.sides(node);
+    clear(this.card, h("strong", {}, node.frame < 0 ? "everything" : this.union!.functionName(node.frame)),
+      h("div", {}, `before ${this.show(old)}, now ${this.show(now)}: ${this.signed(now - old)}`));
+    const box = this.canvas.parentElement!.getBoundingClientRect();
+    this.card.style.left = `${Math.min(e.clientX - box.left + 12, Math.max(0, box.width - 380))}px`;
+    this.card.style.top = `${e.clientY - box.top + 16}px`;
+  }
+
+  /** Own amounts: a stack counts for the function that it ends in. */
+  private fillRows(): void {
+    const u = this.union!;
+    const sums = new Map<number, Row>();
+    for (let site = 0; site < u.siteCount; site++) {
+      const end = u.stackStarts[site + 1]!;
+      if (end === u.stackStarts[site]) continue;
+      const id = u.stackFrames[end - 1]!;
+      let row = sums.get(id);
+      if (!row) sums.set(id, (row = { id, now: 0, old: 0 }));
+      row.now += this.data!.now[site]!;
+      row.old += this.data!.old[site]!;
+    }
+    const rows = [...sums.values()].filter((r) => r.now !== r.old).sort((a, b) => Math.abs(b.now - b.old) - Math.abs(a.now - a.old));
+    this.rows.set(rows.length, (i) => this.makeRow(rows[i]!));
+  }
+
+  private makeRow(row: Row): HTMLElement {
+    const status = row.old === 0 ? "new" : row.now === 0 ? "gone" : row.now > row.old ? "grown" : "shrunk";
+    return h("div.row.changes", { role: "row" },
+      h("span.cell.name", {}, this.union!.functionName(row.id), h("span.place", {}, ` ${this.union!.moduleName(row.id)}`)),
+      h("span.cell", {}, status), h("span.cell", {}, this.show(row.old)), h("span.cell", {}, this.show(row.now)), h("span.cell", {}, this.signed(row.now - row.old)));
+  }
+}
+
+export const compare: View = { id: "compare", title: "Compare", isPossible: (app) => app.old !== null, create: (app) => new ComparePage(app) };

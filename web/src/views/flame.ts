@@ -1,0 +1,198 @@
+// flame.ts -- any figure as a flame graph: who is responsible for how much of it.
+// SPDX-License-Identifier: Apache-2.0
+
+import type { App, View } from "../app.ts";
+import { cssColour, isDark, moduleColour } from "../draw/colours.ts";
+import { clear, h } from "../draw/dom.ts";
+import { formatBytes, formatCount, formatShare } from "../draw/format.ts";
+import { boxAt, layOut, paint, type Box, type IcicleSource } from "../draw/icicle.ts";
+import type { CallTree, TreeNode } from "../model/calltree.ts";
+import { countsBlocks } from "../model/question.ts";
+import { makeControls } from "./controls.ts";
+import { makeSaving, svg } from "./saving.ts";
+
+function labelOf(app: App, tree: CallTree, node: TreeNode): string {
+  if (node.frame < 0) return tree.inverted ? "all allocations" : "the program";
+  const name = app.profile.functionName(node.frame);
+  const place = tree.by === "line" ? app.profile.place(node.frame) : "";
+  return place ? `${name} ${place}` : name;
+}
+
+/** Sites with a hit on their stacks, once each: what they come to. */
+function searchShare(app: App, tree: CallTree, from: TreeNode, hits: Uint8Array): number {
+  const { stackStarts, stackFrames } = app.profile;
+  const { values } = tree.answer;
+  let found = 0;
+  for (const site of tree.sites(from)) {
+    if (!(values[site]! > 0)) continue;
+    const end = stackStarts[site + 1]!;
+    for (let i = stackStarts[site]!; i < end; i++)
+      if (hits[stackFrames[i]!]) {
+        found += values[site]!;
+        break;
+      }
+  }
+  return found;
+}
+
+class FlamePage {
+  readonly element: HTMLElement;
+  private readonly controls;
+  private readonly canvas = h("canvas.flame", { tabindex: 0, role: "img", "aria-label": "flame graph; arrow keys move, Enter zooms" }) as HTMLCanvasElement;
+  private readonly card = h("div.hover", { hidden: true });
+  private readonly path = h("p.path");
+  private readonly total = h("p.total", { id: "flame-total" });
+  private readonly search: HTMLInputElement;
+  private readonly found = h("output", { id: "search-share" });
+  private boxes: Box<TreeNode>[] = [];
+  private chosen: TreeNode | null = null;
+
+  constructor(private readonly app: App) {
+    this.controls = makeControls(app, { direction: true });
+    this.search = h("input", { type: "search", id: "search", placeholder: "search (/)", "aria-label": "search for a function" }) as HTMLInputElement;
+    this.search.addEventListener("input", () => app.go({ search: this.search.value }, false));
+    this.element = h("div.flame-page", {}, this.controls.element,
+      h("div.search", {}, this.search, " ", this.found, " ", makeSaving(app, () => this.picture())), this.total, this.path, h("div.canvas", {}, this.canvas, this.card));
+    this.canvas.addEventListener("click", (e) => this.onClick(e));
+    this.canvas.addEventListener("mousemove", (e) => this.onHover(e));
+    this.canvas.addEventListener("mouseleave", () => (this.card.hidden = true));
+    this.canvas.addEventListener("keydown", (e) => this.onKey(e));
+    new ResizeObserver(() => this.draw()).observe(this.canvas.parentElement!);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+  }
+
+  private tree(): CallTree {
+    return this.app.tree();
+  }
+
+  private zoomed(): TreeNode {
+    return this.tree().find(this.app.state.zoom) ?? this.tree().root;
+  }
+
+  update(): void {
+    this.controls.update();
+    if (document.activeElement !== this.search) this.search.value = this.app.state.search;
+    const a = this.app.answer();
+    clear(this.total, countsBlocks(a.question.figure)
+      ? `${formatCount(a.totalBlocks)} in all`
+      : `${formatBytes(a.totalBytes)} in ${formatCount(a.totalBlocks)} blocks in all`);
+    this.total.dataset["bytes"] = String(a.totalBytes);
+    this.total.dataset["blocks"] = String(a.totalBlocks);
+    this.showPath();
+    this.draw();
+  }
+
+  /** Where we are: every step outwards is a link. */
+  private showPath(): void {
+    const { app } = this;
+    const zoom = app.state.zoom;
+    const steps = zoom.map((frame, i) => h("a", { href: app.link({ zoom: zoom.slice(0, i + 1) }) }, app.profile.functionName(frame)));
+    clear(this.path, zoom.length ? h("a", { href: app.link({ zoom: [] }), id: "zoom-out" }, "all") : null,
+      ...steps.flatMap((s) => [" › ", s]));
+  }
+
+  draw(): void {
+    const { app } = this;
+    const width = this.canvas.clientWidth;
+    if (!width || !this.element.isConnected) return;
+    const tree = this.tree();
+    const root = this.zoomed();
+    const hits = app.profile.search(app.state.search);
+    const dark = isDark();
+    const source: IcicleSource<TreeNode> = {
+      root,
+      size: (n) => n.value,
+      children: (n) => tree.open(n),
+      label: (n) => labelOf(app, tree, n),
+      colour: (n) => (n.frame < 0 ? cssColour("--line") : moduleColour(app.profile.moduleName(n.frame), dark)),
+      isMarked: (n) => n === this.chosen || (n.frame >= 0 && hits[n.frame] === 1),
+    };
+    this.boxes = layOut(source, width);
+    paint(this.canvas, source, this.boxes, { text: cssColour("--ink"), paper: cssColour("--paper"), mark: cssColour("--mark") });
+    const share = app.state.search ? searchShare(app, tree, root, hits) : 0;
+    clear(this.found, app.state.search ? `${formatShare(share, root.value)} of what is shown` : "");
+    if (!this.boxes.length) clear(this.path, "Nothing to show: no stack has anything of this figure.");
+  }
+
+  private picture(): string {
+    const { app } = this;
+    const tree = this.tree();
+    return svg({
+      boxes: this.boxes,
+      width: this.canvas.clientWidth,
+      label: (n) => labelOf(app, tree, n),
+      title: (n) => `${labelOf(app, tree, n)}: ${formatShare(n.value, tree.root.value)}, ${countsBlocks(app.state.figure) ? formatCount(n.value) : formatBytes(n.value)}`,
+      colour: (n) => (n.frame < 0 ? "#d9dce1" : moduleColour(app.profile.moduleName(n.frame), false)),
+    });
+  }
+
+  private at(e: MouseEvent): TreeNode | null {
+    const r = this.canvas.getBoundingClientRect();
+    return boxAt(this.boxes, e.clientX - r.left, e.clientY - r.top)?.node ?? null;
+  }
+
+  private zoomTo(node: TreeNode): void {
+    this.app.go({ zoom: this.tree().path(node) });
+  }
+
+  private onClick(e: MouseEvent): void {
+    const node = this.at(e);
+    if (node) this.zoomTo(node);
+  }
+
+  private onHover(e: MouseEvent): void {
+    const node = this.at(e);
+    this.card.hidden = !node;
+    if (!node) return;
+    this.fillCard(node);
+    const box = this.canvas.parentElement!.getBoundingClientRect();
+    const x = Math.min(e.clientX - box.left + 12, Math.max(0, box.width - 380));
+    this.card.style.left = `${x}px`;
+    this.card.style.top = `${e.clientY - box.top + 16}px`;
+  }
+
+  /** All figures of the sites behind a box. */
+  private fillCard(node: TreeNode): void {
+    const { profile } = this.app;
+    const sites = this.tree().sites(node);
+    const sum = (column: string): number => {
+      const values = profile.pack.f64(`site.${column}`);
+      return sites.reduce((a, site) => a + values[site]!, 0);
+    };
+    const rows: [string, string][] = [
+      ["share", formatShare(node.value, this.tree().root.value)],
+      ["at the peak", `${formatBytes(sum("at_peak_bytes"))} in ${formatCount(sum("at_peak_blocks"))} blocks`],
+      ["leaked", `${formatBytes(sum("live_bytes"))} in ${formatCount(sum("live_blocks"))} blocks`],
+      ["allocated", `${formatBytes(sum("allocated_bytes"))} by ${formatCount(sum("allocations"))} calls`],
+      ["temporary", formatCount(sum("temporary"))],
+      ["stacks", formatCount(sites.length)],
+    ];
+    const place = node.frame < 0 ? "" : `${profile.moduleName(node.frame)} ${profile.place(node.frame)}`;
+    clear(this.card, h("strong", {}, labelOf(this.app, this.tree(), node)), h("div.note", {}, place),
+      h("table", {}, ...rows.map(([k, v]) => h("tr", {}, h("th", {}, k), h("td", {}, v)))));
+  }
+
+  private onKey(e: KeyboardEvent): void {
+    const now = this.chosen ?? this.zoomed();
+    const siblings = now.parent ? this.tree().open(now.parent) : [now];
+    const beside = (step: number) => siblings[siblings.indexOf(now) + step] ?? now;
+    const moves: Record<string, () => TreeNode> = {
+      ArrowUp: () => now.parent ?? now,
+      ArrowDown: () => this.tree().open(now)[0] ?? now,
+      ArrowLeft: () => beside(-1),
+      ArrowRight: () => beside(1),
+    };
+    if (e.key in moves) this.chosen = moves[e.key]!();
+    else if (e.key === "Enter") return this.zoomTo(now);
+    else if (e.key === "Escape") {
+      this.chosen = null;
+      return this.app.go({ zoom: [] });
+    } else return;
+    e.preventDefault();
+    this.fillCard(this.chosen!);
+    this.card.hidden = false;
+    this.draw();
+  }
+}
+
+export const flame: View = { id: "flame", title: "Flame graph", create: (app) => new FlamePage(app) };

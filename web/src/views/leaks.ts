@@ -1,0 +1,64 @@
+// leaks.ts -- what was never freed: what grows, what happened once, what is known and harmless.
+// SPDX-License-Identifier: Apache-2.0
+
+import type { App, View } from "../app.ts";
+import { clear, h } from "../draw/dom.ts";
+import { formatBytes, formatCount } from "../draw/format.ts";
+import { findLeaks, type Leak, type LeakGroup, type LeakKind } from "../model/leaks.ts";
+import type { Profile } from "../model/profile.ts";
+import { stackList } from "./stack.ts";
+
+const SHOWN = 200;
+const TITLES: Record<LeakKind, string> = {
+  growing: "Growing: more in every quarter of the recording",
+  "one-off": "One-off: not growing",
+  suppressed: "Suppressed: known and harmless",
+};
+
+function quarterBars(leak: Leak): HTMLElement {
+  const most = Math.max(1, ...leak.quarters);
+  return h("span.quarters", { title: leak.quarters.map(formatBytes).join(" → ") },
+    ...leak.quarters.map((q) => h("i", { style: `height:${Math.round((100 * q) / most)}%` })));
+}
+
+/** The functions nearest to the allocation. */
+function chain(app: App, site: number): string {
+  const names = [...app.profile.stack(site).subarray(0, 4)].map((f) => app.profile.functionName(f));
+  return names.join(" ‹ ");
+}
+
+function leakItem(app: App, leak: Leak): HTMLElement {
+  const details = h("details.leak", { "data-site": leak.site },
+    h("summary", {}, quarterBars(leak), h("strong", {}, ` ${formatBytes(leak.bytes)}`), ` in ${formatCount(leak.blocks)} ${leak.blocks === 1 ? "block" : "blocks"} · `, h("span", {}, chain(app, leak.site)),
+      leak.rule ? h("span.note", {}, ` (${leak.rule})`) : null));
+  details.addEventListener("toggle", () => {
+    if (details.childElementCount === 1) details.append(stackList(app, leak.site));
+  });
+  return details;
+}
+
+function section(app: App, kind: LeakKind, group: LeakGroup): HTMLElement | null {
+  if (!group.stacks) return null;
+  const rest = group.stacks - group.largest.length;
+  return h("section", { id: `leaks-${kind}`, "data-bytes": group.bytes, "data-blocks": group.blocks }, h("h2", {}, TITLES[kind]),
+    h("p.note", {}, `${formatBytes(group.bytes)} in ${formatCount(group.blocks)} blocks, ${formatCount(group.stacks)} stacks`),
+    ...group.largest.map((l) => leakItem(app, l)),
+    rest ? h("p.note", {}, `and ${formatCount(rest)} stacks with less; the tree has them all`) : null);
+}
+
+export const leaks: View = {
+  id: "leaks",
+  title: "Leaks",
+  create(app) {
+    const element = h("div.leaks-page");
+    let of: Profile | null = null;
+    const update = () => {
+      if (of === app.profile) return;
+      of = app.profile;
+      const groups = findLeaks(app.profile, SHOWN);
+      const sections = (["growing", "one-off", "suppressed"] as const).map((k) => section(app, k, groups[k]));
+      clear(element, ...(sections.some(Boolean) ? sections : ["Nothing was left when the program ended."]));
+    };
+    return { element, update };
+  },
+};

@@ -1,0 +1,107 @@
+// overview.ts -- the first page: the figures of the whole program, and what to look at.
+// SPDX-License-Identifier: Apache-2.0
+
+import type { App, View } from "../app.ts";
+import { clear, h } from "../draw/dom.ts";
+import { formatBytes, formatCount, formatShare, formatTime } from "../draw/format.ts";
+import type { Json } from "../load/pack.ts";
+import type { State } from "../state.ts";
+
+const NS = 1e9;
+const MUCH_TEMPORARY = 0.25; // of all calls: worth a warning
+
+/** Losses by their names in `stats --json`, and what they mean. */
+const LOSSES: [string, string][] = [
+  ["lost_events", "events that found no room"],
+  ["truncated_stacks", "stacks that were cut"],
+  ["unwind_failures", "stacks that could not be followed to their root"],
+  ["foreign_frees", "frees of blocks that were not seen allocated"],
+  ["reentrant_calls", "calls from signal handlers inside an allocation"],
+  ["trace_lost_events", "events missing in the trace"],
+  ["lost_snapshots", "snapshots without room"],
+  ["failed_allocations", "allocations that failed in the program"],
+];
+
+const RUN: [string, string][] = [
+  ["command", "Command"], ["executable", "Program"], ["directory", "Directory"], ["host", "Host"], ["pid", "Process"], ["machine", "Machine"],
+  ["mode", "Mode"], ["exit_code", "Exit code"], ["exit_signal", "Signal"], ["threads", "Threads"], ["stacks", "Stacks"], ["version", "Recorded by midden"],
+];
+
+class Stats {
+  constructor(private readonly app: App) {}
+  get(key: string): Json | undefined {
+    return this.app.profile.pack.header.stats?.[key];
+  }
+  number(key: string): number {
+    const value = this.get(key);
+    return typeof value === "number" ? value : 0;
+  }
+}
+
+function card(app: App, title: string, value: string, note: string, go: Partial<State>): HTMLElement {
+  const id = String(go.figure ?? go.page);
+  return h("a.card", { id: `card-${id}`, href: app.link({ zoom: [], ...go }) }, h("h3", {}, title), h("p.figure", {}, value), h("p.note", {}, note));
+}
+
+function cards(app: App, s: Stats): HTMLElement[] {
+  const seconds = Math.max(1e-9, s.number("duration_ns") / NS);
+  const calls = s.number("allocations");
+  const temporary = s.number("temporary_allocations");
+  return [
+    card(app, "Peak", formatBytes(s.number("peak_bytes")), `${formatCount(s.number("peak_blocks"))} blocks at ${formatTime(s.number("peak_time_ns"))}`, { page: "flame", figure: "peak" }),
+    card(app, "Leaked", formatBytes(s.number("leaked_bytes")), `${formatCount(s.number("leaked_blocks"))} blocks`, { page: "leaks", figure: "leaked" }),
+    card(app, "Allocated", formatBytes(s.number("allocated_bytes")), `${formatBytes(s.number("allocated_bytes") / seconds)} a second`, { page: "flame", figure: "allocated" }),
+    card(app, "Calls", formatCount(calls), `${formatCount(calls / seconds)} a second`, { page: "flame", figure: "calls" }),
+    card(app, "Temporary", formatShare(temporary, calls), `${formatCount(temporary)} freed before the next allocation`, { page: "flame", figure: "temporary" }),
+    card(app, "Resident at most", formatBytes(s.number("rss_peak_bytes")), `recorded for ${formatTime(s.number("duration_ns"))}`, { page: "time" }),
+  ];
+}
+
+function warnings(app: App, s: Stats): HTMLElement {
+  const list = LOSSES.filter(([key]) => s.number(key) > 0).map(([key, text]) => h("li", { "data-loss": key }, `${formatCount(s.number(key))} ${text}`));
+  if (s.get("damaged")) list.unshift(h("li", {}, `The file is damaged: ${String(s.get("damage") ?? "some of it is missing")}`));
+  if (s.number("allocations") > 1000 && s.number("temporary_allocations") > MUCH_TEMPORARY * s.number("allocations"))
+    list.push(h("li", {}, h("a", { href: app.link({ page: "flame", figure: "temporary" }) }, `${formatShare(s.number("temporary_allocations"), s.number("allocations"))} of all blocks are freed before the next allocation`)));
+  return h("section", { id: "warnings" }, h("h2", {}, "Warnings"), list.length ? h("ul", {}, ...list) : h("p.note", {}, "None: nothing was lost."));
+}
+
+function textOf(value: Json | undefined): string {
+  return typeof value === "string" ? value : typeof value === "number" ? formatCount(value) : "";
+}
+
+/** A finding as the command prints it, with a link to its place. */
+function finding(app: App, f: { [key: string]: Json }): HTMLElement {
+  const stack = Array.isArray(f["stack"]) ? f["stack"] : [];
+  const first = stack[0] as { [key: string]: Json } | undefined;
+  const name = textOf(first?.["function"]);
+  const kind = textOf(f["kind"]).replaceAll("-", " ");
+  const figure = f["kind"] === "growing-leak" ? "leaked" : f["kind"] === "temporary" ? "temporary" : f["kind"] === "regrown" ? "calls" : "peak";
+  const numbers = ["bytes", "blocks", "calls", "saved_bytes"].filter((k) => typeof f[k] === "number" && f[k] !== 0)
+    .map((k) => `${k.replace("_", " ")}: ${k.includes("bytes") ? formatBytes(f[k] as number) : formatCount(f[k] as number)}`);
+  return h("li", {}, h("strong", {}, kind), " ", name ? h("a", { href: app.link({ page: "flame", figure, functions: name, zoom: [] }) }, name) : null, h("span.note", {}, ` ${numbers.join(", ")}`));
+}
+
+function findings(app: App): HTMLElement {
+  const list = app.profile.pack.header.findings?.findings ?? [];
+  return h("section", { id: "findings" }, h("h2", {}, "Findings"),
+    list.length ? h("ol", {}, ...list.map((f) => finding(app, f))) : h("p.note", {}, "Nothing stands out."));
+}
+
+function run(s: Stats): HTMLElement {
+  const rows = RUN.filter(([key]) => s.get(key) !== undefined && s.get(key) !== null && s.get(key) !== "");
+  return h("section", { id: "run" }, h("h2", {}, "The run"),
+    h("table.plain", {}, ...rows.map(([key, title]) => h("tr", {}, h("th", {}, title), h("td", {}, typeof s.get(key) === "string" ? String(s.get(key)) : String(s.get(key)))))));
+}
+
+export const overview: View = {
+  id: "overview",
+  title: "Overview",
+  create(app) {
+    const element = h("div.overview");
+    const update = () => {
+      const s = new Stats(app);
+      clear(element, h("div.cards", {}, ...cards(app, s)), h("div.columns", {}, findings(app), warnings(app, s), run(s)));
+    };
+    return { element, update };
+  },
+};

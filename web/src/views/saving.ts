@@ -1,0 +1,69 @@
+// saving.ts -- what is shown, as a file for other programs: SVG, CSV, collapsed stacks.
+// SPDX-License-Identifier: Apache-2.0
+
+import type { App } from "../app.ts";
+import { h } from "../draw/dom.ts";
+import { ROW, type Box } from "../draw/icicle.ts";
+import { csvCell, saveText, xmlText } from "../draw/save.ts";
+import { FIGURE_COLUMNS } from "../model/figures.ts";
+
+/** One line a stack: "root;…;leaf N", whole numbers, what is 0 left out. */
+export function collapsed(app: App): string {
+  const { profile } = app;
+  const { values } = app.answer();
+  const lines: string[] = [];
+  for (let site = 0; site < profile.siteCount; site++) {
+    if (!(values[site]! > 0)) continue;
+    const frames: string[] = [];
+    for (let i = profile.stackStarts[site]!; i < profile.stackStarts[site + 1]!; i++)
+      frames.push(profile.functionName(profile.stackFrames[i]!).replace(/[;\n]/g, ":"));
+    lines.push(`${frames.join(";")} ${values[site]}`);
+  }
+  return lines.join("\n") + (lines.length ? "\n" : "");
+}
+
+/** One row a stack with its figures. */
+export function csv(app: App): string {
+  const { profile } = app;
+  const a = app.answer();
+  const columns = FIGURE_COLUMNS.map((c) => profile.pack.f64(`site.${c.column}`));
+  const rows = [["bytes", "blocks", ...FIGURE_COLUMNS.map((c) => c.id), "function", "place", "stack"].join(",")];
+  for (let site = 0; site < profile.siteCount; site++) {
+    if (a.bytes[site] === 0 && a.blocks[site] === 0) continue;
+    const stack = [...profile.stack(site)];
+    const cells = [a.bytes[site]!, a.blocks[site]!, ...columns.map((c) => c[site]!), profile.functionName(stack[0]!), profile.place(stack[0]!), stack.map((f) => profile.functionName(f)).join(" < ")];
+    rows.push(cells.map(csvCell).join(","));
+  }
+  return rows.join("\n") + "\n";
+}
+
+export interface Drawing<T> {
+  boxes: Box<T>[];
+  width: number;
+  label(node: T): string;
+  title(node: T): string;
+  colour(node: T): string;
+}
+
+/** The flame graph as it is shown. */
+export function svg<T>(d: Drawing<T>): string {
+  const rows = d.boxes.reduce((most, b) => Math.max(most, b.row + 1), 1);
+  const parts = d.boxes.map((b) => {
+    const letters = Math.floor((b.width - 8) / 6.5);
+    const label = d.label(b.node);
+    const text = letters > 2 ? (label.length > letters ? `${label.slice(0, letters - 1)}…` : label) : "";
+    return `<g><title>${xmlText(d.title(b.node))}</title><rect x="${b.x.toFixed(2)}" y="${b.row * ROW}" width="${Math.max(b.width - 0.5, 0.3).toFixed(2)}" height="${ROW - 1}" fill="${d.colour(b.node)}"/>` +
+      `${text ? `<text x="${(b.x + 4).toFixed(2)}" y="${b.row * ROW + 14}">${xmlText(text)}</text>` : ""}</g>`;
+  });
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${d.width}" height="${rows * ROW}" viewBox="0 0 ${d.width} ${rows * ROW}" font-family="sans-serif" font-size="12">\n${parts.join("\n")}\n</svg>\n`;
+}
+
+/** Buttons for the stacks of the question at hand; `drawing` adds the picture. */
+export function makeSaving(app: App, drawing: (() => string) | null): HTMLElement {
+  const name = (ending: string) => `${String(app.profile.pack.header.stats?.["program"] ?? "midden")}.${app.state.figure}.${ending}`;
+  const button = (id: string, text: string, save: () => void) => h("button", { type: "button", id: `save-${id}`, onclick: save }, text);
+  return h("span.saving", {}, "Save: ",
+    drawing && button("svg", "SVG", () => saveText(name("svg"), "image/svg+xml", drawing())), " ",
+    button("csv", "CSV", () => saveText(name("csv"), "text/csv", csv(app))), " ",
+    button("collapsed", "collapsed stacks", () => saveText(name("folded"), "text/plain", collapsed(app))));
+}

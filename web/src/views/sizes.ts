@@ -1,0 +1,125 @@
+// sizes.ts -- how large blocks are, how long they live, and which stacks make them.
+// SPDX-License-Identifier: Apache-2.0
+
+import type { App, View } from "../app.ts";
+import { clear, h } from "../draw/dom.ts";
+import { formatBytes, formatCount, formatTime } from "../draw/format.ts";
+import { heatCellAt, paintHeat, type HeatMap } from "../draw/heat.ts";
+import { BUCKETS, bucketRange, sitesInCell, sizeOverTime, type Cell } from "../model/sizes.ts";
+import { stackList } from "./stack.ts";
+
+const STACKS_SHOWN = 50;
+
+function sizeLabel(bucket: number): string {
+  return bucket === 0 ? "0 B" : formatBytes(bucketRange(bucket)[0]);
+}
+
+/** The buckets between the first and the last with anything in them. */
+function used(values: (i: number) => number): [number, number] {
+  let first = BUCKETS;
+  let last = 0;
+  for (let i = 0; i < BUCKETS; i++) if (values(i) > 0) [first, last] = [Math.min(first, i), i];
+  return first > last ? [0, 0] : [first, last];
+}
+
+class SizesPage {
+  readonly element: HTMLElement;
+  private readonly histogram = h("table.grid", { id: "size-histogram" });
+  private readonly cells = h("canvas.heat", { id: "size-by-life", role: "img", "aria-label": "sizes by lifetimes" }) as HTMLCanvasElement;
+  private readonly times = h("canvas.heat", { id: "size-by-time", role: "img", "aria-label": "sizes over time" }) as HTMLCanvasElement;
+  private readonly stacks = h("div", { id: "cell-stacks" });
+  private firstSize = 0;
+  private firstLife = 0;
+  private map: HeatMap | null = null;
+
+  constructor(private readonly app: App) {
+    this.element = h("div.sizes-page", {},
+      h("h2", {}, "Sizes"), h("div.scroll", {}, this.histogram),
+      h("h2", {}, "Size and lifetime of freed blocks"), h("p.note", {}, "Click a cell to see the stacks that can have made its blocks."), this.cells, this.stacks,
+      h("h2", {}, "Live bytes over time"), h("p.note", {}, "By the mean size of each stack's live blocks."), this.times);
+    this.cells.addEventListener("click", (e) => this.onClick(e));
+    new ResizeObserver(() => this.draw()).observe(this.element);
+  }
+
+  update(): void {
+    this.fillHistogram();
+    this.draw();
+    this.showStacks();
+  }
+
+  private fillHistogram(): void {
+    const { pack } = this.app.profile;
+    const columns = (["count", "bytes", "live_count", "live_bytes"] as const).map((c) => pack.f64(`size.${c}`));
+    const [first, last] = used((i) => columns[0]![i]!);
+    const most = Math.max(1, ...columns[0]!);
+    const rows: HTMLElement[] = [];
+    for (let i = first; i <= last; i++) {
+      const [low, high] = bucketRange(i);
+      rows.push(h("tr", { "data-bucket": i }, h("th", {}, low === high ? formatBytes(low) : `${formatBytes(low)} – ${formatBytes(high)}`),
+        h("td.number", {}, formatCount(columns[0]![i]!)), h("td.number", {}, formatBytes(columns[1]![i]!)),
+        h("td.number", {}, formatCount(columns[2]![i]!)), h("td.number", {}, formatBytes(columns[3]![i]!)),
+        h("td.when", {}, h("div.meter", { style: `width:${(100 * columns[0]![i]!) / most}%` }))));
+    }
+    clear(this.histogram, h("thead", {}, h("tr", {}, ...["Size", "Blocks", "Bytes", "Left at the end", "Bytes left", ""].map((t) => h("th", {}, t)))), h("tbody", {}, ...rows));
+  }
+
+  private chosen(): Cell | null {
+    const [size, life] = this.app.state.cell.split(",").map(Number);
+    return this.app.state.cell && Number.isInteger(size) && Number.isInteger(life) ? { size: size!, life: life! } : null;
+  }
+
+  private draw(): void {
+    if (!this.cells.clientWidth) return;
+    const { pack } = this.app.profile;
+    const counts = pack.f64("size_by_life.count");
+    const sizes = used((s) => counts.subarray(s * BUCKETS, (s + 1) * BUCKETS).reduce((a, b) => a + b, 0));
+    const lives = used((l) => Array.from({ length: BUCKETS }, (_, s) => counts[s * BUCKETS + l]!).reduce((a, b) => a + b, 0));
+    [this.firstSize, this.firstLife] = [sizes[0], lives[0]];
+    this.map = {
+      columns: lives[1] - lives[0] + 1,
+      rows: sizes[1] - sizes[0] + 1,
+      value: (x, y) => counts[(y + sizes[0]) * BUCKETS + x + lives[0]]!,
+      columnLabel: (x) => formatTime(bucketRange(x + lives[0])[0]),
+      rowLabel: (y) => sizeLabel(y + sizes[0]),
+    };
+    const cell = this.chosen();
+    paintHeat(this.cells, this.map, cell && { column: cell.life - this.firstLife, row: cell.size - this.firstSize });
+    this.drawTimes();
+  }
+
+  private drawTimes(): void {
+    const { points, rows } = sizeOverTime(this.app.profile);
+    const times = this.app.profile.pack.f64("point.time_ns");
+    const [first, last] = used((b) => rows[b]!.reduce((a, v) => Math.max(a, v), 0));
+    const map: HeatMap = {
+      columns: Math.max(1, points), rows: last - first + 1,
+      value: (x, y) => rows[y + first]![x] ?? 0,
+      columnLabel: (x) => formatTime(times[x] ?? 0), rowLabel: (y) => sizeLabel(y + first),
+    };
+    paintHeat(this.times, map, null);
+  }
+
+  private onClick(e: MouseEvent): void {
+    const at = this.map && heatCellAt(this.cells, this.map, e);
+    if (at) this.app.go({ cell: `${at.row + this.firstSize},${at.column + this.firstLife}` });
+  }
+
+  private showStacks(): void {
+    const cell = this.chosen();
+    if (!cell) return clear(this.stacks);
+    const { profile } = this.app;
+    const sites = sitesInCell(profile, cell);
+    const count = profile.pack.f64("size_by_life.count")[cell.size * BUCKETS + cell.life] ?? 0;
+    const [small, large] = bucketRange(cell.size);
+    const [short, long] = bucketRange(cell.life);
+    clear(this.stacks, h("h3", {}, `${formatCount(count)} blocks of ${formatBytes(small)} to ${formatBytes(large)} that lived ${formatTime(short)} to ${formatTime(long)}`),
+      h("p.note", {}, `${formatCount(sites.length)} stacks can have made them`),
+      ...sites.slice(0, STACKS_SHOWN).map((site) => {
+        const details = h("details", { "data-site": site }, h("summary", {}, `${formatCount(profile.pack.f64("site.frees")[site]!)} freed · ${profile.functionName(profile.stack(site)[0]!)}`));
+        details.addEventListener("toggle", () => details.childElementCount === 1 && details.append(stackList(this.app, site)));
+        return details;
+      }));
+  }
+}
+
+export const sizes: View = { id: "sizes", title: "Sizes", create: (app) => new SizesPage(app) };

@@ -1,0 +1,101 @@
+// source.ts -- source files with what their lines come to in the margin.
+// SPDX-License-Identifier: Apache-2.0
+
+import type { App, View } from "../app.ts";
+import { clear, h } from "../draw/dom.ts";
+import { formatBytes, formatCount, formatShare } from "../draw/format.ts";
+import { Highlighter, languageOf } from "../draw/syntax.ts";
+import { allFiles, linesOf, type LineFigures } from "../model/lines.ts";
+import { countsBlocks } from "../model/question.ts";
+import { makeControls } from "./controls.ts";
+
+const FILES_SHOWN = 300;
+
+class SourcePage {
+  readonly element: HTMLElement;
+  private readonly controls;
+  private readonly files = h("nav.files", { "aria-label": "Source files" });
+  private readonly text = h("div.source", { id: "source" });
+  private request = 0;
+
+  constructor(private readonly app: App) {
+    this.controls = makeControls(app, { direction: false });
+    this.element = h("div.source-page", {}, this.controls.element, h("div.split.wide", {}, this.files, this.text));
+  }
+
+  private show(n: number): string {
+    return countsBlocks(this.app.state.figure) ? formatCount(n) : formatBytes(n);
+  }
+
+  update(): void {
+    this.controls.update();
+    this.showFiles();
+    void this.showFile();
+  }
+
+  private showFiles(): void {
+    const { app } = this;
+    const answer = app.answer();
+    const list = allFiles(app.profile, answer);
+    const items = list.slice(0, FILES_SHOWN).map((f) => h("li", {},
+      h("a", { href: app.link({ file: f.file, line: 0 }), title: app.profile.text(f.file), "aria-current": f.file === app.state.file ? "true" : undefined }, app.profile.text(f.file).split("/").slice(-2).join("/")),
+      h("span.note", {}, ` ${this.show(f.self)} of ${this.show(f.total)}`)));
+    clear(this.files, list.length ? h("ul", {}, ...items) : "No stack has source lines: the program has no debug information.");
+  }
+
+  private async showFile(): Promise<void> {
+    const { app } = this;
+    const { file } = app.state;
+    const request = ++this.request;
+    if (!file) return clear(this.text, h("p.note", {}, "Choose a file."));
+    const path = app.profile.text(file);
+    const figures = linesOf(app.profile, app.answer(), file);
+    const lines = await app.source.lines(path, app.profile.frameFile.indexOf(file));
+    if (request !== this.request) return; // the user has gone on
+    clear(this.text, h("h2", {}, path), lines ? null : h("p.note", {}, "The file cannot be read here; its lines are shown by number."),
+      lines ? this.makeLines(path, lines, figures) : this.makeNumbers(figures));
+    document.getElementById(`line-${app.state.line}`)?.scrollIntoView({ block: "center" });
+  }
+
+  private margin(f: LineFigures | undefined): HTMLElement[] {
+    const total = this.app.answer().total;
+    const cell = (n: number) => h("td.number", { title: this.show(n) }, n ? `${this.show(n)}` : "");
+    const strength = f ? Math.min(1, Math.abs(f.total) / Math.max(1, Math.abs(total))) : 0;
+    const cells = [cell(f?.self ?? 0), cell(f?.total ?? 0)];
+    if (f) cells[1]!.setAttribute("style", `background:color-mix(in srgb, var(--chart3) ${Math.round(10 + 60 * strength)}%, transparent)`);
+    return cells;
+  }
+
+  private callersLink(f: LineFigures | undefined, number: number): HTMLElement | string {
+    if (!f) return String(number);
+    const { app } = this;
+    const group = app.profile.frameGroup[f.frame]!;
+    return h("a", { href: app.link({ page: "callers", zoom: [group] }), title: `${formatShare(f.total, app.answer().total)}: who calls ${app.profile.functionName(group)}` }, String(number));
+  }
+
+  private makeLines(path: string, lines: Map<number, string>, figures: Map<number, LineFigures>): HTMLElement {
+    const highlighter = new Highlighter(languageOf(path));
+    let before = 0;
+    const rows: HTMLElement[] = [];
+    for (const [number, text] of lines) {
+      if (before && number !== before + 1) rows.push(h("tr.gap", {}, h("td", { colspan: 4 }, "…")));
+      before = number;
+      const f = figures.get(number);
+      const code = h("td.code", {}, ...highlighter.line(text).map((t) => (t.kind ? h(`span.${t.kind}`, {}, t.text) : t.text)));
+      rows.push(h(`tr${number === this.app.state.line ? ".chosen" : ""}`, { id: `line-${number}` }, ...this.margin(f), h("td.number.line", {}, this.callersLink(f, number)), code));
+    }
+    return h("table.lines", {}, this.head(), h("tbody", {}, ...rows));
+  }
+
+  private head(): HTMLElement {
+    return h("thead", {}, h("tr", {}, h("th", {}, "Self"), h("th", {}, "With callees"), h("th", {}, "Line"), h("th", {}, "")));
+  }
+
+  private makeNumbers(figures: Map<number, LineFigures>): HTMLElement {
+    const rows = [...figures].sort((a, b) => a[0] - b[0]).map(([number, f]) =>
+      h("tr", { id: `line-${number}` }, ...this.margin(f), h("td.number.line", {}, this.callersLink(f, number)), h("td.code", {}, this.app.profile.functionName(f.frame))));
+    return h("table.lines", {}, this.head(), h("tbody", {}, ...rows));
+  }
+}
+
+export const source: View = { id: "source", title: "Source", create: (app) => new SourcePage(app) };

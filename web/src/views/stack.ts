@@ -1,0 +1,20 @@
+// stack.ts -- one stack as a list, the allocating function first.
+// SPDX-License-Identifier: Apache-2.0
+
+import type { App } from "../app.ts";
+import { h } from "../draw/dom.ts";
+import { FRAME_INLINED } from "../model/profile.ts";
+
+/** A frame's place, as a link to its source line. */
+export function placeLink(app: App, frame: number): HTMLElement {
+  const { profile } = app;
+  const place = profile.place(frame);
+  if (!place) return h("span.place", {}, profile.moduleName(frame));
+  return h("a.place", { href: app.link({ page: "source", file: profile.frameFile[frame]!, line: profile.frameLine[frame]! }) }, place);
+}
+
+export function stackList(app: App, site: number): HTMLElement {
+  const { profile } = app;
+  return h("ol.stack", {}, ...[...profile.stack(site)].map((frame) =>
+    h("li", {}, profile.functionName(frame), " ", placeLink(app, frame), profile.frameBits[frame]! & FRAME_INLINED ? h("span.note", {}, " inlined") : null)));
+}

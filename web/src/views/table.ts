@@ -1,0 +1,143 @@
+// table.ts -- the call tree as a table, sorted by any figure; and the callers and callees of one
+// function.
+// SPDX-License-Identifier: Apache-2.0
+
+import type { App, View } from "../app.ts";
+import { clear, h } from "../draw/dom.ts";
+import { formatBytes, formatCount, formatShare } from "../draw/format.ts";
+import { Rows } from "../draw/rows.ts";
+import type { CallTree, TreeNode } from "../model/calltree.ts";
+import { FIGURE_COLUMNS, sumOver } from "../model/figures.ts";
+import { countsBlocks } from "../model/question.ts";
+import { makeControls } from "./controls.ts";
+import { makeSaving } from "./saving.ts";
+
+type Key = (node: TreeNode) => number;
+
+class TablePage {
+  readonly element: HTMLElement;
+  private readonly controls;
+  private readonly head = h("div.row.head", { role: "row" });
+  private readonly rows = new Rows("call tree");
+  private open = new Set<TreeNode>();
+  private list: TreeNode[] = [];
+  private tree: CallTree | null = null;
+  private at = 0;
+  private sums = new WeakMap<TreeNode, Map<string, number>>();
+
+  constructor(private readonly app: App) {
+    this.controls = makeControls(app, { direction: true });
+    this.element = h("div.table-page", {}, this.controls.element, makeSaving(app, null), this.head, this.rows.element);
+    this.rows.element.addEventListener("keydown", (e) => this.onKey(e));
+  }
+
+  update(): void {
+    this.controls.update();
+    const tree = this.app.tree();
+    if (tree !== this.tree) {
+      this.tree = tree;
+      this.open = new Set();
+      this.at = 0;
+      this.openHotPath();
+    }
+    this.showHead();
+    this.flatten();
+  }
+
+  /** Down to where the largest part is no longer most of what is above it. */
+  private openHotPath(): void {
+    const tree = this.tree!;
+    let node: TreeNode | undefined = tree.root;
+    for (let depth = 0; node && depth < 60; depth++) {
+      this.open.add(node);
+      const [first]: TreeNode[] = tree.open(node);
+      node = first && Math.abs(first.value) * 2 >= Math.abs(node.value) ? first : undefined;
+    }
+  }
+
+  private sum(node: TreeNode, column: string): number {
+    let known = this.sums.get(node);
+    if (!known) this.sums.set(node, (known = new Map()));
+    let value = known.get(column);
+    if (value === undefined) known.set(column, (value = sumOver(this.app.profile, this.tree!.sites(node), column)));
+    return value;
+  }
+
+  private key(): Key {
+    const sort = this.app.state.sort;
+    if (sort === "self") return (n) => n.self;
+    if (sort === "blocks") return (n) => n.blocks;
+    const column = FIGURE_COLUMNS.find((c) => c.id === sort);
+    return column ? (n) => this.sum(n, column.column) : (n) => Math.abs(n.value);
+  }
+
+  private flatten(): void {
+    const tree = this.tree!;
+    const key = this.key();
+    const byName = this.app.state.sort === "name";
+    const list: TreeNode[] = [];
+    const add = (node: TreeNode): void => {
+      if (node.depth > 0) list.push(node);
+      if (!this.open.has(node)) return;
+      const children = [...tree.open(node)];
+      if (byName) children.sort((a, b) => this.app.profile.functionName(a.frame).localeCompare(this.app.profile.functionName(b.frame)));
+      else if (this.app.state.sort) children.sort((a, b) => key(b) - key(a));
+      for (const child of children) add(child);
+    };
+    add(tree.root);
+    this.list = list;
+    this.at = Math.min(this.at, Math.max(0, list.length - 1));
+    this.rows.set(list.length, (i) => this.makeRow(i));
+  }
+
+  private showHead(): void {
+    const figure = this.app.state.figure;
+    const columns: [string, string][] = [["name", "Function"], ["", `Share of ${figure}`], ["self", "Self"], ["blocks", "Blocks"], ...FIGURE_COLUMNS.map((c): [string, string] => [c.id, c.title])];
+    clear(this.head, ...columns.map(([id, title]) => h("button.cell", {
+      type: "button", id: `sort-${id || "value"}`, "aria-pressed": String(this.app.state.sort === id), onclick: () => this.app.go({ sort: id }),
+    }, title)));
+  }
+
+  private makeRow(i: number): HTMLElement {
+    const node = this.list[i]!;
+    const { profile } = this.app;
+    const tree = this.tree!;
+    const count = countsBlocks(tree.answer.question.figure);
+    const show = (n: number) => (count ? formatCount(n) : formatBytes(n));
+    const isOpen = this.open.has(node);
+    const leaf = isOpen && tree.open(node).length === 0;
+    const name = h("span.cell.name", { style: `padding-left:${(node.depth - 1) * 14}px` },
+      h("button.twist", { type: "button", "aria-expanded": String(isOpen), onclick: () => this.toggle(i) }, leaf ? "·" : isOpen ? "▾" : "▸"),
+      h("a", { href: this.app.link({ page: "callers", functions: "", file: 0, zoom: [profile.frameGroup[node.frame]!] }), title: profile.modulePath(node.frame) }, profile.functionName(node.frame)),
+      h("span.place", {}, ` ${profile.place(node.frame)}`));
+    return h(`div.row${i === this.at ? ".chosen" : ""}`, { role: "row", "data-depth": node.depth }, name,
+      h("span.cell", { title: show(node.value) }, `${formatShare(node.value, tree.root.value)}  ${show(node.value)}`),
+      h("span.cell", {}, node.self ? show(node.self) : ""),
+      h("span.cell", {}, formatCount(node.blocks)),
+      ...FIGURE_COLUMNS.map((c) => h("span.cell", {}, c.bytes ? formatBytes(this.sum(node, c.column)) : formatCount(this.sum(node, c.column)))));
+  }
+
+  private toggle(i: number): void {
+    const node = this.list[i]!;
+    if (this.open.has(node)) this.open.delete(node);
+    else this.open.add(node);
+    this.at = i;
+    this.flatten();
+  }
+
+  private onKey(e: KeyboardEvent): void {
+    const node = this.list[this.at];
+    if (!node) return;
+    if (e.key === "ArrowDown") this.at = Math.min(this.at + 1, this.list.length - 1);
+    else if (e.key === "ArrowUp") this.at = Math.max(this.at - 1, 0);
+    else if (e.key === "ArrowRight") this.open.add(node);
+    else if (e.key === "ArrowLeft") {
+      if (!this.open.delete(node) && node.parent && node.parent.depth > 0) this.at = this.list.indexOf(node.parent);
+    } else return;
+    e.preventDefault();
+    this.flatten();
+    this.rows.scrollTo(this.at);
+  }
+}
+
+export const table: View = { id: "table", title: "Tree", create: (app) => new TablePage(app) };

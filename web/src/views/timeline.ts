@@ -1,0 +1,203 @@
+// timeline.ts -- the heap over time; a range that is dragged over it holds on every page.
+// SPDX-License-Identifier: Apache-2.0
+
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import type { App, View } from "../app.ts";
+import { cssColour } from "../draw/colours.ts";
+import { clear, h } from "../draw/dom.ts";
+import { formatBytes, formatCount, formatTime } from "../draw/format.ts";
+import { highestPoint } from "../model/question.ts";
+
+const NS = 1e9;
+const SYNC = "midden-time"; // charts with this key share their cursor and range
+const HEIGHT = 190;
+
+interface Chart {
+  id: string;
+  title: string;
+  series: { label: string; values: (app: App) => Float64Array; colour: string }[];
+  format: (n: number) => string;
+}
+
+const column = (name: string) => (app: App) => app.profile.pack.f64(`point.${name}`);
+
+/** Differences of a running count, per second. */
+function rate(name: string): (app: App) => Float64Array {
+  return (app) => {
+    const times = app.profile.pack.f64("point.time_ns");
+    const counts = app.profile.pack.f64(`point.${name}`);
+    return counts.map((n, i) => {
+      const before = i ? counts[i - 1]! : 0;
+      const span = times[i]! - (i ? times[i - 1]! : 0);
+      return span > 0 ? ((n - before) * NS) / span : 0;
+    });
+  };
+}
+
+const CHARTS: Chart[] = [
+  {
+    id: "bytes", title: "Memory", format: formatBytes,
+    series: [
+      { label: "live bytes", values: column("live_bytes"), colour: "--chart1" },
+      { label: "highest since the point before", values: column("peak_bytes"), colour: "--chart2" },
+      { label: "resident (RSS)", values: column("rss_bytes"), colour: "--chart3" },
+    ],
+  },
+  { id: "blocks", title: "Live blocks", format: formatCount, series: [{ label: "live blocks", values: column("live_blocks"), colour: "--chart1" }] },
+  {
+    id: "rates", title: "Calls per second", format: formatCount,
+    series: [
+      { label: "allocations", values: rate("allocations"), colour: "--chart1" },
+      { label: "frees", values: rate("frees"), colour: "--chart3" },
+    ],
+  },
+  { id: "throughput", title: "Bytes allocated per second", format: formatBytes, series: [{ label: "bytes", values: rate("allocated_bytes"), colour: "--chart1" }] },
+];
+
+// Whole numbers of KiB, MiB and so on, or of thousands.
+const BINARY_STEPS = Array.from({ length: 50 }, (_, i) => 2 ** i);
+
+function axis(format: (n: number) => string): uPlot.Axis {
+  return {
+    ...(format === formatBytes ? { incrs: BINARY_STEPS } : {}),
+    stroke: cssColour("--faint"), grid: { stroke: cssColour("--line"), width: 1 }, ticks: { stroke: cssColour("--line") },
+    size: 80, values: (_u, ticks) => ticks.map((t) => (t === null ? "" : format(t))),
+  };
+}
+
+class TimePage {
+  readonly element: HTMLElement;
+  private readonly facts = h("p", { id: "range-facts" });
+  private readonly holder = h("div.charts");
+  private plots: uPlot[] = [];
+  private drawn = "";
+
+  constructor(private readonly app: App) {
+    this.element = h("div.time-page", {},
+      h("p.note", {}, "Drag over a chart to choose a range: every page then shows that range. A click chooses one moment. A double click goes back to the whole recording."),
+      this.facts, this.holder);
+    new ResizeObserver(() => this.resize()).observe(this.holder);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.rebuild());
+  }
+
+  update(): void {
+    const header = this.app.profile.pack.header;
+    const key = `${header.generation} ${header.start_unix_ns}`;
+    if (key !== this.drawn) {
+      this.drawn = key;
+      this.rebuild();
+    }
+    this.showRange();
+    this.showFacts();
+  }
+
+  private rebuild(): void {
+    for (const plot of this.plots) plot.destroy();
+    this.plots = [];
+    const times = this.app.profile.pack.f64("point.time_ns");
+    clear(this.holder, times.length ? null : "The recording was too short for a time line.");
+    if (!times.length) return;
+    const seconds = times.map((t) => t / NS);
+    for (const chart of CHARTS) {
+      const box = h("div.chart", { id: `chart-${chart.id}` });
+      this.holder.append(box);
+      this.plots.push(new uPlot(this.options(chart), [seconds, ...chart.series.map((s) => s.values(this.app))] as uPlot.AlignedData, box));
+    }
+  }
+
+  private options(chart: Chart): uPlot.Options {
+    return {
+      title: chart.title,
+      width: this.holder.clientWidth || 900,
+      height: HEIGHT,
+      cursor: { sync: { key: SYNC }, drag: { x: true, y: false, setScale: false } },
+      scales: { x: { time: false } },
+      axes: [{ ...axis((s) => formatTime(s * NS)), size: 40 }, axis(chart.format)],
+      series: [
+        { label: "time", value: (_u, v) => (v === null ? "–" : formatTime(v * NS)) },
+        ...chart.series.map((s): uPlot.Series => ({
+          label: s.label, stroke: cssColour(s.colour), width: 1.5, points: { show: false },
+          value: (_u, v) => (v === null ? "–" : chart.format(v)),
+        })),
+      ],
+      hooks: {
+        setSelect: [(u) => this.onSelect(u)],
+        ready: [(u) => this.listen(u)],
+        draw: [(u) => this.drawMarks(u)],
+      },
+    };
+  }
+
+  private listen(u: uPlot): void {
+    let pressedAt = 0;
+    u.over.addEventListener("dblclick", () => this.app.go({ from: -1, to: -1, zoom: [] }));
+    u.over.addEventListener("mousedown", (e) => (pressedAt = e.clientX));
+    u.over.addEventListener("click", (e) => {
+      const point = u.cursor.idx;
+      if (Math.abs(e.clientX - pressedAt) < 3 && e.detail === 1 && typeof point === "number") this.app.go({ from: point, to: point, zoom: [] });
+    });
+  }
+
+  /** The range that was dragged, as points of the time line. */
+  private onSelect(u: uPlot): void {
+    if (u.select.width <= 0) return;
+    const from = u.posToIdx(u.select.left);
+    const to = u.posToIdx(u.select.left + u.select.width);
+    u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+    if (from !== this.app.state.from || to !== this.app.state.to) this.app.go({ from, to, zoom: [] });
+  }
+
+  /** The chosen range is shaded, the peak and snapshots get a line. */
+  private drawMarks(u: uPlot): void {
+    const { pack } = this.app.profile;
+    const times = pack.f64("point.time_ns");
+    const c = u.ctx;
+    const x = (ns: number) => u.valToPos(ns / NS, "x", true);
+    const { top, height } = u.bbox;
+    c.save();
+    if (this.app.state.from >= 0) {
+      const left = x(times[this.app.state.from]!);
+      c.fillStyle = cssColour("--shade");
+      c.fillRect(left, top, Math.max(2, x(times[this.app.state.to]!) - left), height);
+    }
+    c.setLineDash([4, 4]);
+    const line = (ns: number, colour: string) => {
+      c.strokeStyle = cssColour(colour);
+      c.beginPath();
+      c.moveTo(x(ns), top);
+      c.lineTo(x(ns), top + height);
+      c.stroke();
+    };
+    const peak = pack.header.stats?.["peak_time_ns"];
+    if (typeof peak === "number") line(peak, "--mark");
+    for (const ns of pack.f64("snapshot.time_ns")) line(ns, "--accent");
+    c.restore();
+  }
+
+  private showRange(): void {
+    for (const plot of this.plots) plot.redraw(false);
+  }
+
+  private showFacts(): void {
+    const { pack } = this.app.profile;
+    const times = pack.f64("point.time_ns");
+    const live = pack.f64("point.live_bytes");
+    const { from, to } = this.app.state;
+    if (from < 0 || !times.length) return clear(this.facts, "The whole recording.");
+    const high = highestPoint(this.app.profile, { from, to });
+    clear(this.facts,
+      `${formatTime(times[from]!)} to ${formatTime(times[to]!)}: ${formatBytes(live[from]!)} to ${formatBytes(live[to]!)}, at most ${formatBytes(live[high]!)} at its points. `,
+      h("a", { href: this.app.link({ page: "flame", figure: "peak" }) }, "Peak within"), " · ",
+      h("a", { href: this.app.link({ page: "flame", figure: "growth" }) }, "Growth across"), " · ",
+      h("a", { href: this.app.link({ page: "flame", figure: "live" }) }, "Live at its end"), " · ",
+      h("button", { type: "button", id: "whole-range", onclick: () => this.app.go({ from: -1, to: -1, zoom: [] }) }, "whole recording"));
+  }
+
+  private resize(): void {
+    const width = this.holder.clientWidth;
+    if (width) for (const plot of this.plots) if (plot.width !== width) plot.setSize({ width, height: HEIGHT });
+  }
+}
+
+export const timeline: View = { id: "time", title: "Timeline", create: (app) => new TimePage(app) };
