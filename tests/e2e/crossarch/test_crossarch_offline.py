@@ -21,8 +21,8 @@ READINGS = (
     ("report", "--leaks", "--tree"),
     ("report", "--flat", "--calls"),
     ("stats", "--json", "--sites", "--points"),
-    ("export", "-f", "collapsed", "-o", "-"),
-    ("export", "-f", "callgrind", "-o", "-"),
+    ("export", "-f", "collapsed"),
+    ("export", "-f", "callgrind"),
 )
 
 
@@ -42,15 +42,15 @@ def output_of(command, words, path):
 @pytest.fixture
 def profiles(commands, tmp_path):
     """(one made there, one made here)"""
-    there = Recorder(tmp_path, machine.native()).victim("known_tree")
+    there = Recorder(tmp_path, machine.native()).victim("deep_stack", "20")
     made_here = tmp_path / "here.mdn"
     # Any program of this machine will do.
     done = subprocess.run(
-        [commands[0], "record", "-q", "-o", made_here, "/bin/sh", "-c", "echo $((6 * 7))"],
+        [commands[0], "record", "-q", "-o", made_here, "/bin/ls", "/"],
         capture_output=True,
         timeout=TIMEOUT_S,
     )
-    assert (done.returncode, done.stdout) == (0, b"42\n"), done.stderr.decode()
+    assert done.returncode == 0, done.stderr.decode()
     return there.path, made_here
 
 
