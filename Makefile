@@ -8,7 +8,7 @@ SETUP  := true
 endif
 
 .DEFAULT_GOAL := all
-.PHONY: all help setup demo test test-quick test-portability sanitizers bench fuzz web format lint install clean
+.PHONY: all help setup demo test test-quick test-portability test-programs torture sanitizers golden bench fuzz web format lint install clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,24 @@ test-portability: ## other Debian releases, arm64 and amd64, gcc and clang, musl
 	@cmake --preset release -DMIDDEN_TESTS=ON -DMIDDEN_WERROR=ON >/dev/null
 	@cmake --build $(BUILD) --target midden libmidden
 	@tools/portability.py $(if $(QUICK),--quick)
+
+golden: ## write the expected outputs in tests/golden anew
+	@cmake --preset release -DMIDDEN_TESTS=ON >/dev/null
+	@cmake --build $(BUILD) --target midden libmidden
+	@MIDDEN_TEST_RENEW=1 /usr/bin/python3 -m pytest -q -c tests/pytest.ini tests/e2e/golden
+	@git status --short tests/golden
+
+test-programs: ## real programs and their own tests, natively and under midden (PROGRAMS="redis git ...")
+	@$(SETUP) build test programs
+	@cmake --preset release -DMIDDEN_TESTS=OFF >/dev/null
+	@cmake --build $(BUILD) --target midden libmidden
+	@tests/programs/run.py $(PROGRAMS)
+
+torture: ## random programs against their own accounts, for MINUTES (30), from SEED
+	@$(SETUP) build test
+	@cmake --preset release -DMIDDEN_TESTS=OFF >/dev/null
+	@cmake --build $(BUILD) --target midden libmidden
+	@tests/torture/run.py --minutes $(or $(MINUTES),30) $(if $(SEED),--seed $(SEED)) $(if $(ROUNDS),--rounds $(ROUNDS))
 
 bench: ## compare with native, a forward-only library and other profilers (QUICK=1: 2 minutes)
 	@$(SETUP) build bench

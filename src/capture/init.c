@@ -9,6 +9,8 @@
 #include "capture/cold.h"
 #include "capture/environment.h"
 #include "capture/family.h"
+#include "capture/link.h"
+#include "capture/sanitizer.h"
 #include "capture/stackrange.h"
 #include "capture/thread.h"
 
@@ -42,9 +44,11 @@ static const char *own_name(void)
  * way. */
 static void note_exit(int status, void *header)
 {
-	if (process && process->header == header)
-		atomic_store(&process->header->exit_status,
-			     SEGMENT_EXITED | ((uint32_t)status & 0xff));
+	if (!process || process->header != header)
+		return;
+	atomic_store(&process->header->exit_status, SEGMENT_EXITED | ((uint32_t)status & 0xff));
+	if (process->pid == 1 && !link_has_recorder())
+		link_wait_for_collector(process->header);
 }
 
 /* glibc's own constructor has not run yet, so the environment is the one that we are given. musl
@@ -55,7 +59,10 @@ static __attribute__((constructor)) void init(int argc, char **argv, char **envp
 	(void)argv;
 	char **environment = environ ? environ : envp;
 	environment_init(environment);
-	cold_start();
+	if (sanitizer_is_inside())
+		cold_stay_off("the program has a sanitizer's malloc built in: not recording");
+	else
+		cold_start();
 	if (!process || atomic_load(&process->state) != PROCESS_RECORDING)
 		return;
 	check_interposition();

@@ -14,7 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define MAGIC	  UINT64_C(0x3130706e7364696d) /* "midsnp01" */
+#define MAGIC	  UINT64_C(0x3230706e7364696d) /* "midsnp02" */
 #define ASKING_MS 50	/* for a request whose sender has connected: it comes at once */
 #define ANSWER_MS 10000 /* a collector may be busy with what the program did meanwhile */
 

@@ -13,8 +13,8 @@
 #include "base/error.h"
 #include "collect/collect.h"
 
-/* Listens for requests on behalf of the process. The descriptor, or -1: another one does (the
- * collector of the program that it was before an exec); to be tried again. */
+/* Listens for requests on behalf of the process, or of its recorder. The descriptor, or -1: another
+ * one does (the collector of the program that it was before an exec); to be tried again. */
 int control_open(pid_t target);
 
 /* Answers what has come in, if anything has. `listener` may be -1. */

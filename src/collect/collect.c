@@ -7,6 +7,7 @@
 
 #include <linux/futex.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -127,6 +128,16 @@ uint64_t collect_drain(struct collector *c)
 }
 
 /* As of the last round's limit: all that is earlier is in it, and nothing that is later. */
+static uint64_t count_namesakes(const struct account *a)
+{
+	const char *name = a->snapshots.at[a->snapshots.count - 1].name;
+	uint64_t count = 0;
+
+	for (size_t i = 0; *name && i + 1 < a->snapshots.count; i++)
+		count += strcmp(a->snapshots.at[i].name, name) == 0;
+	return count;
+}
+
 bool collect_take_snapshot(struct collector *c, const char *name, struct collect_snapshot *kept)
 {
 	struct account *a = &c->account;
@@ -139,6 +150,7 @@ bool collect_take_snapshot(struct collector *c, const char *name, struct collect
 		.time_ns = ticks_to_ns(&c->clock, c->drain.limit),
 		.live_bytes = a->peak.live_bytes,
 		.live_blocks = a->peak.live_blocks,
+		.namesakes = count_namesakes(a),
 	};
 	return true;
 }
@@ -241,16 +253,17 @@ static void look_at_threads(struct collector *c, uint64_t now)
 	ticks_calibrate(&c->clock);
 }
 
-static bool has_been_replaced(struct collector *c, uint64_t now)
+static bool has_state(const struct collector *c, enum segment_target_state state)
 {
-	return now - c->last_event_ns >= EXEC_QUIET_NS && is_due(&c->last_exec_ns, now, EXEC_NS) &&
-	       !watch_has_segment(&c->watch, c->map.inode);
+	return atomic_load_explicit(&c->map.header->target_state, memory_order_acquire) == state;
 }
 
-static bool is_abandoned(const struct collector *c)
+/* A target that is slow to begin has not mapped the segment yet. */
+static bool has_been_replaced(struct collector *c, uint64_t now)
 {
-	return atomic_load_explicit(&c->map.header->target_state, memory_order_acquire) ==
-	       SEGMENT_TARGET_ABANDONED;
+	return !has_state(c, SEGMENT_TARGET_STARTING) && now - c->last_event_ns >= EXEC_QUIET_NS &&
+	       is_due(&c->last_exec_ns, now, EXEC_NS) &&
+	       !watch_has_segment(&c->watch, c->map.inode);
 }
 
 /* Whether the recording has ended; COLLECT_END_TICK if not. */
@@ -258,7 +271,9 @@ static enum collect_end look_for_end(struct collector *c, uint64_t now, bool idl
 {
 	if ((is_due(&c->last_alive_ns, now, ALIVE_NS) || idle) && watch_is_gone(&c->watch))
 		return COLLECT_END_GONE;
-	if (idle && is_abandoned(c))
+	if (idle && has_state(c, SEGMENT_TARGET_ENDED))
+		return COLLECT_END_GONE; /* all but */
+	if (idle && has_state(c, SEGMENT_TARGET_ABANDONED))
 		return COLLECT_END_ABANDONED;
 	if (idle && has_been_replaced(c, now))
 		return COLLECT_END_EXEC;
@@ -327,6 +342,16 @@ static void rest(struct collector *c, uint64_t handled)
 
 		(void)nanosleep(&nap, NULL);
 	}
+}
+
+bool collect_has_execed(const struct collector *c)
+{
+	return atomic_load_explicit(&c->map.header->execs, memory_order_relaxed) != 0;
+}
+
+bool collect_has_begun(const struct collector *c)
+{
+	return !has_state(c, SEGMENT_TARGET_STARTING);
 }
 
 bool collect_has_foreign_allocator(const struct collector *c)

@@ -47,6 +47,12 @@ void collect_get_status(const struct collector *c, struct collect_status *status
 /* The status that the target gave to exit(); false: it did not get there (or says so). */
 bool collect_find_exit(const struct collector *c, int *code);
 
+/* Whether the program became another one, as far as it could say so itself. */
+bool collect_has_execed(const struct collector *c);
+
+/* Whether the target has ever got as far as recording. */
+bool collect_has_begun(const struct collector *c);
+
 /* Whether the program seems to bring a malloc of its own, which hides ours. */
 bool collect_has_foreign_allocator(const struct collector *c);
 
@@ -75,6 +81,7 @@ struct collect_snapshot {
 	uint64_t time_ns;
 	uint64_t live_bytes;
 	uint64_t live_blocks;
+	uint64_t namesakes; /* earlier ones with the same name */
 };
 
 /* Keeps what is live now, stack by stack, under a name. False if there is no room for it. */

@@ -128,7 +128,7 @@ static const char *figure_unit(enum figure f)
 static void put_amount(struct writer *w, struct amount a)
 {
 	if (!figure_is_count(w->tree->view.figure))
-		fprintf(w->out, "%s bytes in ", group(a.bytes).text);
+		fprintf(w->out, "%s byte%s in ", group(a.bytes).text, a.bytes == 1 ? "" : "s");
 	fprintf(w->out, "%s block%s", group(a.blocks).text, a.blocks == 1 ? "" : "s");
 }
 

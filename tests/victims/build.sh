@@ -39,6 +39,14 @@ for source in basic_heap peak_places realloc_chain aligned_forms zero_failing cr
 	c_victim $source $source -ldl
 done
 
+# These set traps that glibc alone has.
+if printf '#include <features.h>\n#ifndef __GLIBC__\n#error musl\n#endif\n' | $CC -E - >/dev/null 2>&1; then
+	for source in name_services late_destructors realloc_race unknown_blocks other_namespace moved_house \
+		exec_thread loader_locks new_title; do
+		c_victim $source $source -ldl
+	done
+fi
+
 # The header's weak references also in a program at a fixed address.
 c_victim mark_moments mark_moments
 case $($CC --version) in
@@ -54,6 +62,10 @@ done
 for source in plugin_one plugin_two; do
 	$CC -std=gnu11 $flags -fPIC -shared "$here/$source.c" -o "$out/$source.so"
 done
+
+# An allocator that bears signals, and the program that needs it; both stay together.
+$CC -std=gnu11 $flags -fPIC -fno-builtin -shared "$here/bump_allocator.c" -o "$out/libbump_allocator.so"
+c_victim signal_anywhere signal_anywhere "$out/libbump_allocator.so" "-Wl,-rpath,\$ORIGIN"
 
 # The allocators: their own interfaces, and ordinary victims linked to them.
 for allocator in jemalloc:libjemalloc.so.2 tcmalloc:libtcmalloc_minimal.so.4 mimalloc:libmimalloc.so.2; do
