@@ -292,6 +292,8 @@ NOINLINE void cold_failed(void)
 	if (t->state == THREAD_NEW && !cold_enter(0))
 		return;
 	t = thread_self;
-	if (t->slot)
-		thread_count(&t->slot->losses.failed_allocations);
+	if (!t->slot)
+		return;
+	thread_count(&t->slot->losses.failed_allocations);
+	t->last = THREAD_FAILED;
 }

@@ -17,8 +17,9 @@
 #define EXPORT __attribute__((visibility("default")))
 
 /* Some allocators build one entry point on another, through the very names we stand in for. Then
- * the inner call has recorded the block already, and left its address in `last`. What has been
- * recorded before the real call is made (a resize, a free) is masked instead. */
+ * the inner call has recorded the block already, and left its address in `last`, or has counted the
+ * failure. What has been recorded before the real call is made (a resize, a free) is masked
+ * instead. */
 static inline void expect_inner(void)
 {
 	thread_self->last = NULL;
@@ -26,7 +27,7 @@ static inline void expect_inner(void)
 
 static inline bool was_recorded(const void *block)
 {
-	return block && thread_self->last == block;
+	return thread_self->last == (block ? block : THREAD_FAILED);
 }
 
 EXPORT void *malloc(size_t bytes)
@@ -176,9 +177,11 @@ EXPORT int posix_memalign(void **block, size_t alignment, size_t bytes)
 	int result = real.posix_memalign(block, alignment, bytes);
 	struct walk_start start = WALK_START();
 
+	if (was_recorded(result == 0 ? *block : NULL))
+		return result;
 	if (result != 0)
 		cold_failed();
-	else if (!was_recorded(*block))
+	else
 		hot_alloc(*block, bytes, SEGMENT_API_ALIGNED, &start);
 	return result;
 }

@@ -24,6 +24,10 @@
  * global offset table is needed to find it. */
 #define HIDDEN __attribute__((visibility("hidden")))
 
+/* As in <linux/futex.h>: kernel headers are not everywhere beside libc's (musl-gcc). */
+#define HOST_FUTEX_WAIT 0
+#define HOST_FUTEX_WAKE 1
+
 /* The kernel's answer: negative errno on failure. */
 #define HOST_CALL0(n)	       arch_syscall((n), 0, 0, 0, 0, 0, 0)
 #define HOST_CALL1(n, a)       arch_syscall((n), (long)(a), 0, 0, 0, 0, 0)

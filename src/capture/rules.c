@@ -14,6 +14,8 @@
 #include "capture/pcs.h"
 #include "capture/peek.h"
 
+#define ENTRY_BYTES 64 /* of the program's entry point: fourteen instructions on aarch64 */
+
 struct rule_entry rules_cache[1u << RULES_BITS];
 
 /* A rule before it is packed; offsets in bytes. */
@@ -148,6 +150,15 @@ static bool is_trampoline(uint64_t address)
 	return peek_strictly(address, code, sizeof(code)) && arch_is_sigreturn(code);
 }
 
+/* Whether a function without unwind information is the root of all that it calls: the loader's
+ * entry point is the one piece of it that has none, and so has the program's own with glibc before
+ * 2.33 on aarch64. */
+static bool is_root(struct thread *t, const struct module_span *span, uint64_t address)
+{
+	return (span->id && span->map_start == getauxval(AT_BASE)) || is_planted(t, address + 1) ||
+	       address - getauxval(AT_ENTRY) < ENTRY_BYTES;
+}
+
 static struct rule make(struct thread *t, const struct module_span *span, uint64_t address)
 {
 	struct rule rule = {.kind = RULE_NONE};
@@ -160,10 +171,7 @@ static struct rule make(struct thread *t, const struct module_span *span, uint64
 			condense(&t->cfi.row, entry.ra_register, &rule);
 	} else if (span->id && is_trampoline(address + 1)) { /* `address` is one before it */
 		rule.kind = RULE_SIGNAL;
-	} else if ((span->id && span->map_start == getauxval(AT_BASE)) ||
-		   is_planted(t, address + 1)) {
-		/* The loader's entry point is the one piece of it without unwind information, and
-		 * the root of all that runs before the program's own entry point. */
+	} else if (is_root(t, span, address)) {
 		rule.kind = RULE_END;
 	}
 	return rule;

@@ -281,7 +281,8 @@ static bool put_word(struct draft *d, uint64_t at, uint64_t value)
 static bool put_source_of_fp(struct draft *d, bool at_end)
 {
 	if (!d->saved) {
-		d->s->flags |= at_end ? 0 : SHORTCUT_USES_FP;
+		if (!at_end)
+			d->s->flags |= SHORTCUT_USES_FP;
 		return true;
 	}
 	if (d->saved_is_in)

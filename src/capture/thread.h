@@ -31,6 +31,7 @@ enum thread_state {
 /* What an orphan's limit is once the hook has been left; no pos is less, and no frame is there. */
 #define THREAD_ORPHAN_LEFT  ((uint64_t *)1)
 
+#define THREAD_FAILED	    ((void *)1) /* no block has this address */ /* NOLINT */
 #define THREAD_WINDOW_WORDS 256 /* stack words fetched at once where plain reads are not safe */
 
 struct thread {
@@ -46,7 +47,7 @@ struct thread {
 	uint32_t clock;
 	uint32_t state;
 	void *last;    /* block of the last allocation event: tells a wrapper that an inner call
-			  recorded it */
+			  recorded it. THREAD_FAILED: it was counted as failed */
 	void *freeing; /* block whose free is recorded already, while an allocator's own delete runs
 			*/
 
