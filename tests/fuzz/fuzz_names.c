@@ -20,7 +20,7 @@ static void use(const char *name)
 			      canonical_bare_name(name), shorten_name(name)};
 
 	for (unsigned i = 0; i < 4; i++) {
-		if (strlen(made[i]) > 4 * strlen(name) + 8)
+		if (made[i] && strlen(made[i]) > 4 * strlen(name) + 8) /* NULL: as it was */
 			abort();
 		free(made[i]);
 	}
