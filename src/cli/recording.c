@@ -256,18 +256,50 @@ static void fill_report(struct recording_report *r, const struct profile *p)
 	r->children = p->run.children_not_recorded;
 }
 
-/* Looks up now and then from the events: at what others ask for, and to tell how it goes. */
-static enum collect_end run_to_end(struct collector *c, const struct recording_job *job, pid_t pid)
+/* What a copy of this process needs to know. */
+struct so_far {
+	struct collector *collector;
+	const struct recording_job *job;
+};
+
+static struct profile *build_so_far(void *context)
 {
+	const struct so_far *s = context;
+	struct profile *p = collect_build_profile(s->collector);
+
+	describe(p, &s->job->subject);
+	note_end(p, s->collector, COLLECT_END_ABANDONED, -1);
+	return p;
+}
+
+/* Others have a working directory of their own. "" for what cannot be told. */
+static void make_absolute(char *to, size_t room, const char *path)
+{
+	char *directory = *path == '/' ? NULL : get_current_dir_name();
+	int length = snprintf(to, room, "%s%s%s", directory ? directory : "", directory ? "/" : "",
+			      path);
+
+	if (*to != '/' || length < 0 || (size_t)length >= room)
+		*to = '\0';
+	free(directory);
+}
+
+/* Looks up now and then from the events: at what others ask for, and to tell how it goes. */
+static enum collect_end run_to_end(struct collector *c, const struct recording_job *job,
+				   struct recording_report *report)
+{
+	struct control_duty duty = {
+		.collector = c, .build = build_so_far, .context = &(struct so_far){c, job}};
 	struct recording_report now = {0};
 	uint64_t told_ns = 0;
 	int listener = -1;
 	enum collect_end end;
 
+	make_absolute(duty.path, sizeof(duty.path), report->path);
 	while ((end = collect_run(c, CONTROL_NS, &replaced)) == COLLECT_END_TICK) {
 		if (listener < 0)
-			listener = control_open(pid);
-		control_serve(listener, c);
+			listener = control_open(report->pid);
+		control_serve(listener, &duty);
 		collect_get_status(c, &now.status);
 		if (!job->options->progress || now.status.elapsed_ns - told_ns < PROGRESS_NS)
 			continue;
@@ -395,7 +427,7 @@ int recording_run(const struct recording_options *options, const struct segment_
 	int result = c ? welcome_target(c, wires->connection, &e) : -1;
 	close(wires->connection);
 	if (result == 0) {
-		result = keep(c, run_to_end(c, &job, hello->pid), &job, &report);
+		result = keep(c, run_to_end(c, &job, &report), &job, &report);
 	} else {
 		trace_write_abandon(job.trace);
 		(void)fail(&report, &e, wires->report_out);
