@@ -8,10 +8,10 @@ SETUP  := true
 endif
 
 .DEFAULT_GOAL := all
-.PHONY: all help setup demo test test-quick sanitizers bench fuzz web format lint install clean
+.PHONY: all help setup demo test test-quick test-programs torture sanitizers golden bench fuzz web format lint install clean
 
 help: ## this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: ## install what is missing (Debian packages)
 	@$(SETUP) build
@@ -41,6 +41,24 @@ test-quick: ## unit and rule tests only, without sanitizers
 	@cmake --preset release -DMIDDEN_TESTS=ON -DMIDDEN_WERROR=ON >/dev/null
 	@cmake --build $(BUILD)
 	@tests/run.py unit rules
+
+golden: ## write the expected outputs in tests/golden anew
+	@cmake --preset release -DMIDDEN_TESTS=ON >/dev/null
+	@cmake --build $(BUILD) --target midden libmidden
+	@MIDDEN_TEST_RENEW=1 /usr/bin/python3 -m pytest -q -c tests/pytest.ini tests/e2e/golden
+	@git status --short tests/golden
+
+test-programs: ## real programs and their own tests, natively and under midden (PROGRAMS="redis git ...")
+	@$(SETUP) build test programs
+	@cmake --preset release -DMIDDEN_TESTS=OFF >/dev/null
+	@cmake --build $(BUILD) --target midden libmidden
+	@tests/programs/run.py $(PROGRAMS)
+
+torture: ## random programs against their own accounts, for MINUTES (30), from SEED
+	@$(SETUP) build test
+	@cmake --preset release -DMIDDEN_TESTS=OFF >/dev/null
+	@cmake --build $(BUILD) --target midden libmidden
+	@tests/torture/run.py --minutes $(or $(MINUTES),30) $(if $(SEED),--seed $(SEED)) $(if $(ROUNDS),--rounds $(ROUNDS))
 
 bench: ## compare with native, a forward-only library and other profilers (QUICK=1: 2 minutes)
 	@$(SETUP) build bench

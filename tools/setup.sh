@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the Debian packages that are missing: setup.sh build [test] [bench]
+# Installs the Debian packages that are missing: setup.sh build [test] [bench] [programs]
 # As root or through sudo; otherwise prints the one line to run.
 # SPDX-License-Identifier: Apache-2.0
 set -eu
@@ -20,6 +20,8 @@ command -v go >/dev/null || test="$test golang-go"
 command -v npm >/dev/null || test="$test nodejs npm"
 bench="g++ clang python3 sqlite3 redis-server redis-tools heaptrack valgrind zstd libc-devtools libjemalloc-dev
        libjemalloc2 google-perftools libgoogle-perftools-dev"
+programs="postgresql postgresql-client nginx-light apache2-utils redis-server redis-tools git stress-ng
+          default-jdk-headless libpython3.11-testsuite dpkg-dev"
 
 wanted=""
 for group in "$@"; do
@@ -27,6 +29,7 @@ for group in "$@"; do
 	build) wanted="$wanted $build" ;;
 	test) wanted="$wanted $test" ;;
 	bench) wanted="$wanted $bench" ;;
+	programs) wanted="$wanted $programs" ;;
 	*)
 		echo "setup.sh: unknown group $group" >&2
 		exit 2

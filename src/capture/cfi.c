@@ -22,6 +22,10 @@ enum {
 	PE_OMIT = 0xff,
 };
 
+/* Of an .eh_frame_hdr before its table, at most: version, encodings of .eh_frame's address, the
+ * count and the table; then the first two. */
+#define HEADER_BYTES (4 + 16)
+
 uint64_t cfi_take_fixed(struct cfi_cursor *c, unsigned bytes)
 {
 	uint64_t value = 0;
@@ -113,20 +117,40 @@ uint64_t cfi_take_pointer(struct cfi_cursor *c, uint8_t encoding, uint64_t data_
 	return value;
 }
 
-/* One length-prefixed entry of .eh_frame. */
-static bool open_entry(const uint8_t *at, struct cfi_cursor *c, const uint8_t **id_at)
+/* Bytes that can be read from `at` on. */
+static uint64_t room_at(const struct image *image, uint64_t at)
 {
+	unsigned count;
+
+	if (!image || !image_find_headers(image, &count))
+		return UINT64_MAX;
+	return image_room(image, at, PF_R);
+}
+
+/* One length-prefixed entry of .eh_frame. */
+static bool open_entry(const struct image *image, const uint8_t *at, struct cfi_cursor *c,
+		       const uint8_t **id_at)
+{
+	uint64_t room = room_at(image, (uint64_t)(uintptr_t)at);
 	uint32_t length;
 
+	if (room < 4)
+		return false;
 	memcpy(&length, at, 4);
 	at += 4;
+	room -= 4;
 	if (length == 0)
 		return false; /* the terminator */
 	uint64_t bytes = length;
 	if (length == 0xffffffffu) {
+		if (room < 8)
+			return false;
 		memcpy(&bytes, at, 8);
 		at += 8;
+		room -= 8;
 	}
+	if (bytes > room)
+		return false;
 	*id_at = at;
 	*c = (struct cfi_cursor){.at = at, .end = at + bytes};
 	return true;
@@ -159,12 +183,12 @@ static void take_augmentation(struct cfi_cursor *c, const char *letters, struct 
 	c->at = next;
 }
 
-static bool read_cie(const uint8_t *cie, struct cfi_entry *entry)
+static bool read_cie(const struct image *image, const uint8_t *cie, struct cfi_entry *entry)
 {
 	const uint8_t *id_at;
 	struct cfi_cursor c;
 
-	if (!open_entry(cie, &c, &id_at) || cfi_take_fixed(&c, 4) != 0)
+	if (!open_entry(image, cie, &c, &id_at) || cfi_take_fixed(&c, 4) != 0)
 		return false;
 	uint64_t version = cfi_take_fixed(&c, 1);
 	const char *letters = (const char *)c.at;
@@ -185,15 +209,15 @@ static bool read_cie(const uint8_t *cie, struct cfi_entry *entry)
 	return !c.bad && entry->ra_register < ARCH_REGS;
 }
 
-bool cfi_read_fde(const uint8_t *fde, struct cfi_entry *entry)
+bool cfi_read_fde(const struct image *image, const uint8_t *fde, struct cfi_entry *entry)
 {
 	const uint8_t *id_at;
 	struct cfi_cursor c;
 
-	if (!open_entry(fde, &c, &id_at))
+	if (!open_entry(image, fde, &c, &id_at))
 		return false;
 	uint64_t distance = cfi_take_fixed(&c, 4);
-	if (distance == 0 || !read_cie(id_at - distance, entry))
+	if (distance == 0 || !read_cie(image, id_at - distance, entry))
 		return false;
 	entry->pc_start = cfi_take_pointer(&c, entry->pointer_encoding, 0);
 	entry->pc_end = entry->pc_start + take_encoded(&c, entry->pointer_encoding & 0x0f);
@@ -206,19 +230,21 @@ bool cfi_read_fde(const uint8_t *fde, struct cfi_entry *entry)
 }
 
 /* Reads the FDE at `fde`; false if it is not one that covers pc. */
-static bool read_fde(const uint8_t *fde, uint64_t pc, struct cfi_entry *entry)
+static bool read_fde(const struct image *image, const uint8_t *fde, uint64_t pc,
+		     struct cfi_entry *entry)
 {
-	return cfi_read_fde(fde, entry) && pc >= entry->pc_start && pc < entry->pc_end;
+	return cfi_read_fde(image, fde, entry) && pc >= entry->pc_start && pc < entry->pc_end;
 }
 
 /* Entry by entry, for an object whose .eh_frame_hdr has no table. */
-static bool scan_entries(const uint8_t *at, uint64_t pc, struct cfi_entry *entry)
+static bool scan_entries(const struct image *image, const uint8_t *at, uint64_t pc,
+			 struct cfi_entry *entry)
 {
 	const uint8_t *id_at;
 	struct cfi_cursor c;
 
-	while (open_entry(at, &c, &id_at)) {
-		if (cfi_take_fixed(&c, 4) != 0 && read_fde(at, pc, entry))
+	while (open_entry(image, at, &c, &id_at)) {
+		if (cfi_take_fixed(&c, 4) != 0 && read_fde(image, at, pc, entry))
 			return true;
 		at = c.end;
 	}
@@ -276,20 +302,40 @@ uint64_t cfi_find_untabled(const uint8_t *hdr)
 	return hdr[0] != 1 || has_table(hdr) || c.bad ? 0 : eh_frame;
 }
 
-bool cfi_find(const uint8_t *hdr, uint64_t pc, struct cfi_entry *entry)
+/* The table of a header that has one; its rows may lie anywhere. */
+static bool open_table(const uint8_t *hdr, struct cfi_cursor *c, struct table *t)
 {
-	/* version, encodings of: .eh_frame's address, the count, the table */
-	struct cfi_cursor c = {.at = hdr + 4, .end = hdr + 4 + 16};
+	*t = (struct table){.hdr = hdr, .wide = hdr[3] == PE_ABSPTR};
+	t->count = cfi_take_pointer(c, hdr[2], (uint64_t)hdr);
+	t->rows = c->at;
+	return !c->bad;
+}
+
+bool cfi_is_within(const struct image *image, const uint8_t *hdr)
+{
+	uint64_t room = hdr ? room_at(image, (uint64_t)(uintptr_t)hdr) : 0;
+	struct cfi_cursor c = {.at = hdr + 4, .end = hdr + HEADER_BYTES};
+	struct table table;
+
+	if (room < HEADER_BYTES)
+		return false;
+	(void)cfi_take_pointer(&c, hdr[1], (uint64_t)hdr);
+	if (!has_table(hdr))
+		return true;
+	return open_table(hdr, &c, &table) &&
+	       table.count <= (room - (uint64_t)(c.at - hdr)) / (table.wide ? 16 : 8);
+}
+
+bool cfi_find(const struct image *image, const uint8_t *hdr, uint64_t pc, struct cfi_entry *entry)
+{
+	struct cfi_cursor c = {.at = hdr + 4, .end = hdr + HEADER_BYTES};
+	struct table table;
 
 	if (hdr[0] != 1)
 		return false;
 	const uint8_t *eh_frame = (const uint8_t *)cfi_take_pointer(&c, hdr[1], (uint64_t)hdr);
 	if (!has_table(hdr))
-		return !c.bad && scan_entries(eh_frame, pc, entry);
-
-	struct table table = {.hdr = hdr, .wide = hdr[3] == PE_ABSPTR};
-	table.count = cfi_take_pointer(&c, hdr[2], (uint64_t)hdr);
-	table.rows = c.at;
-	const uint8_t *fde = c.bad ? NULL : search_table(&table, pc);
-	return fde && read_fde(fde, pc, entry);
+		return !c.bad && scan_entries(image, eh_frame, pc, entry);
+	const uint8_t *fde = open_table(hdr, &c, &table) ? search_table(&table, pc) : NULL;
+	return fde && read_fde(image, fde, pc, entry);
 }

@@ -4,8 +4,8 @@
  *
  * Three steps: cfi_find locates the FDE of a pc in an object's .eh_frame, cfi_run executes its
  * program up to the pc and leaves a row of rules, cfi_evaluate computes a DWARF expression that a
- * rule may hold. The tables belong to loaded objects and are trusted as far as the dynamic linker
- * trusts them, yet every read is bounded by the entry's length. */
+ * rule may hold. The tables belong to loaded objects, which may be damaged where the program itself
+ * never looks: every read is bounded by what the object has mapped. */
 #ifndef MIDDEN_CAPTURE_CFI_H
 #define MIDDEN_CAPTURE_CFI_H
 
@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "capture/host.h"
+#include "capture/image.h"
 
 enum cfi_kind {
 	CFI_UNSAID = 0, /* no rule: unchanged for a callee-saved register */
@@ -66,14 +67,21 @@ struct cfi_work {
 #define CFI_ABSPTR 0x00
 #define CFI_UDATA4 0x03
 
-/* Finds the entry that covers pc through the object's .eh_frame_hdr at `hdr`. False: none. */
-bool cfi_find(const uint8_t *hdr, uint64_t pc, struct cfi_entry *entry);
+/* Whether the .eh_frame_hdr at `hdr` and its table lie in mapped memory of the object; false for
+ * NULL. What an object without headers says of itself is believed, here as below. */
+bool cfi_is_within(const struct image *image, const uint8_t *hdr);
+
+/* Finds the entry that covers pc through the object's .eh_frame_hdr at `hdr`, which is one that
+ * cfi_is_within found good, or our own (cfi_index.h). Entries must lie in the object; NULL: they
+ * are known to be good. False: none. */
+bool cfi_find(const struct image *image, const uint8_t *hdr, uint64_t pc, struct cfi_entry *entry);
 
 /* The address of .eh_frame, if the header at `hdr` has no table that can be searched; else 0. */
 uint64_t cfi_find_untabled(const uint8_t *hdr);
 
-/* Reads the FDE at `fde`, which lies in mapped memory as its CIE does. False: not understood. */
-bool cfi_read_fde(const uint8_t *fde, struct cfi_entry *entry);
+/* Reads the FDE at `fde`. It and its CIE must lie in the object; without one (NULL) they are known
+ * to be in mapped memory. False: not understood. */
+bool cfi_read_fde(const struct image *image, const uint8_t *fde, struct cfi_entry *entry);
 
 /* Runs the entry's program for pc; the result is in work->row. False: an instruction we do not
  * know. */

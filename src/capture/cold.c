@@ -64,6 +64,17 @@ static void stay_off(void)
 	atomic_store(&process->state, PROCESS_OFF);
 }
 
+void cold_stay_off(const char *why)
+{
+	was_started = true;
+	say_init();
+	/* A recorder tells it better, and knows what the user wants to hear. */
+	if (!is_switched_off() && !environment_find(ENV_SOCKET))
+		say(why);
+	if (thread_init_process())
+		stay_off();
+}
+
 static void start(bool forked)
 {
 	struct segment_header *h = NULL;

@@ -25,6 +25,10 @@ NOINLINE void cold_failed(void);
 /* Starts the recording of this process if it has not been tried yet. */
 void cold_start(void);
 
+/* In place of it, before anything else: this program is not recorded, nor are its children. `why`
+ * is said where nobody else does. */
+void cold_stay_off(const char *why);
+
 /* In a fork child: ends the parent's recording here, and begins one of its own if children are
  * followed. */
 void cold_after_fork(void);

@@ -75,20 +75,63 @@ const char *environment_find(const char *name)
 	return value;
 }
 
-void environment_without_preload(char **array, size_t room)
+/* The digits at `*text`, which is moved behind them and the byte that follows. */
+static uint32_t take_number(const char **text)
 {
-	size_t count = 0;
+	uint32_t number = 0;
+
+	while (**text >= '0' && **text <= '9')
+		number = number * 10 + (uint32_t)(*(*text)++ - '0');
+	if (**text)
+		(*text)++;
+	return number;
+}
+
+static uint32_t image = 1; /* outlives the variable, which is taken out */
+
+/* A child may have inherited the variable; it is another process. */
+uint32_t environment_find_image(void)
+{
+	const char *value = environment_find(ENV_IMAGE);
+
+	image = value && take_number(&value) == (uint32_t)host_getpid() ? take_number(&value) : 1;
+	return image;
+}
+
+static bool is_for_collector(const char *entry, bool settings)
+{
+	bool is_setting = strncmp(entry, ENV_PREFIX, sizeof(ENV_PREFIX) - 1) == 0;
+
+	return is_setting == settings && !value_of(entry, "LD_PRELOAD") &&
+	       !value_of(entry, ENV_MODE);
+}
+
+/* Adds the settings that are for us, or all others; returns the new count. */
+static size_t add_entries(char **array, size_t count, size_t room, bool settings)
+{
 	char **known = known_environment();
 
 	if (known) {
 		for (char **e = known; *e && count < room - 1; e++)
-			if (!value_of(*e, "LD_PRELOAD"))
+			if (is_for_collector(*e, settings))
 				array[count++] = *e;
-	} else {
-		for (const char *e = kernel_copy(); *e && count < room - 1; e += strlen(e) + 1)
-			if (!value_of(e, "LD_PRELOAD"))
-				array[count++] = (char *)(uintptr_t)e; /* NOLINT: execve's type */
+		return count;
 	}
+	for (const char *e = kernel_copy(); *e && count < room - 1; e += strlen(e) + 1)
+		if (is_for_collector(e, settings))
+			array[count++] = (char *)(uintptr_t)e; /* NOLINT: execve's type */
+	return count;
+}
+
+/* What must not be cut off comes first. */
+void environment_for_collector(char **array, size_t room)
+{
+	static char off[] = ENV_MODE "=off";
+
+	array[0] = off;
+	size_t count = add_entries(array, 1, room, true);
+
+	count = add_entries(array, count, room, false);
 	array[count] = NULL;
 }
 
@@ -143,10 +186,20 @@ static char *without_library(const char *list, const char *library)
 }
 
 /* What was taken out, kept for an exec: the recorder's socket, and our entry of LD_PRELOAD as it
- * was written. */
+ * was written. Copies: servers write titles over what the kernel put on the stack. */
 static const char *removed_socket;
 static const char *removed_library;
 static size_t removed_library_length;
+
+/* NULL if there is no memory: the next program is not recorded then. */
+static const char *keep(const char *text, size_t length)
+{
+	char *copy = host_map(length + 1);
+
+	if (copy)
+		memcpy(copy, text, length);
+	return copy;
+}
 
 static void note_library(const char *list, const char *library)
 {
@@ -154,7 +207,7 @@ static void note_library(const char *list, const char *library)
 		size_t length = strcspn(list, ": ");
 
 		if (is_library(list, length, library)) {
-			removed_library = list;
+			removed_library = keep(list, length);
 			removed_library_length = length;
 			return;
 		}
@@ -170,8 +223,9 @@ void environment_clean(char **envp, const char *library)
 	while (e && *e) {
 		const char *list = value_of(*e, "LD_PRELOAD");
 
-		if (value_of(*e, ENV_SOCKET)) {
-			removed_socket = *e;
+		if (value_of(*e, ENV_SOCKET))
+			removed_socket = keep(*e, strlen(*e));
+		if (value_of(*e, ENV_SOCKET) || value_of(*e, ENV_IMAGE)) {
 			remove_entry(e);
 			continue;
 		}
@@ -205,34 +259,84 @@ static void join_preload(char *text, const char *rest)
 	}
 }
 
-/* A copy is one mapping: its size, then the array, then the text of LD_PRELOAD. */
+static char *put_number(char *at, uint32_t number)
+{
+	char digits[10];
+	size_t count = 0;
+
+	do
+		digits[count++] = (char)('0' + number % 10);
+	while ((number /= 10) != 0);
+	while (count)
+		*at++ = digits[--count];
+	return at;
+}
+
+/* MIDDEN_IMAGE=PID.NUMBER of the program that comes next. */
+static void join_image(char *text)
+{
+	static const char name[] = ENV_IMAGE "=";
+
+	memcpy(text, name, sizeof(name) - 1);
+	text = put_number(text + sizeof(name) - 1, (uint32_t)host_getpid());
+	*text++ = '.';
+	text = put_number(text, image + 1);
+	*text = '\0';
+}
+
+/* A copy is one mapping: its size, then the array, then the texts of LD_PRELOAD and the image. */
 struct copy {
 	size_t bytes;
 	char *entries[];
 };
 
+#define IMAGE_TEXT_BYTES 48
+
+static bool is_ours(const char *entry)
+{
+	return value_of(entry, ENV_IMAGE) || (removed_library && value_of(entry, "LD_PRELOAD"));
+}
+
+static size_t copy_others(char **entries, char *const environment[])
+{
+	size_t used = 0;
+
+	for (size_t i = 0; environment[i]; i++)
+		if (!is_ours(environment[i]))
+			entries[used++] = environment[i];
+	return used;
+}
+
 char *const *environment_restore(char *const environment[])
 {
 	const char *rest = NULL;
-	size_t count = 0, used = 0;
+	size_t count = 0;
 
-	if (!removed_library)
-		return environment;
 	for (; environment[count]; count++)
 		if (value_of(environment[count], "LD_PRELOAD"))
 			rest = value_of(environment[count], "LD_PRELOAD");
-	size_t array_bytes = sizeof(struct copy) + (count + 3) * sizeof(char *);
-	size_t bytes = array_bytes + 16 + removed_library_length + (rest ? strlen(rest) : 0);
+	/* A recorder counts images itself; what does not load us needs no number. */
+	bool is_counted =
+		!removed_socket && !environment_find(ENV_SOCKET) && (removed_library || rest);
+	if (!removed_library && !is_counted)
+		return environment;
+	size_t array_bytes = sizeof(struct copy) + (count + 4) * sizeof(char *);
+	size_t bytes = array_bytes + IMAGE_TEXT_BYTES + 16 + removed_library_length +
+		       (rest ? strlen(rest) : 0);
 	struct copy *copy = host_map(bytes);
 	if (!copy)
 		return environment;
 	copy->bytes = bytes;
-	for (size_t i = 0; i < count; i++)
-		if (!value_of(environment[i], "LD_PRELOAD"))
-			copy->entries[used++] = environment[i];
+	size_t used = copy_others(copy->entries, environment);
 	char *text = (char *)copy + array_bytes;
-	join_preload(text, rest);
-	copy->entries[used++] = text;
+	if (is_counted) {
+		join_image(text);
+		copy->entries[used++] = text;
+	}
+	if (removed_library) {
+		join_preload(text + IMAGE_TEXT_BYTES, rest);
+		copy->entries[used++] = text + IMAGE_TEXT_BYTES;
+	}
 	if (removed_socket)
 		copy->entries[used++] =
 			(char *)(uintptr_t)removed_socket; /* NOLINT: execve's type */

@@ -6,14 +6,19 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* The value of a variable, or NULL. Reads libc's environment, or the kernel's copy while libc has
  * none. */
 const char *environment_find(const char *name);
 
-/* The environment as a NULL-terminated array without LD_PRELOAD, for the collector we start. Never
- * NULL; `room` entries at most are used of `array`. */
-void environment_without_preload(char **array, size_t room);
+/* Which program this is that the process has become by exec, from 1 on. */
+uint32_t environment_find_image(void);
+
+/* The environment as a NULL-terminated array for the collector we start: without LD_PRELOAD, and
+ * with recording switched off, should the library get into it in another way. Never NULL; `room`
+ * entries at most are used of `array`. */
+void environment_for_collector(char **array, size_t room);
 
 /* Takes our own entry out of LD_PRELOAD and drops the variables that `midden record` put there, so
  * that children are left alone and see what they would have seen. `envp` is the program's array,
@@ -21,7 +26,8 @@ void environment_without_preload(char **array, size_t room);
 void environment_clean(char **envp, const char *library);
 
 /* For an exec of the recorded process: a copy of `environment` with what environment_clean took out
- * put back. The same array if there is nothing to put back or no memory. */
+ * put back, and the number of the next image. The same array if there is nothing to put back or no
+ * memory. */
 char *const *environment_restore(char *const environment[]);
 
 /* Gives a copy back when the exec failed. */

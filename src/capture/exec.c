@@ -37,12 +37,21 @@ static void count_vfork_child(void)
 		atomic_fetch_add_explicit(&process->header->children, 1, memory_order_relaxed);
 }
 
+/* The last that a program can say: whether it ended or became another cannot be seen from outside
+ * when that one has ended, too. */
+static void count_exec(uint32_t change)
+{
+	if (is_recorded())
+		atomic_fetch_add_explicit(&process->header->execs, change, memory_order_relaxed);
+}
+
 /* The environment to exec with; the same one when there is nothing to put back. environment_drop
  * afterwards, which only a failed exec gets to. */
 static char *const *prepare(char *const environment[])
 {
 	(void)boot_resolve();
 	count_vfork_child();
+	count_exec(1);
 	return environment && is_recorded() ? environment_restore(environment) : environment;
 }
 
@@ -50,6 +59,7 @@ static int give_up(char *const *used, char *const environment[])
 {
 	int saved = errno;
 
+	count_exec((uint32_t)-1);
 	if (used != environment)
 		environment_drop(used);
 	errno = saved;

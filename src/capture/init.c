@@ -8,6 +8,8 @@
 #include "capture/cold.h"
 #include "capture/environment.h"
 #include "capture/family.h"
+#include "capture/link.h"
+#include "capture/sanitizer.h"
 #include "capture/thread.h"
 
 /* Not in musl. */
@@ -40,9 +42,11 @@ static const char *own_name(void)
  * way. */
 static void note_exit(int status, void *header)
 {
-	if (process && process->header == header)
-		atomic_store(&process->header->exit_status,
-			     SEGMENT_EXITED | ((uint32_t)status & 0xff));
+	if (!process || process->header != header)
+		return;
+	atomic_store(&process->header->exit_status, SEGMENT_EXITED | ((uint32_t)status & 0xff));
+	if (process->pid == 1 && !link_has_recorder())
+		link_wait_for_collector(process->header);
 }
 
 /* libc's own constructor has not run yet, so the environment is the one that we are given. */
@@ -51,7 +55,10 @@ static __attribute__((constructor)) void init(int argc, char **argv, char **envp
 	(void)argc;
 	(void)argv;
 	environment_init(envp);
-	cold_start();
+	if (sanitizer_is_inside())
+		cold_stay_off("the program has a sanitizer's malloc built in: not recording");
+	else
+		cold_start();
 	if (!process || atomic_load(&process->state) != PROCESS_RECORDING)
 		return;
 	check_interposition();

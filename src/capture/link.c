@@ -10,9 +10,11 @@
 #include <limits.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 
@@ -23,7 +25,8 @@
 #include "format/env.h"
 #include "format/segment.h"
 
-#define ANSWER_MS 10000 /* how long a new collector may take to answer */
+#define ANSWER_MS  10000		 /* how long a new collector may take to answer */
+#define PROFILE_NS UINT64_C(30000000000) /* and to write its profile, where that must be awaited */
 
 /* Kept for fork children: the variable itself may be gone from the environment by then. */
 static struct sockaddr_un recorder = {.sun_family = AF_UNIX};
@@ -33,8 +36,13 @@ static struct sockaddr_un recorder = {.sun_family = AF_UNIX};
 static int connect_recorder(void)
 {
 	int fd = (int)HOST_CALL3(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	long result = 0;
 
-	if (fd >= 0 && HOST_CALL3(SYS_connect, fd, &recorder, sizeof(recorder)) != 0) {
+	/* A fork child may have timers and handlers of the program running. */
+	do
+		result = fd < 0 ? 0 : HOST_CALL3(SYS_connect, fd, &recorder, sizeof(recorder));
+	while (result == -EINTR);
+	if (fd >= 0 && result != 0) {
 		(void)host_close(fd);
 		fd = -1;
 	}
@@ -81,6 +89,22 @@ static bool find_command(char path[PATH_MAX])
 	       join_beside(path, self.dli_fname, 2, "bin/midden");
 }
 
+/* Whether the program is the command that we would start: nobody meant to record that, and it would
+ * never end. Where the library comes in by itself (/etc/ld.so.preload), it comes into every
+ * program. */
+static bool is_running(const char *command)
+{
+	struct stat self, other;
+	const char *started_as = (const char *)getauxval(AT_EXECFN); /* NOLINT: the kernel's */
+
+	if (HOST_CALL4(SYS_newfstatat, AT_FDCWD, command, &other, 0) != 0)
+		return false;
+	if (HOST_CALL4(SYS_newfstatat, AT_FDCWD, "/proc/self/exe", &self, 0) != 0 &&
+	    (!started_as || HOST_CALL4(SYS_newfstatat, AT_FDCWD, started_as, &self, 0) != 0))
+		return false;
+	return self.st_dev == other.st_dev && self.st_ino == other.st_ino;
+}
+
 /* fork without libc: no handlers run, and no signal is sent when the child ends (exit signal 0). */
 static int plain_fork(void)
 {
@@ -110,24 +134,18 @@ static void __attribute__((noreturn)) become_collector(char *path, int fd, char 
 }
 
 /* Starts `midden collect` as an orphan, so that the program never sees a child it did not make. */
-static int start_collector(void)
+static int start_collector(char *path)
 {
 	enum { ENV_ROOM = 4096 };
-	char path[PATH_MAX];
 	int pair[2];
 
-	if (!find_command(path)) {
-		say("the midden command is not beside libmidden.so (set MIDDEN_COMMAND): not "
-		    "recording");
-		return -1;
-	}
 	char **environment = host_map(ENV_ROOM * sizeof(char *));
 	if (!environment ||
 	    HOST_CALL4(SYS_socketpair, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
 		say("no memory or descriptors left to start the collector: not recording");
 		return -1;
 	}
-	environment_without_preload(environment, ENV_ROOM);
+	environment_for_collector(environment, ENV_ROOM);
 	int child = plain_fork();
 	if (child == 0) {
 		if (plain_fork() == 0)
@@ -159,13 +177,17 @@ static bool send_hello(int fd, bool forked)
 		.parent_pid = (int)HOST_CALL0(SYS_getppid),
 		.start_monotonic_ns = clock_monotonic_ns(),
 		.forked = forked,
+		.image = environment_find_image(),
 	};
+	long sent;
 
 	(void)HOST_CALL4(SYS_prlimit64, 0, RLIMIT_AS, 0, &limit);
 	hello.address_space_limit = limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX : limit.rlim_cur;
 	/* MSG_NOSIGNAL: a recorder that went away must not kill the program with SIGPIPE. */
-	return HOST_CALL6(SYS_sendto, fd, &hello, sizeof(hello), MSG_NOSIGNAL, 0, 0) ==
-	       (long)sizeof(hello);
+	do
+		sent = HOST_CALL6(SYS_sendto, fd, &hello, sizeof(hello), MSG_NOSIGNAL, 0, 0);
+	while (sent == -EINTR);
+	return sent == (long)sizeof(hello);
 }
 
 static bool wait_readable(int fd)
@@ -193,9 +215,14 @@ static bool receive_welcome(int fd, struct segment_welcome *welcome, int *segmen
 				 .msg_control = control.bytes,
 				 .msg_controllen = sizeof(control.bytes)};
 
+	long got = 0;
+
 	*segment = -1;
-	if (!wait_readable(fd) ||
-	    HOST_CALL3(SYS_recvmsg, fd, &message, MSG_CMSG_CLOEXEC) != (long)sizeof(*welcome))
+	if (wait_readable(fd))
+		do
+			got = HOST_CALL3(SYS_recvmsg, fd, &message, MSG_CMSG_CLOEXEC);
+		while (got == -EINTR);
+	if (got != (long)sizeof(*welcome))
 		return false;
 	struct cmsghdr *c = CMSG_FIRSTHDR(&message);
 	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
@@ -237,16 +264,49 @@ static enum link_result shake_hands(int fd, bool forked, struct segment_header *
 	return *header ? LINK_READY : LINK_FAILED;
 }
 
-enum link_result link_open(bool forked, struct segment_header **header)
+static enum link_result use_socket(int fd, bool forked, struct segment_header **header)
 {
-	const char *path = environment_find(ENV_SOCKET);
-
-	if (path && strlen(path) < sizeof(recorder.sun_path))
-		strcpy(recorder.sun_path, path);
-	int fd = recorder.sun_path[0] ? connect_recorder() : start_collector();
 	if (fd < 0)
 		return LINK_FAILED;
 	enum link_result result = shake_hands(fd, forked, header);
 	(void)host_close(fd);
 	return result;
+}
+
+bool link_has_recorder(void)
+{
+	return recorder.sun_path[0] != '\0';
+}
+
+enum link_result link_open(bool forked, struct segment_header **header)
+{
+	const char *path = environment_find(ENV_SOCKET);
+	char command[PATH_MAX];
+
+	if (path && strlen(path) < sizeof(recorder.sun_path))
+		strcpy(recorder.sun_path, path);
+	if (link_has_recorder())
+		return use_socket(connect_recorder(), forked, header);
+	if (!find_command(command)) {
+		say("the midden command is not beside libmidden.so (set MIDDEN_COMMAND): not "
+		    "recording");
+		return LINK_FAILED;
+	}
+	return is_running(command) ? LINK_REFUSED
+				   : use_socket(start_collector(command), forked, header);
+}
+
+/* ---- the end of process 1 -------------------------------------------------------------------- */
+
+/* It is the collector's parent, as of all orphans. Another thread may have waited for it already,
+ * which is an end too. */
+void link_wait_for_collector(struct segment_header *header)
+{
+	const struct timespec nap = {.tv_nsec = 5000000};
+	const uint64_t last = clock_monotonic_ns() + PROFILE_NS;
+
+	atomic_store(&header->target_state, SEGMENT_TARGET_ENDED);
+	while (HOST_CALL4(SYS_wait4, header->collector_pid, 0, WNOHANG | __WALL, 0) == 0 &&
+	       clock_monotonic_ns() < last)
+		(void)HOST_CALL2(SYS_nanosleep, &nap, 0);
 }

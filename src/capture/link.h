@@ -19,4 +19,11 @@ enum link_result {
  * segment and leaves no descriptor open. */
 enum link_result link_open(bool forked, struct segment_header **header);
 
+/* After link_open: `midden record` is there; otherwise the collector is one that we started. */
+bool link_has_recorder(void);
+
+/* For process 1 of a container, in exit(): its end takes the collector along, so it waits until
+ * that has written the profile, within bounds. */
+void link_wait_for_collector(struct segment_header *header);
+
 #endif

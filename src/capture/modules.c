@@ -39,6 +39,8 @@ extern int _dl_find_object(void *address, struct dl_find_object *result) __attri
 /* What glibc's loader tells debuggers. */
 extern struct r_debug _r_debug __attribute__((weak));
 
+_Static_assert(IMAGE_BUILD_ID_MAX == SEGMENT_BUILD_ID_MAX, "a build-id fits the segment");
+
 _Atomic uint32_t modules_generation = 1;
 
 struct modules_loader modules_loader;
@@ -70,42 +72,6 @@ static uint32_t put_string(const char *text)
 static struct image image_of(const struct object *o)
 {
 	return (struct image){.map_start = o->map_start, .map_end = o->map_end, .bias = o->bias};
-}
-
-/* The build id among the notes in [at, end). */
-static uint32_t find_build_id(uint64_t at, uint64_t end, uint8_t id[SEGMENT_BUILD_ID_MAX])
-{
-	while (at + sizeof(Elf64_Nhdr) <= end) {
-		const Elf64_Nhdr *note = (const void *)(uintptr_t)at; /* NOLINT */
-		uint64_t name = at + sizeof(*note);
-		uint64_t desc = name + ((note->n_namesz + 3u) & ~3u);
-
-		at = desc + ((note->n_descsz + 3u) & ~3u);
-		if (at > end || note->n_type != NT_GNU_BUILD_ID || note->n_namesz != 4 ||
-		    note->n_descsz > SEGMENT_BUILD_ID_MAX ||
-		    memcmp((const void *)(uintptr_t)name, "GNU", 4) != 0) /* NOLINT */
-			continue;
-		memcpy(id, (const void *)(uintptr_t)desc, note->n_descsz); /* NOLINT */
-		return note->n_descsz;
-	}
-	return 0;
-}
-
-static uint32_t read_build_id(const struct object *o, uint8_t id[SEGMENT_BUILD_ID_MAX])
-{
-	const struct image image = image_of(o);
-	unsigned count = 0;
-	const Elf64_Phdr *phdr = image_find_headers(&image, &count);
-	uint32_t bytes = 0;
-
-	for (unsigned i = 0; i < count && bytes == 0; i++) {
-		uint64_t at = o->bias + phdr[i].p_vaddr;
-		uint64_t end = at + phdr[i].p_memsz;
-
-		if (phdr[i].p_type == PT_NOTE && at >= o->map_start && end <= o->map_end)
-			bytes = find_build_id(at, end, id);
-	}
-	return bytes;
 }
 
 static struct segment_module *module_at(uint32_t id)
@@ -140,10 +106,11 @@ static uint32_t find_registered(const struct segment_module *wanted, const char 
 static uint32_t register_object(const struct object *o)
 {
 	struct segment_header *h = process->header;
+	const struct image image = image_of(o);
 	struct segment_module wanted = {
 		.bias = o->bias, .map_start = o->map_start, .map_end = o->map_end};
 
-	wanted.build_id_bytes = read_build_id(o, wanted.build_id);
+	wanted.build_id_bytes = image_read_build_id(&image, wanted.build_id);
 	uint32_t id = find_registered(&wanted, o->path);
 	if (id)
 		return id;
@@ -263,17 +230,18 @@ static bool find_facts(const struct object *o, uint32_t generation, struct facts
 static const uint8_t *find_tables(const struct object *o)
 {
 	const struct image image = image_of(o);
-	uint64_t start = o->eh_frame_hdr ? cfi_find_untabled(o->eh_frame_hdr) : 0;
+	const uint8_t *hdr = cfi_is_within(&image, o->eh_frame_hdr) ? o->eh_frame_hdr : NULL;
+	uint64_t start = hdr ? cfi_find_untabled(hdr) : 0;
 	uint64_t bytes;
 
-	if (o->eh_frame_hdr && !start)
-		return o->eh_frame_hdr;
+	if (hdr && !start)
+		return hdr;
 	if (start)
 		bytes = image_room(&image, start, PF_R);
 	else if (!sections_find_eh_frame(&image, o->path, &start, &bytes))
 		return NULL;
 	const uint8_t *index = cfi_index_find(&image, start, bytes);
-	return index ? index : o->eh_frame_hdr;
+	return index ? index : hdr;
 }
 
 /* Two threads may register the same object at once: both entries are then found under either id,

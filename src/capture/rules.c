@@ -35,6 +35,12 @@ static bool fits(int64_t bytes)
 	return bytes >= 0 && bytes % 8 == 0 && bytes / 8 <= 0xfffff;
 }
 
+/* The same of an offset downwards, which may be anything. */
+static bool fits_below(int64_t bytes)
+{
+	return bytes <= 0 && bytes > -INT32_MAX && fits(-bytes);
+}
+
 /* GCC realigns a stack through fp: DW_OP_breg(fp) -k, DW_OP_deref gives the CFA, and fp is saved
  * where it points. */
 static bool is_realigned(const struct cfi_row *row, struct rule *r)
@@ -46,7 +52,7 @@ static bool is_realigned(const struct cfi_row *row, struct rule *r)
 	if (row->cfa.length < 3 || code[0] != 0x70 + ARCH_REG_FP)
 		return false;
 	int64_t offset = cfi_take_sleb(&c);
-	if (cfi_take_fixed(&c, 1) != 0x06 || c.bad || c.at != c.end || !fits(-offset))
+	if (cfi_take_fixed(&c, 1) != 0x06 || c.bad || c.at != c.end || !fits_below(offset))
 		return false;
 	code = (const uint8_t *)(uintptr_t)fp->value; /* NOLINT */
 	if (fp->kind != CFI_EXPRESSION || fp->length != 2 || code[0] != 0x70 + ARCH_REG_FP ||
@@ -79,24 +85,31 @@ static void condense(const struct cfi_row *row, uint32_t ra_register, struct rul
 		return;
 	}
 	r->kind = cfa_kind(row, r);
-	if (ra->kind != CFI_OFFSET || !fits(-ra->value) || ra->value == 0) {
+	if (ra->kind != CFI_OFFSET || !fits_below(ra->value) || ra->value == 0) {
 		r->kind = RULE_COMPLEX;
 		return;
 	}
 	r->ra = (uint32_t)-ra->value;
 	if (r->kind == RULE_FP_DEREF)
 		return;
-	if (fp->kind == CFI_OFFSET && fits(-fp->value) && fp->value != 0)
+	if (fp->kind == CFI_OFFSET && fits_below(fp->value) && fp->value != 0)
 		r->fp = (uint32_t)-fp->value;
 	else if (fp->kind != CFI_UNSAID && fp->kind != CFI_SAME)
 		r->kind = RULE_COMPLEX;
 }
 
+static bool find_entry(const struct module_span *span, uint64_t address, struct cfi_entry *entry)
+{
+	const struct image image = {
+		.map_start = span->map_start, .map_end = span->map_end, .bias = span->bias};
+
+	return span->eh_frame_hdr && cfi_find(&image, span->eh_frame_hdr, address, entry);
+}
+
 static bool find_row(struct thread *t, const struct module_span *span, uint64_t address,
 		     struct cfi_entry *entry)
 {
-	return span->eh_frame_hdr && cfi_find(span->eh_frame_hdr, address, entry) &&
-	       cfi_run(entry, address, &t->cfi);
+	return find_entry(span, address, entry) && cfi_run(entry, address, &t->cfi);
 }
 
 bool rules_find_row(struct thread *t, uint64_t address, struct cfi_entry *entry)
@@ -113,8 +126,8 @@ static bool is_planted(uint64_t address)
 	struct module_span span;
 	struct cfi_entry entry;
 
-	return modules_find(address, &span) && span.eh_frame_hdr &&
-	       cfi_find(span.eh_frame_hdr, address, &entry) && entry.pc_start == address;
+	return modules_find(address, &span) && find_entry(&span, address, &entry) &&
+	       entry.pc_start == address;
 }
 
 /* A trampoline without unwind information. The address is in an object, but maybe in a hole of

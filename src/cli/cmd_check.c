@@ -1,7 +1,6 @@
 /* cmd_check.c -- `midden check`: limits on a profile, for automatic tests. Runs: in the midden
  * command.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,12 +8,9 @@
 #include "base/amounts.h"
 #include "base/mem.h"
 #include "cli/command.h"
-#include "cli/load.h"
 #include "cli/message.h"
+#include "cli/options.h"
 #include "cli/outfile.h"
-#include "cli/output.h"
-#include "model/filter.h"
-#include "model/suppress.h"
 #include "report/check_json.h"
 #include "report/check_junit.h"
 #include "report/check_text.h"
@@ -22,8 +18,9 @@
 static const char help[] =
 	"usage: midden check [LIMITS] [OPTIONS] [FILE]\n"
 	"\n"
-	"Ends with status 0 if all limits hold, and with 1 and the stacks behind it if not. FILE\n"
-	"defaults to the newest midden.*.mdn in the working directory.\n"
+	"Ends with status 0 if all limits hold, and with 1 and the stacks behind it if not. At\n"
+	"least one limit is needed. FILE defaults to the newest midden.*.mdn in the working\n"
+	"directory.\n"
 	"\n"
 	"Limits; the value itself is allowed:\n"
 	"  --max-peak SIZE          bytes held at the peak\n"
@@ -48,38 +45,25 @@ static const char help[] =
 	"                           never\n"
 	"  -h, --help               show this text\n"
 	"\n"
-	"Symbols:\n" LOAD_HELP
-	"  --no-write           do not write symbols that were looked up back to FILE\n";
+	"Symbols:\n" OPTIONS_SYMBOLS_HELP;
 
 #define STACKS_MOST 1000u
 
 struct request {
+	struct options shared;
 	struct check_request check;
 	const char *file;
 	const char *baseline;
 	const char *junit;
-	struct load_options load;
-	struct model_options model;
-	struct suppress_list suppress;
-	enum output_colour colour;
 	bool wants_growth; /* the next word is the limit of growth */
-	bool no_suppress;
-	bool json;
-	bool help;
 };
 
 enum option_code {
 	OPTION_MAX = 256, /* + enum check_kind */
 	OPTION_GROWTH = OPTION_MAX + CHECK_KINDS,
 	OPTION_ALLOW_DAMAGED,
-	OPTION_SUPPRESSIONS,
-	OPTION_NO_SUPPRESSIONS,
 	OPTION_STACKS,
 	OPTION_JUNIT,
-	OPTION_ALL_FRAMES,
-	OPTION_JSON,
-	OPTION_COLOUR,
-	OPTION_NO_WRITE,
 };
 
 static const struct option options[] = {
@@ -90,18 +74,11 @@ static const struct option options[] = {
 	{"max-lost", required_argument, NULL, OPTION_MAX + CHECK_LOST},
 	{"max-growth-vs", required_argument, NULL, OPTION_GROWTH},
 	{"allow-damaged", no_argument, NULL, OPTION_ALLOW_DAMAGED},
-	{"suppressions", required_argument, NULL, OPTION_SUPPRESSIONS},
-	{"no-suppressions", no_argument, NULL, OPTION_NO_SUPPRESSIONS},
 	{"stacks", required_argument, NULL, OPTION_STACKS},
 	{"junit", required_argument, NULL, OPTION_JUNIT},
-	{"all-frames", no_argument, NULL, OPTION_ALL_FRAMES},
-	{"json", no_argument, NULL, OPTION_JSON},
-	{"color", required_argument, NULL, OPTION_COLOUR},
-	{"colour", required_argument, NULL, OPTION_COLOUR},
-	{"no-write", no_argument, NULL, OPTION_NO_WRITE},
-	LOAD_LONG_OPTIONS,
-	{"help", no_argument, NULL, 'h'},
-	{NULL, 0, NULL, 0},
+	OPTIONS_SUPPRESS,
+	OPTIONS_OUTPUT,
+	OPTIONS_END,
 };
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -163,92 +140,54 @@ static int parse_word(struct request *r, const char *word)
 	return COMMAND_GOOD;
 }
 
-static int parse_switch(struct request *r, int code)
+static int parse_option(void *request, int code, const char *argument)
 {
-	switch (code) {
-	case OPTION_ALLOW_DAMAGED:
-		r->check.allow_damaged = true;
-		break;
-	case OPTION_NO_SUPPRESSIONS:
-		r->no_suppress = true;
-		break;
-	case OPTION_ALL_FRAMES:
-		r->model.all_frames = true;
-		break;
-	case OPTION_JSON:
-		r->json = true;
-		break;
-	case OPTION_NO_WRITE:
-		r->load.keep = false;
-		break;
-	default:
-		r->help = true;
-	}
-	return COMMAND_GOOD;
-}
+	struct request *r = request;
 
-static int parse_suppressions(struct request *r, const char *path)
-{
-	struct error e = {0};
-
-	if (suppress_read(&r->suppress, path, &e) == 0)
-		return COMMAND_GOOD;
-	message_print("%s", e.text);
-	return COMMAND_FAILED;
-}
-
-static int parse_colour(struct request *r, const char *word)
-{
-	r->colour = output_parse_colour(word);
-	if (r->colour == OUTPUT_COLOUR_UNKNOWN)
-		return message_usage("check", "--color is auto, always or never, not %s", word);
-	return COMMAND_GOOD;
-}
-
-static int parse_option(struct request *r, int code, char **argv)
-{
-	int status = load_parse_option(&r->load, "check", code, optarg);
-
-	if (status != LOAD_NOT_MINE)
-		return status;
-	if (code == '?' || code == ':')
-		return message_bad_option("check", code, argv);
 	if (code >= OPTION_MAX && code < OPTION_MAX + CHECK_KINDS)
-		return parse_limit(r, (enum check_kind)(code - OPTION_MAX), optarg);
+		return parse_limit(r, (enum check_kind)(code - OPTION_MAX), argument);
 	switch (code) {
 	case 1:
-		return parse_word(r, optarg);
+		return parse_word(r, argument);
 	case OPTION_GROWTH:
-		r->baseline = optarg;
+		r->baseline = argument;
 		r->wants_growth = true;
 		return COMMAND_GOOD;
-	case OPTION_SUPPRESSIONS:
-		return parse_suppressions(r, optarg);
-	case OPTION_STACKS:
-		return parse_stacks(r, optarg);
-	case OPTION_JUNIT:
-		r->junit = optarg;
+	case OPTION_ALLOW_DAMAGED:
+		r->check.allow_damaged = true;
 		return COMMAND_GOOD;
-	case OPTION_COLOUR:
-		return parse_colour(r, optarg);
+	case OPTION_STACKS:
+		return parse_stacks(r, argument);
+	case OPTION_JUNIT:
+		r->junit = argument;
+		return COMMAND_GOOD;
 	default:
-		return parse_switch(r, code);
+		return options_take(&r->shared, "check", code, argument);
 	}
+}
+
+static bool has_limit(const struct check_request *c)
+{
+	unsigned kind = 0;
+
+	while (kind < CHECK_KINDS && !c->limits[kind].set)
+		kind++;
+	return kind < CHECK_KINDS;
 }
 
 static int parse_arguments(struct request *r, int argc, char **argv)
 {
-	int status = COMMAND_GOOD;
-	int code;
+	static const struct options_table table = {"check", "-:h", options, parse_option};
+	int status = options_parse(&table, r, argc, argv);
 
-	opterr = 0;
-	while (status == COMMAND_GOOD &&
-	       (code = getopt_long(argc, argv, "-:h", options, NULL)) != -1)
-		status = parse_option(r, code, argv);
 	for (; status == COMMAND_GOOD && optind < argc; optind++) /* behind -- */
 		status = parse_word(r, argv[optind]);
-	if (status == COMMAND_GOOD && r->wants_growth && !r->help)
+	if (status != COMMAND_GOOD || r->shared.help)
+		return status;
+	if (r->wants_growth)
 		return message_usage("check", "--max-growth-vs OLD is followed by a percentage");
+	if (!has_limit(&r->check))
+		return message_usage("check", "nothing to check: set a limit, --max-leaked 0 say");
 	return status;
 }
 
@@ -272,8 +211,8 @@ static int print_check(const struct check *c, const struct request *r)
 {
 	struct output o;
 
-	output_open(&o, r->colour, false);
-	if (r->json)
+	output_open(&o, r->shared.colour, false);
+	if (r->shared.json)
 		check_json_print(o.file, c);
 	else
 		check_text_print(o.file, c, &o.style);
@@ -283,34 +222,23 @@ static int print_check(const struct check *c, const struct request *r)
 	return c->failures ? COMMAND_FAILED : status;
 }
 
-/* By site, whether its leaks are known and harmless. The caller frees it. */
-static bool *judge_leaks(const struct model *m, struct request *r)
-{
-	size_t sites = model_get_profile(m)->sites.count;
-	uint8_t *verdicts = mem_new(sites ? sites : 1, sizeof(*verdicts)); /* all kept */
-	bool *suppressed = mem_new(sites ? sites : 1, sizeof(*suppressed));
-
-	if (!r->no_suppress)
-		suppress_add_known(&r->suppress);
-	free(suppress_judge(&r->suppress, m, verdicts));
-	for (size_t i = 0; i < sites; i++)
-		suppressed[i] = verdicts[i] == FILTER_SUPPRESSED;
-	free(verdicts);
-	return suppressed;
-}
-
 static int check(struct profile *p, struct profile *before, struct request *r)
 {
-	struct model *m = model_new(p, &r->model);
-	struct model *baseline = before ? model_new(before, &r->model) : NULL;
-	bool *suppressed = judge_leaks(m, r);
+	struct model *m = model_new(p, &r->shared.model);
+	struct model *baseline = before ? model_new(before, &r->shared.model) : NULL;
+	bool *suppressed[2] = {
+		baseline ? options_list_suppressed(&r->shared, baseline) : NULL,
+		options_list_suppressed(&r->shared, m),
+	};
 
 	r->check.baseline = baseline;
-	r->check.suppressed = suppressed;
+	r->check.suppressed[0] = suppressed[0];
+	r->check.suppressed[1] = suppressed[1];
 	struct check *c = check_build(m, &r->check);
 	int status = print_check(c, r);
 	check_free(c);
-	free(suppressed);
+	free(suppressed[0]);
+	free(suppressed[1]);
 	model_free(m);
 	model_free(baseline);
 	return status;
@@ -318,12 +246,13 @@ static int check(struct profile *p, struct profile *before, struct request *r)
 
 static int load_and_check(struct request *r)
 {
-	struct profile *p = load_profile(r->file, &r->load);
-	struct profile *before = p && r->baseline ? load_profile(r->baseline, &r->load) : NULL;
+	struct profile *p = load_profile(r->file, &r->shared.load);
+	struct profile *before =
+		p && r->baseline ? load_profile(r->baseline, &r->shared.load) : NULL;
 	int status = COMMAND_FAILED;
 
 	if (p && (before || !r->baseline)) {
-		load_fill_model(&r->load, &r->model);
+		load_fill_model(&r->shared.load, &r->shared.model);
 		status = check(p, before, r);
 	}
 	profile_free(p);
@@ -333,15 +262,15 @@ static int load_and_check(struct request *r)
 
 static int run(int argc, char **argv)
 {
-	struct request r = {.check = {.stacks = 5}, .load = {.symbols = true, .keep = true}};
+	struct request r = {.check = {.stacks = 5},
+			    .shared = {.load = {.symbols = true, .keep = true}}};
 	int status = parse_arguments(&r, argc, argv);
 
-	if (status == COMMAND_GOOD && r.help)
+	if (status == COMMAND_GOOD && r.shared.help)
 		fputs(help, stdout);
 	else if (status == COMMAND_GOOD)
 		status = load_and_check(&r);
-	load_options_free(&r.load);
-	suppress_free(&r.suppress);
+	options_free(&r.shared);
 	return status;
 }
 

@@ -1,18 +1,38 @@
 /* cmd_collect.c -- `midden collect FD`: the collector that libmidden.so starts when it is preloaded
  * by hand. Runs: as an orphan process of its own; FD is a socket to the program.
  * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/recording.h"
 
+#ifndef SYS_close_range
+#define SYS_close_range 436 /* the same on every architecture */
+#endif
+
 static const char help[] =
 	"midden collect FD\n"
 	"\n"
 	"Started by libmidden.so itself when a program is run with LD_PRELOAD=libmidden.so and\n"
 	"without `midden record`. Not meant to be run by hand.\n";
+
+/* What the program had open without the close-on-exec flag: somebody may wait for the last one who
+ * holds it. */
+static void close_others(int connection)
+{
+	const unsigned first = (unsigned)connection + 1;
+
+	for (int fd = 3; fd < connection; fd++)
+		close(fd);
+	if (syscall(SYS_close_range, first, ~0u, 0) == 0)
+		return;
+	for (long fd = first; fd < sysconf(_SC_OPEN_MAX); fd++) /* an older kernel */
+		close((int)fd);
+}
 
 static int run(int argc, char **argv)
 {
@@ -31,11 +51,10 @@ static int run(int argc, char **argv)
 	}
 	wires.is_program = !options.collect.follow;
 	recording_isolate();
-	for (int fd = 3; fd < 4096; fd++)
-		if (fd != wires.connection)
-			close(fd);
+	close_others(wires.connection);
 	if (recording_take_hello(wires.connection, &hello))
 		return COMMAND_FAILED;
+	wires.image = hello.image ? hello.image : 1;
 	return recording_run(&options, &hello, &wires) ? COMMAND_FAILED : COMMAND_GOOD;
 }
 

@@ -1,18 +1,17 @@
 /* cmd_export.c -- `midden export`: a profile in the format of another tool. Runs: in the midden
  * command.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/graphviz.h"
-#include "cli/load.h"
 #include "cli/message.h"
+#include "cli/options.h"
 #include "cli/outfile.h"
-#include "cli/output.h"
 #include "export/export.h"
+#include "export/gzip.h"
 #include "report/losses.h"
 
 static const char help[] =
@@ -22,38 +21,32 @@ static const char help[] =
 	"in the working directory.\n"
 	"\n"
 	"  -f, --format FORMAT  see below; without it, OUT tells by its ending\n"
-	"  -o, --output OUT     the file to write; without it, or with -, standard output\n"
+	"  -o, --output OUT     the file to write; without it, or with -, standard output;\n"
+	"                       compressed by gzip if it ends in .gz\n"
 	"  --figure NAME        peak (default), leaked, allocated, calls, temporary: for formats\n"
 	"                       that hold one figure, or that show one first\n"
 	"  --svg                with -f dot: have Graphviz draw the graph, and write the picture\n"
 	"  --all-frames         keep malloc, operator new and the like at the end of stacks\n"
 	"  -h, --help           show this text\n"
 	"\n"
-	"Symbols:\n" LOAD_HELP
-	"  --no-write           do not write symbols that were looked up back to FILE\n";
+	"Symbols:\n" OPTIONS_SYMBOLS_HELP;
 
 struct request {
+	struct options shared;
 	const struct export_format *format;
 	const char *out; /* NULL: standard output */
 	struct export_request what;
-	struct load_options load;
-	struct model_options model;
 	bool svg;
-	bool help;
 };
 
-enum option_code { OPTION_FIGURE = 256, OPTION_SVG, OPTION_ALL_FRAMES, OPTION_NO_WRITE };
+enum option_code { OPTION_SVG = 256 };
 
 static const struct option options[] = {
 	{"format", required_argument, NULL, 'f'},
 	{"output", required_argument, NULL, 'o'},
-	{"figure", required_argument, NULL, OPTION_FIGURE},
 	{"svg", no_argument, NULL, OPTION_SVG},
-	{"all-frames", no_argument, NULL, OPTION_ALL_FRAMES},
-	{"no-write", no_argument, NULL, OPTION_NO_WRITE},
-	LOAD_LONG_OPTIONS,
-	{"help", no_argument, NULL, 'h'},
-	{NULL, 0, NULL, 0},
+	OPTIONS_ONE_FIGURE,
+	OPTIONS_END,
 };
 
 static void print_formats(FILE *out)
@@ -73,45 +66,22 @@ static int parse_format(struct request *r, const char *name)
 	return COMMAND_GOOD;
 }
 
-static int parse_figure(struct request *r, const char *name)
+static int parse_option(void *request, int code, const char *argument)
 {
-	r->what.figure = figure_find(name);
-	r->what.by_figure_given = true;
-	if (r->what.figure == FIGURE_KINDS)
-		return message_usage("export", "there is no figure %s", name);
-	return COMMAND_GOOD;
-}
+	struct request *r = request;
 
-static int parse_option(struct request *r, int code, char **argv)
-{
-	int status = load_parse_option(&r->load, "export", code, optarg);
-
-	if (status != LOAD_NOT_MINE)
-		return status;
 	switch (code) {
 	case 'f':
-		return parse_format(r, optarg);
+		return parse_format(r, argument);
 	case 'o':
-		r->out = strcmp(optarg, "-") == 0 ? NULL : optarg;
-		break;
-	case OPTION_FIGURE:
-		return parse_figure(r, optarg);
+		r->out = strcmp(argument, "-") == 0 ? NULL : argument;
+		return COMMAND_GOOD;
 	case OPTION_SVG:
 		r->svg = true;
-		break;
-	case OPTION_ALL_FRAMES:
-		r->model.all_frames = true;
-		break;
-	case OPTION_NO_WRITE:
-		r->load.keep = false;
-		break;
-	case 'h':
-		r->help = true;
-		break;
+		return COMMAND_GOOD;
 	default:
-		return message_bad_option("export", code, argv);
+		return options_take(&r->shared, "export", code, argument);
 	}
-	return COMMAND_GOOD;
 }
 
 static int check_request(struct request *r, int files)
@@ -137,15 +107,13 @@ static int check_request(struct request *r, int files)
 
 static int parse_arguments(struct request *r, int argc, char **argv)
 {
-	int status = COMMAND_GOOD;
-	int code;
+	static const struct options_table table = {"export", ":f:o:h", options, parse_option};
+	int status = options_parse(&table, r, argc, argv);
 
-	opterr = 0;
-	while (status == COMMAND_GOOD &&
-	       (code = getopt_long(argc, argv, ":f:o:h", options, NULL)) != -1)
-		status = parse_option(r, code, argv);
-	if (status != COMMAND_GOOD || r->help)
+	if (status != COMMAND_GOOD || r->shared.help)
 		return status;
+	r->what.figure = r->shared.view.figure;
+	r->what.by_figure_given = r->shared.figure_given;
 	return check_request(r, argc - optind);
 }
 
@@ -163,9 +131,22 @@ static int draw(FILE *out, const struct request *r, struct error *e)
 	return status;
 }
 
-static int write_to(FILE *out, const struct request *r, struct error *e)
+static int write_plain(FILE *out, const struct request *r, struct error *e)
 {
 	return r->svg ? draw(out, r, e) : r->format->write(out, &r->what, e);
+}
+
+static int write_to(FILE *out, const struct request *r, struct error *e)
+{
+	if (!r->out || !export_is_compressed(r->format, r->out))
+		return write_plain(out, r, e);
+	FILE *compressed = gzip_open(out);
+	if (!compressed)
+		return error_set_errno(e, "cannot compress");
+	int status = write_plain(compressed, r, e);
+	if (fclose(compressed) && status == 0)
+		status = error_set_errno(e, "cannot compress");
+	return status;
 }
 
 static int write_stdout(const struct request *r)
@@ -202,7 +183,7 @@ static int write_file(const struct request *r)
 static int export_profile(const struct profile *p, struct request *r)
 {
 	static const struct style plain = {0};
-	struct model *m = model_new(p, &r->model);
+	struct model *m = model_new(p, &r->shared.model);
 
 	r->what.model = m;
 	/* Few formats can say what is missing. */
@@ -214,11 +195,11 @@ static int export_profile(const struct profile *p, struct request *r)
 
 static int read_and_export(struct request *r, const char *file)
 {
-	struct profile *p = load_profile(file, &r->load);
+	struct profile *p = load_profile(file, &r->shared.load);
 
 	if (!p)
 		return COMMAND_FAILED;
-	load_fill_model(&r->load, &r->model);
+	load_fill_model(&r->shared.load, &r->shared.model);
 	r->what.program_hint = file;
 	int status = export_profile(p, r);
 	profile_free(p);
@@ -227,14 +208,14 @@ static int read_and_export(struct request *r, const char *file)
 
 static int run(int argc, char **argv)
 {
-	struct request r = {.load = {.symbols = true, .keep = true}};
+	struct request r = {.shared = {.load = {.symbols = true, .keep = true}}};
 	int status = parse_arguments(&r, argc, argv);
 
-	if (status == COMMAND_GOOD && r.help)
+	if (status == COMMAND_GOOD && r.shared.help)
 		command_print_help(&command_export, stdout);
 	else if (status == COMMAND_GOOD)
 		status = read_and_export(&r, argv[optind]);
-	load_options_free(&r.load);
+	options_free(&r.shared);
 	return status;
 }
 

@@ -1,14 +1,14 @@
 /* cmd_merge.c -- `midden merge`: several profiles made one. Runs: in the midden command.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "cli/command.h"
-#include "cli/load.h"
 #include "cli/message.h"
+#include "cli/options.h"
 #include "model/merge.h"
+#include "profile/trace.h"
 #include "report/human.h"
 #include "report/wording.h"
 
@@ -16,7 +16,9 @@ static const char help[] =
 	"usage: midden merge -o OUT [OPTIONS] FILE...\n"
 	"\n"
 	"Makes one profile of several: of processes, of MPI ranks, of repeated runs. Each FILE\n"
-	"stays known with its totals; see `midden stats OUT`.\n"
+	"stays known with its totals; see `midden stats OUT`. Threads and snapshots of each are "
+	"kept,\n"
+	"traces are not.\n"
 	"\n"
 	"  -o, --output OUT     the file to write\n"
 	"  --mode MODE          sum (default): add all figures. The peak is the sum of the peaks:\n"
@@ -77,28 +79,27 @@ static int parse_align(struct request *r, const char *word)
 	return COMMAND_GOOD;
 }
 
-static int parse_option(struct request *r, int code, char **argv)
+static int parse_option(void *request, int code, const char *argument)
 {
-	int status = load_parse_option(&r->load, "merge", code, optarg);
+	struct request *r = request;
+	int status = load_parse_option(&r->load, "merge", code, argument);
 
 	if (status != LOAD_NOT_MINE)
 		return status;
 	switch (code) {
 	case 'o':
-		r->output = optarg;
+		r->output = argument;
 		return COMMAND_GOOD;
 	case OPTION_MODE:
-		return parse_mode(r, optarg);
+		return parse_mode(r, argument);
 	case OPTION_ALIGN:
-		return parse_align(r, optarg);
+		return parse_align(r, argument);
 	case 'q':
 		r->quiet = true;
 		return COMMAND_GOOD;
-	case 'h':
+	default:
 		r->help = true;
 		return COMMAND_GOOD;
-	default:
-		return message_bad_option("merge", code, argv);
 	}
 }
 
@@ -128,13 +129,9 @@ static int check_request(struct request *r, char **files)
 
 static int parse_arguments(struct request *r, int argc, char **argv)
 {
-	int status = COMMAND_GOOD;
-	int code;
+	static const struct options_table table = {"merge", ":o:qh", options, parse_option};
+	int status = options_parse(&table, r, argc, argv);
 
-	opterr = 0;
-	while (status == COMMAND_GOOD &&
-	       (code = getopt_long(argc, argv, ":o:qh", options, NULL)) != -1)
-		status = parse_option(r, code, argv);
 	if (status != COMMAND_GOOD || r->help)
 		return status;
 	return check_request(r, argv + optind);
@@ -142,11 +139,11 @@ static int parse_arguments(struct request *r, int argc, char **argv)
 
 static void print_summary(const struct profile *p, const char *output)
 {
-	message_print("%s of %s profiles: peak %s, leaked %s, %s allocations",
-		      wording_get_merge(p->run.merge), human_count(p->inputs.count).text,
+	message_print("%s of %s: peak %s, leaked %s, %s", wording_get_merge(p->run.merge),
+		      human_things(p->inputs.count, "profile").text,
 		      human_bytes(p->totals.peak_bytes).text,
 		      human_bytes(p->totals.leaked_bytes).text,
-		      human_count(p->totals.allocations).text);
+		      human_things(p->totals.allocations, "allocation").text);
 	message_print("wrote %s; see `midden stats %s`", output, output);
 }
 
@@ -181,6 +178,10 @@ static int merge(const struct request *r, char **files)
 		}
 		if (p->damaged)
 			message_print("warning: %s: damaged: %s", *files, p->damage);
+		if (trace_get_count(p) && !r->quiet)
+			message_print("%s: its trace stays behind: addresses of several processes "
+				      "would be mixed up",
+				      *files);
 		merge_add(m, p, *files);
 		profile_free(p);
 	}

@@ -17,6 +17,7 @@
 #include "cli/command.h"
 #include "cli/launch.h"
 #include "cli/message.h"
+#include "cli/obstacle.h"
 #include "cli/recording.h"
 #include "cli/supervisor.h"
 #include "format/wire.h"
@@ -31,6 +32,7 @@ static const char help[] =
 	"                       name, %h the host (default: midden.PROGRAM.PID.mdn)\n"
 	"  -f, --follow         record child processes too, each into a profile of its own\n"
 	"  -q, --quiet          no summary at the end\n"
+	"  -v, --verbose        tell the program's process id, as on a terminal\n"
 	"      --progress       show on the terminal how the recording goes\n"
 	"      --max-depth N    keep at most N frames of a stack (default: 512)\n"
 	"      --buffer SIZE    memory for events on their way, e.g. 16M (default: 4M)\n"
@@ -62,6 +64,7 @@ static const struct option long_options[] = {
 	{"output", required_argument, NULL, 'o'},
 	{"follow", no_argument, NULL, 'f'},
 	{"quiet", no_argument, NULL, 'q'},
+	{"verbose", no_argument, NULL, 'v'},
 	{"progress", no_argument, NULL, OPTION_PROGRESS},
 	{"max-depth", required_argument, NULL, OPTION_MAX_DEPTH},
 	{"buffer", required_argument, NULL, OPTION_BUFFER},
@@ -77,6 +80,7 @@ struct request {
 	struct recording_options recording;
 	const char *library;
 	bool quiet;
+	bool verbose;
 	bool help;
 };
 
@@ -91,6 +95,9 @@ static int apply(struct request *r, int option, const char *value, struct error 
 		return 0;
 	case 'q':
 		r->quiet = true;
+		return 0;
+	case 'v':
+		r->verbose = true;
 		return 0;
 	case 'h':
 		r->help = true;
@@ -126,7 +133,7 @@ static int parse(struct request *r, int argc, char **argv)
 	if (recording_options_init(&r->recording, &e))
 		return message_usage("record", "%s", e.text);
 	/* '+': what follows the program's name is the program's. */
-	while ((option = getopt_long(argc, argv, "+:o:fqh", long_options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "+:o:fqvh", long_options, NULL)) != -1) {
 		if (option == '?' || option == ':')
 			return message_bad_option("record", option, argv);
 		if (apply(r, option, optarg, &e))
@@ -179,37 +186,6 @@ static int check_directory(const char *pattern)
 	return result;
 }
 
-static bool starts_with_shebang(const char *path)
-{
-	char start[2] = "";
-	FILE *f = fopen(path, "re");
-	bool is = f && fread(start, 2, 1, f) == 1 && memcmp(start, "#!", 2) == 0;
-
-	if (f)
-		(void)fclose(f);
-	return is;
-}
-
-/* Whether the program that execvp will find is a script. */
-static bool is_script(const char *program)
-{
-	const char *list = getenv("PATH");
-	bool found = false, is = false;
-
-	if (strchr(program, '/') || !list)
-		return starts_with_shebang(program);
-	while (*list && !found) {
-		size_t length = strcspn(list, ":");
-		char *path = mem_format("%.*s/%s", (int)length, list, program);
-
-		found = access(path, X_OK) == 0;
-		is = found && starts_with_shebang(path);
-		free(path);
-		list += length + (list[length] == ':');
-	}
-	return is;
-}
-
 static int run(int argc, char **argv)
 {
 	struct error e = {0};
@@ -230,12 +206,20 @@ static int run(int argc, char **argv)
 			      e.set ? "" : request.library);
 		return COMMAND_FAILED;
 	}
-	request.recording.is_script = is_script(argv[optind]);
+	if (launch_check_library(library, &e)) {
+		message_print("%s", e.text);
+		free(library);
+		return COMMAND_FAILED;
+	}
+	request.recording.is_script = obstacle_is_script(argv[optind]);
+	bool talks = !request.quiet && isatty(STDERR_FILENO);
+	request.recording.symbol_progress = talks;
 	struct supervisor_request order = {
 		.recording = &request.recording,
 		.arguments = argv + optind,
 		.library = library,
 		.quiet = request.quiet,
+		.announce = talks || request.verbose,
 	};
 	status = supervisor_run(&order);
 	free(library);

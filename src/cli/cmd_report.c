@@ -1,21 +1,17 @@
 /* cmd_report.c -- `midden report`: who held, leaked or allocated the memory. Runs: in the midden
  * command.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <getopt.h>
-
 #include "cli/command.h"
-#include "cli/load.h"
 #include "cli/message.h"
-#include "cli/output.h"
 #include "cli/report_options.h"
 
 static int print_report(const struct profile *p, const struct report_options *o)
 {
-	struct model *m = model_new(p, &o->model);
+	struct model *m = model_new(p, &o->shared.model);
 	struct output out;
 
-	output_open(&out, o->colour, !o->no_pager && !o->json);
-	if (o->json)
+	output_open(&out, o->shared.colour, !o->shared.no_pager && !o->shared.json);
+	if (o->shared.json)
 		sheet_print_json(out.file, m, &o->sheet);
 	else
 		sheet_print(out.file, m, &o->sheet, &out.style);
@@ -25,13 +21,13 @@ static int print_report(const struct profile *p, const struct report_options *o)
 
 static int show(struct report_options *o, const char *file)
 {
-	struct profile *p = load_profile(file, &o->load);
+	struct profile *p = load_profile(file, &o->shared.load);
 	struct error e = {.offset = -1};
 	int status = COMMAND_FAILED;
 
 	if (!p)
 		return COMMAND_FAILED;
-	load_fill_model(&o->load, &o->model);
+	load_fill_model(&o->shared.load, &o->shared.model);
 	if (report_options_apply(o, p, &e) == 0)
 		status = print_report(p, o);
 	else
@@ -45,7 +41,7 @@ static int run(int argc, char **argv)
 	struct report_options o = {0};
 	int status = report_options_parse(&o, argc, argv);
 
-	if (status == COMMAND_GOOD && o.help)
+	if (status == COMMAND_GOOD && o.shared.help)
 		fputs(report_options_help, stdout);
 	else if (status == COMMAND_GOOD)
 		status = show(&o, argv[optind]);

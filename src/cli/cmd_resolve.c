@@ -1,7 +1,6 @@
 /* cmd_resolve.c -- `midden resolve`: names for a profile, later or elsewhere. Runs: in the midden
  * command.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +8,8 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "cli/command.h"
-#include "cli/load.h"
 #include "cli/message.h"
-#include "cli/output.h"
+#include "cli/options.h"
 #include "report/human.h"
 #include "report/names.h"
 
@@ -44,9 +42,10 @@ static const struct option options[] = {
 	{NULL, 0, NULL, 0},
 };
 
-static int parse_option(struct request *r, int code, char **argv)
+static int parse_option(void *request, int code, const char *argument)
 {
-	int status = load_parse_option(&r->load, "resolve", code, optarg);
+	struct request *r = request;
+	int status = load_parse_option(&r->load, "resolve", code, argument);
 
 	if (status != LOAD_NOT_MINE)
 		return status;
@@ -55,25 +54,19 @@ static int parse_option(struct request *r, int code, char **argv)
 		r->force = true;
 		return COMMAND_GOOD;
 	case 'o':
-		r->output = optarg;
-		return COMMAND_GOOD;
-	case 'h':
-		r->help = true;
+		r->output = argument;
 		return COMMAND_GOOD;
 	default:
-		return message_bad_option("resolve", code, argv);
+		r->help = true;
+		return COMMAND_GOOD;
 	}
 }
 
 static int parse_arguments(struct request *r, int argc, char **argv)
 {
-	int status = COMMAND_GOOD;
-	int code;
+	static const struct options_table table = {"resolve", ":o:h", options, parse_option};
+	int status = options_parse(&table, r, argc, argv);
 
-	opterr = 0;
-	while (status == COMMAND_GOOD &&
-	       (code = getopt_long(argc, argv, ":o:h", options, NULL)) != -1)
-		status = parse_option(r, code, argv);
 	if (status == COMMAND_GOOD && argc - optind > 1)
 		return message_usage("resolve", "one FILE at a time");
 	return status;

@@ -20,9 +20,9 @@ static const char help[] =
 	"\n"
 	"Has the recording of process PID keep what is live at this moment, call stack by call\n"
 	"stack, under NAME (at most 95 bytes; default: none). The program need not know. It must\n"
-	"have been started with `midden record` or LD_PRELOAD=libmidden.so by the same user.\n"
+	"have been started with `midden record` or LD_PRELOAD=libmidden.so by the same user. PID\n"
+	"may also be that of `midden record`, for the program that it was given.\n"
 	"`midden report --snapshots` lists what was kept.\n"
-	"PID may be that of `midden record` as well.\n"
 	"\n"
 	"  -w, --write FILE     write all that was recorded so far to FILE; the recording goes on\n"
 	"  -h, --help           show this text\n"
@@ -56,9 +56,13 @@ static int take(pid_t pid, const char *name)
 		message_print("%s", e.text);
 		return COMMAND_FAILED;
 	}
-	printf("snapshot %" PRIu64 " at %s: %s in %s block%s\n", kept.number,
+	printf("snapshot %" PRIu64 " at %s: %s in %s\n", kept.number,
 	       human_duration(kept.time_ns).text, human_bytes(kept.live_bytes).text,
-	       human_count(kept.live_blocks).text, kept.live_blocks == 1 ? "" : "s");
+	       human_things(kept.live_blocks, "block").text);
+	if (kept.namesakes)
+		message_print("%s %s called %s too: choose this one by its number",
+			      human_things(kept.namesakes, "earlier snapshot").text,
+			      kept.namesakes == 1 ? "is" : "are", name);
 	return COMMAND_GOOD;
 }
 

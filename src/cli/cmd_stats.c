@@ -1,13 +1,11 @@
 /* cmd_stats.c -- `midden stats`: the totals of a profile, for people and for scripts. Runs: in the
  * midden command.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <getopt.h>
 #include <stdio.h>
 
 #include "cli/command.h"
-#include "cli/load.h"
 #include "cli/message.h"
-#include "cli/output.h"
+#include "cli/options.h"
 #include "report/stats_json.h"
 #include "report/stats_text.h"
 
@@ -26,104 +24,59 @@ static const char help[] =
 	"  --no-pager     do not pipe into $PAGER on a terminal\n"
 	"  -h, --help     show this text\n"
 	"\n"
-	"Symbols, with --sites:\n" LOAD_HELP
-	"  --no-write           do not write symbols that were looked up back to FILE\n";
+	"Symbols, with --sites:\n" OPTIONS_SYMBOLS_HELP;
 
 struct request {
+	struct options shared;
 	struct stats_json_options json_options;
-	struct load_options load;
-	struct model_options model;
-	enum output_colour colour;
-	bool json;
-	bool no_pager;
-	bool help;
 };
 
 enum option_code {
-	OPTION_JSON = 256,
-	OPTION_SITES,
+	OPTION_SITES = 256,
 	OPTION_POINTS,
-	OPTION_ALL_FRAMES,
-	OPTION_COLOUR,
-	OPTION_NO_PAGER,
-	OPTION_NO_WRITE,
 };
 
 static const struct option options[] = {
-	{"json", no_argument, NULL, OPTION_JSON},
 	{"sites", no_argument, NULL, OPTION_SITES},
 	{"points", no_argument, NULL, OPTION_POINTS},
-	{"all-frames", no_argument, NULL, OPTION_ALL_FRAMES},
-	{"color", required_argument, NULL, OPTION_COLOUR},
-	{"colour", required_argument, NULL, OPTION_COLOUR},
-	{"no-pager", no_argument, NULL, OPTION_NO_PAGER},
-	{"no-write", no_argument, NULL, OPTION_NO_WRITE},
-	LOAD_LONG_OPTIONS,
-	{"help", no_argument, NULL, 'h'},
-	{NULL, 0, NULL, 0},
+	OPTIONS_OUTPUT,
+	OPTIONS_PAGER,
+	OPTIONS_END,
 };
 
-static int parse_option(struct request *r, int code, char **argv)
+static int parse_option(void *request, int code, const char *argument)
 {
-	int status = load_parse_option(&r->load, "stats", code, optarg);
+	struct request *r = request;
 
-	if (status != LOAD_NOT_MINE)
-		return status;
 	switch (code) {
-	case OPTION_JSON:
-		r->json = true;
-		break;
 	case OPTION_SITES:
-		r->json_options.sites = r->load.symbols = true;
-		break;
+		r->json_options.sites = r->shared.load.symbols = true;
+		return COMMAND_GOOD;
 	case OPTION_POINTS:
 		r->json_options.points = true;
-		break;
-	case OPTION_ALL_FRAMES:
-		r->model.all_frames = true;
-		break;
-	case OPTION_COLOUR:
-		r->colour = output_parse_colour(optarg);
-		if (r->colour == OUTPUT_COLOUR_UNKNOWN)
-			return message_usage("stats", "--color is auto, always or never, not %s",
-					     optarg);
-		break;
-	case OPTION_NO_PAGER:
-		r->no_pager = true;
-		break;
-	case OPTION_NO_WRITE:
-		r->load.keep = false;
-		break;
-	case 'h':
-		r->help = true;
-		break;
+		return COMMAND_GOOD;
 	default:
-		return message_bad_option("stats", code, argv);
+		return options_take(&r->shared, "stats", code, argument);
 	}
-	return COMMAND_GOOD;
 }
 
 static int parse_arguments(struct request *r, int argc, char **argv)
 {
-	int status = COMMAND_GOOD;
-	int code;
+	static const struct options_table table = {"stats", ":h", options, parse_option};
+	int status = options_parse(&table, r, argc, argv);
 
-	opterr = 0;
-	while (status == COMMAND_GOOD &&
-	       (code = getopt_long(argc, argv, ":h", options, NULL)) != -1)
-		status = parse_option(r, code, argv);
-	if (status != COMMAND_GOOD || r->help)
+	if (status != COMMAND_GOOD || r->shared.help)
 		return status;
 	if (argc - optind > 1)
 		return message_usage("stats", "one FILE at a time");
-	if ((r->json_options.sites || r->json_options.points) && !r->json)
+	if ((r->json_options.sites || r->json_options.points) && !r->shared.json)
 		return message_usage("stats", "--sites and --points go with --json");
 	return status;
 }
 
 static int print_json(const struct profile *p, const struct request *r)
 {
-	struct model *m = model_new(p, &r->model);
+	struct model *m = model_new(p, &r->shared.model);
 	struct output o;
 
 	output_open(&o, OUTPUT_COLOUR_NEVER, false);
@@ -136,33 +89,33 @@ static int print_text(const struct profile *p, const struct request *r)
 {
 	struct output o;
 
-	output_open(&o, r->colour, !r->no_pager);
+	output_open(&o, r->shared.colour, !r->shared.no_pager);
 	stats_text_print(o.file, p, &o.style);
 	return output_close(&o);
 }
 
 static int show(struct request *r, const char *file)
 {
-	struct profile *p = load_profile(file, &r->load);
+	struct profile *p = load_profile(file, &r->shared.load);
 
 	if (!p)
 		return COMMAND_FAILED;
-	load_fill_model(&r->load, &r->model);
-	int status = r->json ? print_json(p, r) : print_text(p, r);
+	load_fill_model(&r->shared.load, &r->shared.model);
+	int status = r->shared.json ? print_json(p, r) : print_text(p, r);
 	profile_free(p);
 	return status;
 }
 
 static int run(int argc, char **argv)
 {
-	struct request r = {.load = {.keep = true}};
+	struct request r = {.shared = {.load = {.keep = true}}};
 	int status = parse_arguments(&r, argc, argv);
 
-	if (status == COMMAND_GOOD && r.help)
+	if (status == COMMAND_GOOD && r.shared.help)
 		fputs(help, stdout);
 	else if (status == COMMAND_GOOD)
 		status = show(&r, argv[optind]);
-	load_options_free(&r.load);
+	options_free(&r.shared);
 	return status;
 }
 

@@ -9,15 +9,12 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "cli/procfs.h"
-
-#define MAGIC	  UINT64_C(0x3230706e7364696d) /* "midsnp02" */
+#define MAGIC	  UINT64_C(0x3330706e7364696d) /* "midsnp03" */
 #define ASKING_MS 50	/* for a request whose sender has connected: it comes at once */
 #define ANSWER_MS 10000 /* a collector may be busy with what the program did meanwhile */
 
@@ -190,20 +187,6 @@ static bool connect_to(int fd, pid_t target)
 	return connect(fd, (const struct sockaddr *)&address, bytes) == 0;
 }
 
-/* The program is the recorder's first child. */
-static bool connect_to_child(int fd, pid_t recorder)
-{
-	char *children = procfs_is_same_program(recorder) ? procfs_read_children(recorder) : NULL;
-	bool connected = false;
-	char *rest;
-
-	for (char *word = children ? strtok_r(children, " ", &rest) : NULL; word && !connected;
-	     word = strtok_r(NULL, " ", &rest))
-		connected = connect_to(fd, (pid_t)strtol(word, NULL, 10));
-	free(children);
-	return connected;
-}
-
 /* A descriptor that came with an answer; -1: none did. */
 static int take_descriptor(struct msghdr *message)
 {
@@ -247,7 +230,7 @@ static int ask_over(int fd, struct exchange *x, pid_t target, struct error *e)
 	struct ucred peer;
 	socklen_t bytes = sizeof(peer);
 
-	if (!connect_to(fd, target) && !connect_to_child(fd, target))
+	if (!connect_to(fd, target))
 		return find_why_not(target, e);
 	if (!is_trusted(fd) && geteuid() != 0)
 		return error_set(e, "process %d is recorded by another user", (int)target);

@@ -16,8 +16,8 @@
 #include "cli/offshoot.h"
 #include "collect/collect.h"
 
-/* Listens for requests on behalf of the process. The descriptor, or -1: another one does (the
- * collector of the program that it was before an exec); to be tried again. */
+/* Listens for requests on behalf of the process, or of its recorder. The descriptor, or -1: another
+ * one does (the collector of the program that it was before an exec); to be tried again. */
 int control_open(pid_t target);
 
 /* What a collector has for those who ask. */
@@ -43,7 +43,7 @@ struct control_origin {
 };
 
 /* Asks for the profile so far, without symbols; it says that the recording ended before the program
- * did. NULL with `e`. For both, `target` is the program or the `midden record` that started it. */
+ * did. NULL with `e`. */
 struct profile *control_read_profile(pid_t target, struct control_origin *origin, struct error *e);
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,19 +19,30 @@
 
 /* ---- the library ----------------------------------------------------------------------------- */
 
+/* Where there is no /proc, the path that we were started by. */
+static int find_self(char self[PATH_MAX])
+{
+	ssize_t length = readlink("/proc/self/exe", self, PATH_MAX - 1);
+	const char *started_as = (const char *)getauxval(AT_EXECFN); /* NOLINT: the kernel's */
+
+	if (length >= 0) {
+		self[length] = '\0';
+		return 0;
+	}
+	return started_as && realpath(started_as, self) ? 0 : -1;
+}
+
 char *launch_find_library(struct error *e)
 {
 	static const char *const places[] = {"libmidden.so", "../lib/libmidden.so",
 					     "../lib/" MIDDEN_MULTIARCH "/libmidden.so",
 					     "../lib64/libmidden.so"};
 	char self[PATH_MAX];
-	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
-	if (length < 0) {
+	if (find_self(self)) {
 		(void)error_set_errno(e, "cannot tell where this command is");
 		return NULL;
 	}
-	self[length] = '\0';
 	char *slash = strrchr(self, '/');
 	for (size_t i = 0; slash && i < sizeof(places) / sizeof(places[0]); i++) {
 		char *path = mem_format("%.*s/%s", (int)(slash - self), self, places[i]);
@@ -44,7 +56,29 @@ char *launch_find_library(struct error *e)
 	return NULL;
 }
 
+int launch_check_library(const char *library, struct error *e)
+{
+	if (strpbrk(library, ": \t"))
+		return error_set(
+			e,
+			"the loader cannot preload %s, because of the space or colon in its "
+			"path: install it elsewhere",
+			library);
+	return 0;
+}
+
 /* ---- the program ----------------------------------------------------------------------------- */
+
+/* AddressSanitizer ends a program in which another library comes before its own. */
+static void calm_sanitizer(void)
+{
+	const char *others = getenv("ASAN_OPTIONS");
+	char *options = mem_format("%s%sverify_asan_link_order=0", others ? others : "",
+				   others && *others ? ":" : "");
+
+	(void)setenv("ASAN_OPTIONS", options, 1);
+	free(options);
+}
 
 static void set_environment(const struct launch *launch)
 {
@@ -56,13 +90,20 @@ static void set_environment(const struct launch *launch)
 	(void)setenv("LD_PRELOAD", list, 1);
 	(void)setenv(ENV_SOCKET, launch->socket, 1);
 	free(list);
+	if (launch->calms_sanitizer)
+		calm_sanitizer();
 }
 
 static void __attribute__((noreturn)) become_program(const struct launch *launch, int failure)
 {
 	set_environment(launch);
+	if (launch->ignores_children)
+		(void)signal(SIGCHLD, SIG_IGN);
 	(void)sigprocmask(SIG_SETMASK, launch->signals, NULL);
-	(void)execvp(launch->arguments[0], launch->arguments);
+	if (launch->path) /* execvp would have a shell read a program that the kernel refuses */
+		(void)execv(launch->path, launch->arguments);
+	else
+		(void)execvp(launch->arguments[0], launch->arguments);
 	int number = errno;
 	(void)!write(failure, &number, sizeof(number));
 	_exit(127);
@@ -79,7 +120,10 @@ pid_t launch_start(const struct launch *launch, int *status, struct error *e)
 	if (child == 0)
 		become_program(launch, failure[1]);
 	close(failure[1]);
-	ssize_t got = child < 0 ? -1 : read(failure[0], &number, sizeof(number));
+	ssize_t got = -1;
+
+	while (child > 0 && (got = read(failure[0], &number, sizeof(number))) < 0 && errno == EINTR)
+		continue;
 	close(failure[0]);
 	if (got == 0)
 		return child;

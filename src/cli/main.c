@@ -1,5 +1,7 @@
 /* main.c -- the midden command: finds the subcommand and runs it. Runs: in the midden command.
  * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <fcntl.h>
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,11 +45,25 @@ static int run_command(int argc, char **argv)
 	return c->run(argc, argv);
 }
 
+/* A closed standard descriptor would be taken by the first file that is opened, and messages go
+ * there. Opened the wrong way round, so that using it fails as before; closed again for a program
+ * that is started. */
+static void fill_standard_descriptors(void)
+{
+	for (int fd = 0; fd <= 2; fd++) {
+		int flags = O_CLOEXEC | (fd == 0 ? O_WRONLY : O_RDONLY);
+
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", flags) < 0)
+			(void)open("/", O_PATH | O_CLOEXEC);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	char help[] = "help";
 	char *no_words[] = {help, NULL};
 
+	fill_standard_descriptors();
 	/* Names may be UTF-8; numbers stay as they are everywhere. */
 	(void)setlocale(LC_CTYPE, "");
 	if (argc < 2) {

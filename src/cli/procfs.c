@@ -1,7 +1,5 @@
-/* procfs.c -- what /proc knows of another process. Runs: in a collector process, and in
- * commands that ask one.
+/* procfs.c -- what /proc knows of another process. Runs: in a collector process.
  * SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE
 #include "cli/procfs.h"
 
 #include <fcntl.h>
@@ -53,25 +51,6 @@ char *procfs_read_link(pid_t pid, const char *name)
 	ssize_t length = readlink(path, target, sizeof(target) - 1);
 	target[length < 0 ? 0 : length] = '\0';
 	return mem_copy_string(target);
-}
-
-char *procfs_read_children(pid_t pid)
-{
-	char name[64];
-
-	(void)snprintf(name, sizeof(name), "task/%d/children", (int)pid);
-	return read_file(pid, name).v.at;
-}
-
-bool procfs_is_same_program(pid_t pid)
-{
-	char *its = procfs_read_link(pid, "exe");
-	char *ours = procfs_read_link(getpid(), "exe");
-	bool same = *its && strcmp(basename(its), basename(ours)) == 0;
-
-	free(its);
-	free(ours);
-	return same;
 }
 
 static bool is_plain(const char *word)

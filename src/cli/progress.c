@@ -29,9 +29,17 @@ static bool has_room(void)
 	       size.ws_col > LINE;
 }
 
+void progress_begin_by(struct progress *p, const char *what, uint64_t (*clock_ns)(void))
+{
+	*p = (struct progress){.what = what,
+			       .clock_ns = clock_ns,
+			       .next_ns = clock_ns() + FIRST_NS,
+			       .wanted = has_room()};
+}
+
 void progress_begin(struct progress *p, const char *what)
 {
-	*p = (struct progress){.what = what, .next_ns = now_ns() + FIRST_NS, .wanted = has_room()};
+	progress_begin_by(p, what, now_ns);
 }
 
 void progress_note(void *context, size_t done, size_t total)
@@ -39,7 +47,7 @@ void progress_note(void *context, size_t done, size_t total)
 	struct progress *p = context;
 	uint64_t now;
 
-	if (!p->wanted || !total || (now = now_ns()) < p->next_ns)
+	if (!p->wanted || !total || (now = p->clock_ns()) < p->next_ns)
 		return;
 	char bar[BAR + 1];
 	size_t filled = done * BAR / total;

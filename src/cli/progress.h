@@ -9,6 +9,7 @@
 
 struct progress {
 	const char *what;
+	uint64_t (*clock_ns)(void);
 	uint64_t next_ns; /* when the bar may be drawn again */
 	bool wanted;	  /* stderr is a terminal with room for it */
 	bool drawn;
@@ -16,6 +17,9 @@ struct progress {
 
 /* `what` must outlive it. Nothing is drawn on anything but a terminal, nor for what ends soon. */
 void progress_begin(struct progress *p, const char *what);
+
+/* The same by another clock than the system's. */
+void progress_begin_by(struct progress *p, const char *what, uint64_t (*clock_ns)(void));
 
 /* `context` is a struct progress; may be called by any thread, by one at a time. */
 void progress_note(void *context, size_t done, size_t total);

@@ -13,9 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/control.h"
@@ -26,6 +28,7 @@
 #define HELLO_MS    5000 /* a target says hello at once, or it is none */
 #define STATUS_MS   5000 /* the recorder reaps the program about when we see it die */
 #define PROGRESS_NS UINT64_C(250000000)
+#define SYMBOLS_NS  UINT64_C(100000000)
 #define CONTROL_NS  UINT64_C(20000000) /* how long somebody who asks may have to wait */
 
 /* What is known of the program while it lives. */
@@ -44,6 +47,12 @@ struct recording_job {
 	struct trace_writer *trace; /* NULL: none */
 };
 
+/* How the look-up of symbols is told. */
+struct symbol_teller {
+	int out;
+	uint64_t told_ns;
+};
+
 /* ---- the process ----------------------------------------------------------------------------- */
 
 /* Set by SIGUSR1: the process runs another program by now. */
@@ -53,6 +62,17 @@ static void note_replaced(int number)
 {
 	(void)number;
 	replaced = true;
+}
+
+/* The program's limit on files is not meant for the segment. */
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		(void)setrlimit(RLIMIT_FSIZE, &limit);
+	}
 }
 
 void recording_isolate(void)
@@ -68,6 +88,7 @@ void recording_isolate(void)
 		(void)signal(ignored[i], SIG_IGN);
 	sigemptyset(&none);
 	(void)signal(SIGUSR1, note_replaced);
+	raise_file_limit();
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	for (int fd = 0; fd <= 2 && null >= 0; fd++)
 		(void)dup2(null, fd);
@@ -83,9 +104,17 @@ int recording_take_hello(int connection, struct segment_hello *hello)
 	struct ucred peer;
 	socklen_t bytes = sizeof(peer);
 
-	if (poll(&ready, 1, HELLO_MS) != 1)
+	ssize_t got;
+	int count;
+
+	do
+		count = poll(&ready, 1, HELLO_MS);
+	while (count < 0 && errno == EINTR);
+	if (count != 1)
 		return -1;
-	ssize_t got = recv(connection, hello, sizeof(*hello), MSG_DONTWAIT);
+	do
+		got = recv(connection, hello, sizeof(*hello), MSG_DONTWAIT);
+	while (got < 0 && errno == EINTR);
 	if (got != (ssize_t)sizeof(*hello) || hello->magic != SEGMENT_HELLO_MAGIC ||
 	    hello->version != SEGMENT_VERSION)
 		return -1;
@@ -114,7 +143,12 @@ static int send_welcome(int connection, const struct segment_welcome *welcome, i
 		c->cmsg_len = CMSG_LEN(sizeof(int));
 		memcpy(CMSG_DATA(c), &segment, sizeof(int));
 	}
-	return sendmsg(connection, &message, MSG_NOSIGNAL) == (ssize_t)sizeof(copy) ? 0 : -1;
+	ssize_t sent;
+
+	do
+		sent = sendmsg(connection, &message, MSG_NOSIGNAL);
+	while (sent < 0 && errno == EINTR);
+	return sent == (ssize_t)sizeof(copy) ? 0 : -1;
 }
 
 void recording_refuse(int connection)
@@ -256,6 +290,35 @@ static void fill_report(struct recording_report *r, const struct profile *p)
 	r->children = p->run.children_not_recorded;
 }
 
+/* By what ids others may know a recording. */
+struct listeners {
+	pid_t pids[2]; /* the process; the recorder, if it is the one that it was given, or 0 */
+	int fds[2];    /* -1: not open yet */
+};
+
+static struct listeners list_listeners(const struct recording_wires *wires, pid_t pid)
+{
+	pid_t recorder = wires->is_program && wires->report_out >= 0 ? getppid() : 0;
+
+	return (struct listeners){{pid, recorder > 1 ? recorder : 0}, {-1, -1}};
+}
+
+static void serve(struct listeners *l, struct control_duty *duty)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		if (l->fds[i] < 0 && l->pids[i])
+			l->fds[i] = control_open(l->pids[i]);
+		control_serve(l->fds[i], duty);
+	}
+}
+
+static void close_listeners(const struct listeners *l)
+{
+	for (unsigned i = 0; i < 2; i++)
+		if (l->fds[i] >= 0)
+			close(l->fds[i]);
+}
+
 /* What a copy of this process needs to know. */
 struct so_far {
 	struct collector *collector;
@@ -286,28 +349,25 @@ static void make_absolute(char *to, size_t room, const char *path)
 
 /* Looks up now and then from the events: at what others ask for, and to tell how it goes. */
 static enum collect_end run_to_end(struct collector *c, const struct recording_job *job,
-				   struct recording_report *report)
+				   const struct recording_report *report)
 {
 	struct control_duty duty = {
 		.collector = c, .build = build_so_far, .context = &(struct so_far){c, job}};
 	struct recording_report now = {0};
+	struct listeners listeners = list_listeners(job->wires, report->pid);
 	uint64_t told_ns = 0;
-	int listener = -1;
 	enum collect_end end;
 
 	make_absolute(duty.path, sizeof(duty.path), report->path);
 	while ((end = collect_run(c, CONTROL_NS, &replaced)) == COLLECT_END_TICK) {
-		if (listener < 0)
-			listener = control_open(report->pid);
-		control_serve(listener, &duty);
+		serve(&listeners, &duty);
 		collect_get_status(c, &now.status);
 		if (!job->options->progress || now.status.elapsed_ns - told_ns < PROGRESS_NS)
 			continue;
 		told_ns = now.status.elapsed_ns;
 		send_report(job->wires->report_out, &now);
 	}
-	if (listener >= 0)
-		close(listener);
+	close_listeners(&listeners);
 	return end;
 }
 
@@ -353,15 +413,47 @@ static int write_file(struct profile *p, struct trace_writer *trace,
 	return result;
 }
 
-static int write_profile(const struct recording_options *options, struct profile *p,
-			 struct trace_writer *trace, struct recording_report *report)
+static uint64_t now_ns(void)
 {
-	const struct resolve_options usual = {0};
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
+}
+
+/* The recorder draws: this process has no terminal. */
+static void tell_symbols(void *context, size_t done, size_t total)
+{
+	struct symbol_teller *t = context;
+	uint64_t now = now_ns();
+
+	if (now - t->told_ns < SYMBOLS_NS)
+		return;
+	t->told_ns = now;
+	send_report(t->out,
+		    &(struct recording_report){.symbols_done = done, .symbols_total = total});
+}
+
+static void resolve(struct profile *p, const struct recording_job *job,
+		    struct recording_report *report)
+{
+	struct symbol_teller teller = {.out = job->wires->report_out};
+	const struct resolve_options how = {
+		.progress = job->options->symbol_progress ? tell_symbols : NULL,
+		.context = &teller,
+	};
+
+	report->unresolved = (uint32_t)resolve_profile(p, &how, NULL);
+}
+
+static int write_profile(const struct recording_job *job, struct profile *p,
+			 struct recording_report *report)
+{
 	struct error e = {0};
 
-	if (options->symbols)
-		report->unresolved = (uint32_t)resolve_profile(p, &usual, NULL);
-	if (write_file(p, trace, report, &e) == 0)
+	if (job->options->symbols)
+		resolve(p, job, report);
+	if (write_file(p, job->trace, report, &e) == 0)
 		return 0;
 	/* Rather somewhere else than not at all. */
 	(void)snprintf(report->text, sizeof(report->text), "%s", e.text);
@@ -383,6 +475,16 @@ static int fail(struct recording_report *report, const struct error *e, int out)
 	return -1;
 }
 
+/* A target that could not map the segment has said why itself. */
+static int fail_to_begin(struct recording_report *report, const struct recording_job *job)
+{
+	struct error e = {0};
+
+	(void)error_set(&e, "the program could not begin to record");
+	trace_write_abandon(job->trace);
+	return fail(report, &e, job->wires->report_out);
+}
+
 /* What was recorded, as a profile in its file. */
 static int keep(struct collector *c, enum collect_end end, const struct recording_job *job,
 		struct recording_report *report)
@@ -390,6 +492,8 @@ static int keep(struct collector *c, enum collect_end end, const struct recordin
 	struct profile *p = collect_build_profile(c);
 	int result = 0;
 
+	if (end == COLLECT_END_GONE && collect_has_execed(c))
+		end = COLLECT_END_EXEC; /* what is gone is another program */
 	describe(p, &job->subject);
 	note_end(p, c, end, job->wires->status_in);
 	collect_get_status(c, &report->status);
@@ -400,7 +504,7 @@ static int keep(struct collector *c, enum collect_end end, const struct recordin
 		report->is_launcher = 1;
 		trace_write_abandon(job->trace);
 	} else {
-		result = write_profile(job->options, p, job->trace, report);
+		result = write_profile(job, p, report);
 	}
 	send_report(job->wires->report_out, report);
 	/* Whoever listens need not wait until all that memory is given back. */
@@ -427,7 +531,10 @@ int recording_run(const struct recording_options *options, const struct segment_
 	int result = c ? welcome_target(c, wires->connection, &e) : -1;
 	close(wires->connection);
 	if (result == 0) {
-		result = keep(c, run_to_end(c, &job, &report), &job, &report);
+		enum collect_end end = run_to_end(c, &job, &report);
+
+		result = collect_has_begun(c) ? keep(c, end, &job, &report)
+					      : fail_to_begin(&report, &job);
 	} else {
 		trace_write_abandon(job.trace);
 		(void)fail(&report, &e, wires->report_out);

@@ -20,7 +20,8 @@ struct recording_options {
 	struct collect_config collect;
 	bool symbols;
 	bool progress;
-	bool trace;	/* keep every event */
+	bool symbol_progress; /* tell how the look-up of symbols goes */
+	bool trace;	      /* keep every event */
 	bool is_script; /* the program named is a script: its file holds the last image, not the
 			   first */
 };
@@ -33,7 +34,8 @@ int recording_set_max_depth(struct recording_options *options, const char *text,
 int recording_set_buffer(struct recording_options *options, const char *text, struct error *e);
 int recording_set_patience(struct recording_options *options, const char *text, struct error *e);
 
-/* What a collector tells the recorder, through a pipe: a status now and then, and one result. */
+/* What a collector tells the recorder, through a pipe: a status now and then, how far the look-up
+ * of symbols has come, and one result. */
 struct recording_report {
 	uint32_t is_result;
 	int32_t pid;
@@ -51,6 +53,8 @@ struct recording_report {
 	uint32_t is_hidden;  /* nothing was recorded: the program has a malloc of its own */
 	uint64_t trace_lost; /* events that the trace misses */
 	uint32_t unresolved; /* modules whose symbols could not be had */
+	uint64_t symbols_done;
+	uint64_t symbols_total; /* 0: it is not about symbols */
 	char path[PATH_MAX];
 	char text[512];
 	char trace_fault[512]; /* why there is no trace though one was wanted */

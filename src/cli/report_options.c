@@ -3,16 +3,15 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cli/report_options.h"
 
-#include <errno.h>
-#include <getopt.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/amounts.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "model/by_thread.h"
 #include "model/snapshots.h"
+#include "report/human.h"
 
 #define LIFETIME_ROWS 25u
 
@@ -22,12 +21,7 @@ const char report_options_help[] =
 	"Shows which call stacks are behind a figure. FILE defaults to the newest midden.*.mdn in\n"
 	"the working directory.\n"
 	"\n"
-	"What is counted:\n"
-	"  --peak               held when the program had the most memory (default)\n"
-	"  --leaks              not freed when the program ended\n"
-	"  --allocated          allocated in all, by bytes\n"
-	"  --calls              allocated in all, by number of calls\n"
-	"  --temporary          freed before the thread allocated anything else\n"
+	"What is counted:\n" OPTIONS_FIGURES_HELP
 	"  --realloc            resized by realloc, by number of calls\n"
 	"  --own-peak           the most that each stack ever held, each at its own time\n"
 	"  --live-at TIME       live at a time: 1.5s, 200ms, 50%, @start, @peak, @end,\n"
@@ -51,7 +45,8 @@ const char report_options_help[] =
 	"  --module PAT         those through a program or library (repeatable)\n"
 	"  --not-module PAT     those not through it (repeatable)\n"
 	"  --thread PAT         what threads of that name or number allocated (repeatable)\n"
-	"  --min-size SIZE      stacks with blocks of at least SIZE bytes only; K, M, G\n"
+	"  --min-size SIZE      blocks of at least SIZE bytes: 512, 4K, 1.5M; of stacks with\n"
+	"                       smaller ones too, a trace tells which\n"
 	"  --max-size SIZE      at most\n"
 	"  --suppressions FILE  set apart leaks named in FILE, as LeakSanitizer reads it\n"
 	"  --no-suppressions    show what the C and C++ libraries keep as leaks too\n"
@@ -65,21 +60,12 @@ const char report_options_help[] =
 	"  -t, --threshold PCT  sum up what is below this share of the whole (default 1)\n"
 	"  -d, --depth N        show N levels of calls (default: all)\n"
 	"  -n, --limit N        show N lines of a table (default: all; lifetimes: 25)\n"
-	"  --no-fold            show recursion as it was, not once with a number\n"
-	"  --all-frames         show malloc, operator new and the like at the end of stacks too\n"
-	"  --json               print JSON, with exact bytes\n"
-	"  --color WHEN         auto (default: on a terminal, unless NO_COLOR is set), always, "
-	"never\n"
-	"  --no-pager           do not pipe into $PAGER on a terminal\n"
-	"  -h, --help           show this text\n"
-	"\n"
-	"Symbols:\n" LOAD_HELP
-	"  --no-write           do not write symbols that were looked up back to FILE\n";
+	"  --no-fold            show recursion as it was, not once with a "
+	"number\n" OPTIONS_OUTPUT_HELP "\n"
+	"Symbols:\n" OPTIONS_SYMBOLS_HELP;
 
 enum option_code {
-	OPTION_FIGURE = 256, /* + enum figure: one for each */
-	OPTION_FIGURE_NAME = OPTION_FIGURE + FIGURE_ALL,
-	OPTION_LIVE_AT,
+	OPTION_LIVE_AT = 256,
 	OPTION_GROWTH,
 	OPTION_LIFETIME,
 	OPTION_HISTOGRAM,
@@ -93,32 +79,17 @@ enum option_code {
 	OPTION_THREAD,
 	OPTION_MIN_SIZE,
 	OPTION_MAX_SIZE,
-	OPTION_SUPPRESSIONS,
-	OPTION_NO_SUPPRESSIONS,
 	OPTION_TREE,
 	OPTION_FLAT,
 	OPTION_BY,
 	OPTION_BY_THREAD,
-	OPTION_INVERTED,
-	OPTION_TOP_DOWN,
 	OPTION_NO_FOLD,
-	OPTION_ALL_FRAMES,
-	OPTION_JSON,
-	OPTION_COLOUR,
-	OPTION_NO_PAGER,
-	OPTION_NO_WRITE,
 };
 
 static const struct option options[] = {
-	{"peak", no_argument, NULL, OPTION_FIGURE + FIGURE_PEAK},
-	{"leaks", no_argument, NULL, OPTION_FIGURE + FIGURE_LEAKED},
-	{"leaked", no_argument, NULL, OPTION_FIGURE + FIGURE_LEAKED},
-	{"allocated", no_argument, NULL, OPTION_FIGURE + FIGURE_ALLOCATED},
-	{"calls", no_argument, NULL, OPTION_FIGURE + FIGURE_CALLS},
-	{"temporary", no_argument, NULL, OPTION_FIGURE + FIGURE_TEMPORARY},
-	{"own-peak", no_argument, NULL, OPTION_FIGURE + FIGURE_OWN_PEAK},
-	{"realloc", no_argument, NULL, OPTION_FIGURE + FIGURE_REALLOC},
-	{"figure", required_argument, NULL, OPTION_FIGURE_NAME},
+	OPTIONS_FIGURES,
+	{"own-peak", no_argument, NULL, OPTIONS_FIGURE + FIGURE_OWN_PEAK},
+	{"realloc", no_argument, NULL, OPTIONS_FIGURE + FIGURE_REALLOC},
 	{"live-at", required_argument, NULL, OPTION_LIVE_AT},
 	{"growth", required_argument, NULL, OPTION_GROWTH},
 	{"lifetime", optional_argument, NULL, OPTION_LIFETIME},
@@ -135,27 +106,17 @@ static const struct option options[] = {
 	{"thread", required_argument, NULL, OPTION_THREAD},
 	{"min-size", required_argument, NULL, OPTION_MIN_SIZE},
 	{"max-size", required_argument, NULL, OPTION_MAX_SIZE},
-	{"suppressions", required_argument, NULL, OPTION_SUPPRESSIONS},
-	{"no-suppressions", no_argument, NULL, OPTION_NO_SUPPRESSIONS},
+	OPTIONS_SUPPRESS,
 	{"tree", no_argument, NULL, OPTION_TREE},
 	{"flat", no_argument, NULL, OPTION_FLAT},
 	{"by", required_argument, NULL, OPTION_BY},
 	{"by-thread", no_argument, NULL, OPTION_BY_THREAD},
-	{"inverted", no_argument, NULL, OPTION_INVERTED},
-	{"top-down", no_argument, NULL, OPTION_TOP_DOWN},
-	{"threshold", required_argument, NULL, 't'},
-	{"depth", required_argument, NULL, 'd'},
+	OPTIONS_TREE,
 	{"limit", required_argument, NULL, 'n'},
 	{"no-fold", no_argument, NULL, OPTION_NO_FOLD},
-	{"all-frames", no_argument, NULL, OPTION_ALL_FRAMES},
-	{"json", no_argument, NULL, OPTION_JSON},
-	{"color", required_argument, NULL, OPTION_COLOUR},
-	{"colour", required_argument, NULL, OPTION_COLOUR},
-	{"no-pager", no_argument, NULL, OPTION_NO_PAGER},
-	{"no-write", no_argument, NULL, OPTION_NO_WRITE},
-	LOAD_LONG_OPTIONS,
-	{"help", no_argument, NULL, 'h'},
-	{NULL, 0, NULL, 0},
+	OPTIONS_OUTPUT,
+	OPTIONS_PAGER,
+	OPTIONS_END,
 };
 
 /* ---- what is counted ------------------------------------------------------------------------- */
@@ -267,34 +228,11 @@ static int parse_pattern(struct pattern_list *list, const char *text)
 	return COMMAND_GOOD;
 }
 
-/* "512", "4K", "1.5M", "2GiB" */
 static int parse_size(const char *text, uint64_t *bytes)
 {
-	static const char units[] = "KMGT";
-	char *end;
-	double value = strtod(text, &end);
-	const char *unit = end != text && *end ? strchr(units, *end) : NULL;
-
-	for (const char *u = units; unit && u <= unit; u++)
-		value *= 1024;
-	if (unit)
-		end++;
-	if (strcmp(end, "iB") == 0 || strcmp(end, "B") == 0)
-		end += strlen(end);
-	if (end == text || *end || !(value >= 0 && value < 1e19))
+	if (!amounts_parse_bytes(text, bytes))
 		return message_usage("report", "%s is not a size: 512, 4K, 1.5M, 2G", text);
-	*bytes = (uint64_t)value;
 	return COMMAND_GOOD;
-}
-
-static int parse_suppressions(struct report_options *o, const char *path)
-{
-	struct error e = {0};
-
-	if (suppress_read(&o->suppress, path, &e) == 0)
-		return COMMAND_GOOD;
-	message_print("%s", e.text);
-	return COMMAND_FAILED;
 }
 
 static int parse_filter(struct report_options *o, int code, const char *argument)
@@ -322,53 +260,18 @@ static int parse_filter(struct report_options *o, int code, const char *argument
 
 /* ---- how it is shown ------------------------------------------------------------------------- */
 
-static int parse_threshold(struct report_options *o, const char *text)
-{
-	char *end;
-	double threshold = strtod(text, &end);
-
-	o->sheet.tree.threshold = threshold;
-	if (end != text && *end == '%')
-		end++;
-	if (end == text || *end || !(threshold >= 0 && threshold <= 100))
-		return message_usage("report", "%s is not a percentage", text);
-	return COMMAND_GOOD;
-}
-
-static int parse_count(const char *what, const char *text, unsigned *count)
-{
-	char *end;
-
-	errno = 0;
-	unsigned long value = strtoul(text, &end, 10);
-	if (errno || end == text || *end || *text == '-' || value == 0 || value > UINT_MAX)
-		return message_usage("report", "%s is not a %s of 1 or more", text, what);
-	*count = (unsigned)value;
-	return COMMAND_GOOD;
-}
-
 static int parse_limit(struct report_options *o, const char *text)
 {
 	unsigned limit;
-	int status = parse_count("limit", text, &limit);
+	int status = options_parse_count("report", "limit", text, &limit);
 
 	if (status == COMMAND_GOOD)
 		o->sheet.limit = limit;
 	return status;
 }
 
-static int parse_colour(struct report_options *o, const char *word)
-{
-	o->colour = output_parse_colour(word);
-	if (o->colour == OUTPUT_COLOUR_UNKNOWN)
-		return message_usage("report", "--color is auto, always or never, not %s", word);
-	return COMMAND_GOOD;
-}
-
 static void parse_form(struct report_options *o, int code)
 {
-	struct tree_view *t = &o->sheet.tree;
-
 	switch (code) {
 	case OPTION_TREE:
 		o->sheet.shape = SHEET_TREE;
@@ -379,12 +282,8 @@ static void parse_form(struct report_options *o, int code)
 		o->by_given = true;
 		o->by_thread = code == OPTION_BY_THREAD;
 		break;
-	case OPTION_INVERTED:
-	case OPTION_TOP_DOWN:
-		t->direction = code == OPTION_INVERTED ? TREE_INVERTED : TREE_TOP_DOWN;
-		break;
 	case OPTION_NO_FOLD:
-		t->fold = false;
+		o->shared.view.fold = false;
 		break;
 	case OPTION_SNAPSHOTS:
 		o->sheet.shape = SHEET_SNAPSHOTS;
@@ -394,47 +293,23 @@ static void parse_form(struct report_options *o, int code)
 	}
 }
 
-static int parse_switch(struct report_options *o, int code)
+/* Options that other commands have too, but for figures: here they choose a shape as well. */
+static int parse_shared(struct report_options *o, int code, const char *argument)
 {
-	switch (code) {
-	case OPTION_ALL_FRAMES:
-		o->model.all_frames = true;
-		break;
-	case OPTION_JSON:
-		o->json = true;
-		break;
-	case OPTION_NO_PAGER:
-		o->no_pager = true;
-		break;
-	case OPTION_NO_WRITE:
-		o->load.keep = false;
-		break;
-	case OPTION_NO_SUPPRESSIONS:
-		o->no_suppress = true;
-		break;
-	case 'h':
-		o->help = true;
-		break;
-	default:
-		if (code < OPTION_FIGURE_NAME)
-			return set_figure(o, (enum figure)(code - OPTION_FIGURE));
-		parse_form(o, code);
-	}
-	return COMMAND_GOOD;
+	if (code == OPTIONS_FIGURE_NAME)
+		return parse_figure(o, argument);
+	if (code >= OPTIONS_FIGURE && code < OPTIONS_FIGURE_NAME)
+		return set_figure(o, (enum figure)(code - OPTIONS_FIGURE));
+	return options_take(&o->shared, "report", code, argument);
 }
 
-/* Options with an argument; the others are switches. */
-static int parse_argument(struct report_options *o, int code, const char *argument)
+static int parse_option(void *request, int code, const char *argument)
 {
+	struct report_options *o = request;
+
 	switch (code) {
-	case 't':
-		return parse_threshold(o, argument);
-	case 'd':
-		return parse_count("depth", argument, &o->sheet.tree.depth);
 	case 'n':
 		return parse_limit(o, argument);
-	case OPTION_FIGURE_NAME:
-		return parse_figure(o, argument);
 	case OPTION_LIVE_AT:
 	case OPTION_GROWTH:
 		return parse_times(o, code, argument);
@@ -448,10 +323,15 @@ static int parse_argument(struct report_options *o, int code, const char *argume
 		return parse_histogram(o, argument);
 	case OPTION_BY:
 		return parse_by(o, argument);
-	case OPTION_SUPPRESSIONS:
-		return parse_suppressions(o, argument);
-	case OPTION_COLOUR:
-		return parse_colour(o, argument);
+	case OPTION_TREE:
+	case OPTION_FLAT:
+	case OPTION_BY_THREAD:
+	case OPTION_NO_FOLD:
+	case OPTION_SNAPSHOTS:
+	case OPTION_TIMELINE:
+	case OPTION_FINDINGS:
+		parse_form(o, code);
+		return COMMAND_GOOD;
 	case 'i':
 	case 'x':
 	case OPTION_MODULE:
@@ -461,19 +341,8 @@ static int parse_argument(struct report_options *o, int code, const char *argume
 	case OPTION_MAX_SIZE:
 		return parse_filter(o, code, argument);
 	default:
-		return parse_switch(o, code);
+		return parse_shared(o, code, argument);
 	}
-}
-
-static int parse_option(struct report_options *o, int code, char **argv)
-{
-	int status = load_parse_option(&o->load, "report", code, optarg);
-
-	if (status != LOAD_NOT_MINE)
-		return status;
-	if (code == '?' || code == ':')
-		return message_bad_option("report", code, argv);
-	return parse_argument(o, code, optarg);
 }
 
 /* ---- all together ---------------------------------------------------------------------------- */
@@ -506,27 +375,24 @@ static void complete(struct report_options *o)
 		s->limit = LIFETIME_ROWS;
 	if (s->shape == SHEET_FINDINGS)
 		s->view.figure = FIGURE_LEAKED;
-	if (!o->no_suppress)
-		suppress_add_known(&o->suppress);
+	if (!o->shared.no_suppress)
+		suppress_add_known(&o->shared.suppress);
+	s->tree = o->shared.view;
 	s->tree.figure = s->view.figure;
 	s->view.filter = &o->filter;
-	s->view.suppress = &o->suppress;
+	s->view.suppress = &o->shared.suppress;
 	s->findings = s->shape == SHEET_TREE && s->view.figure == FIGURE_PEAK &&
 		      filter_is_empty(&o->filter);
 }
 
 int report_options_parse(struct report_options *o, int argc, char **argv)
 {
-	int status = COMMAND_GOOD;
-	int code;
+	static const struct options_table table = {"report", ":t:d:n:i:x:h", options, parse_option};
 
-	o->load.symbols = o->load.keep = true;
-	o->sheet.tree.threshold = 1.0;
-	o->sheet.tree.fold = true;
-	opterr = 0;
-	while (status == COMMAND_GOOD &&
-	       (code = getopt_long(argc, argv, ":t:d:n:i:x:h", options, NULL)) != -1)
-		status = parse_option(o, code, argv);
+	o->shared.load.symbols = o->shared.load.keep = true;
+	o->shared.view.threshold = 1.0;
+	o->shared.view.fold = true;
+	int status = options_parse(&table, o, argc, argv);
 	if (status == COMMAND_GOOD && argc - optind > 1)
 		return message_usage("report", "one FILE at a time");
 	complete(o);
@@ -535,9 +401,8 @@ int report_options_parse(struct report_options *o, int argc, char **argv)
 
 void report_options_free(struct report_options *o)
 {
-	load_options_free(&o->load);
+	options_free(&o->shared);
 	filter_free(&o->filter);
-	suppress_free(&o->suppress);
 }
 
 /* Whether threads can be told apart as far as shape and filter ask for it. */
@@ -561,8 +426,8 @@ static int check_threads(const struct report_options *o, const struct profile *p
 static int apply_deltas(struct view *v, const struct profile *p, struct error *e)
 {
 	if (p->snapshots.count < 2)
-		return error_set(e, "the profile has %zu snapshots: a change needs two",
-				 p->snapshots.count);
+		return error_set(e, "the profile has %s: a change needs two",
+				 human_things(p->snapshots.count, "snapshot").text);
 	v->from = snapshots_get_moment(p, 0);
 	v->at = snapshots_get_moment(p, p->snapshots.count - 1);
 	return 0;

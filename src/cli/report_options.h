@@ -4,27 +4,19 @@
 #ifndef MIDDEN_CLI_REPORT_OPTIONS_H
 #define MIDDEN_CLI_REPORT_OPTIONS_H
 
-#include "cli/load.h"
-#include "cli/output.h"
+#include "cli/options.h"
 #include "report/sheet.h"
 
 /* Zero-initialise, then report_options_parse; free with report_options_free. */
 struct report_options {
+	struct options shared;
 	struct sheet
 		sheet; /* its view's moments, filter and rules are set by report_options_apply */
 	struct moment_name times[2]; /* live: the second; growth: both */
 	struct filter filter;
-	struct suppress_list suppress;
-	struct load_options load;
-	struct model_options model;
-	enum output_colour colour;
 	bool by_thread; /* --by thread */
 	bool by_given;
-	bool no_suppress;
 	bool cumulative; /* --snapshot-deltas=cumulative */
-	bool json;
-	bool no_pager;
-	bool help;
 };
 
 extern const char report_options_help[];

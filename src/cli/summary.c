@@ -34,8 +34,8 @@ static void print_notes(const struct recording_report *r, bool follow)
 	if (r->trace_fault[0])
 		message_print("%s: recorded without a trace", r->trace_fault);
 	if (r->trace_lost)
-		message_print("the trace misses the last %s events: there was no room for them",
-			      human_count(r->trace_lost).text);
+		message_print("the trace misses the last %s: there was no room",
+			      human_things(r->trace_lost, "event").text);
 	if (r->end == PROFILE_END_EXEC)
 		message_print("then the process replaced itself by another program");
 	if (r->end == PROFILE_END_ABANDONED)
@@ -52,7 +52,7 @@ void summary_print(const struct recording_report *r, bool quiet, bool follow)
 		return;
 	}
 	if (r->text[0])
-		message_print("%s: written to another place", r->text);
+		message_print("%s: written to %s instead", r->text, r->path);
 	if (quiet || r->is_launcher)
 		return;
 	print_result(r);
@@ -62,9 +62,10 @@ void summary_print(const struct recording_report *r, bool quiet, bool follow)
 
 void summary_print_progress(const struct collect_status *s)
 {
-	(void)fprintf(stderr, "\rmidden: %s  live %s  maximum %s  %s allocations\033[K",
+	(void)fprintf(stderr, "\rmidden: %s  live %s  maximum %s  %s\033[K",
 		      human_duration(s->elapsed_ns).text, human_bytes(s->live_bytes).text,
-		      human_bytes(s->peak_bytes).text, human_count(s->allocations).text);
+		      human_bytes(s->peak_bytes).text,
+		      human_things(s->allocations, "allocation").text);
 }
 
 void summary_end_progress(void)

@@ -24,6 +24,8 @@
 #include "cli/command.h"
 #include "cli/launch.h"
 #include "cli/message.h"
+#include "cli/obstacle.h"
+#include "cli/progress.h"
 #include "cli/summary.h"
 
 /* A collector that we forked, and the process it records. */
@@ -46,6 +48,9 @@ struct supervisor {
 	struct recording_ending ending;
 	bool interrupted; /* the user does not want to wait for followed processes */
 	bool showed_progress;
+	struct progress symbols; /* zero: not begun */
+	bool refused;		 /* said why somebody was not recorded */
+	bool has_launcher;	 /* the last image that was recorded made way for another */
 	VEC(struct worker) workers;
 };
 
@@ -136,6 +141,15 @@ become_collector(const struct supervisor *s, const struct segment_hello *hello,
 	_exit(recording_run(s->request->recording, hello, wires) ? COMMAND_FAILED : COMMAND_GOOD);
 }
 
+/* The program goes on unrecorded. `errno` says why. */
+static void refuse(struct supervisor *s, int connection, const struct segment_hello *hello)
+{
+	message_print("cannot start a collector for process %d: %s", (int)hello->pid,
+		      strerror(errno));
+	recording_refuse(connection);
+	s->refused = true;
+}
+
 static void start_worker(struct supervisor *s, int connection, const struct segment_hello *hello)
 {
 	struct worker worker = {.target = hello->pid, .report_in = -1, .status_out = -1};
@@ -143,8 +157,14 @@ static void start_worker(struct supervisor *s, int connection, const struct segm
 	int report[2], status[2] = {-1, -1};
 	uint32_t former = hello->forked ? 0 : end_former_image(s, hello->pid);
 
-	if (pipe2(report, O_CLOEXEC) || (is_program && pipe2(status, O_CLOEXEC))) {
-		recording_refuse(connection);
+	if (pipe2(report, O_CLOEXEC)) {
+		refuse(s, connection, hello);
+		return;
+	}
+	if (is_program && pipe2(status, O_CLOEXEC)) {
+		refuse(s, connection, hello);
+		close(report[0]);
+		close(report[1]);
 		return;
 	}
 	const struct recording_wires wires = {.connection = connection,
@@ -164,10 +184,14 @@ static void start_worker(struct supervisor *s, int connection, const struct segm
 		close(status[0]);
 	worker.report_in = report[0];
 	worker.status_out = status[1];
-	if (worker.pid < 0)
-		recording_refuse(connection);
-	else
+	if (worker.pid > 0) {
 		*vec_push(&s->workers) = worker;
+		return;
+	}
+	refuse(s, connection, hello);
+	close(report[0]);
+	if (is_program)
+		close(status[1]);
 }
 
 static void accept_target(struct supervisor *s)
@@ -222,6 +246,25 @@ static void end_progress(struct supervisor *s)
 	if (s->showed_progress)
 		summary_end_progress();
 	s->showed_progress = false;
+	progress_end(&s->symbols);
+}
+
+/* One bar for all collectors: as a rule one of them is at it. */
+static void tell_symbols(struct supervisor *s, const struct recording_report *report)
+{
+	if (!s->symbols.what) {
+		end_progress(s);
+		progress_begin(&s->symbols, "midden: looking up symbols");
+	}
+	progress_note(&s->symbols, (size_t)report->symbols_done, (size_t)report->symbols_total);
+}
+
+static bool has_later_image(const struct supervisor *s, const struct worker *w)
+{
+	for (const struct worker *x = w + 1; x < s->workers.at + s->workers.count; x++)
+		if (x->target == w->target)
+			return true;
+	return false;
 }
 
 static void take_report(struct supervisor *s, struct worker *w)
@@ -238,6 +281,10 @@ static void take_report(struct supervisor *s, struct worker *w)
 		}
 		return;
 	}
+	if (!report.is_result && report.symbols_total) {
+		tell_symbols(s, &report);
+		return;
+	}
 	if (!report.is_result) {
 		summary_print_progress(&report.status);
 		s->showed_progress = true;
@@ -245,6 +292,7 @@ static void take_report(struct supervisor *s, struct worker *w)
 	}
 	end_progress(s);
 	w->has_result = true;
+	s->has_launcher = report.is_launcher && !has_later_image(s, w);
 	summary_print(&report, s->request->quiet, s->request->recording->collect.follow);
 }
 
@@ -298,13 +346,15 @@ static void take_signal(struct supervisor *s)
 	}
 }
 
-static int open_signals(struct supervisor *s, sigset_t *before)
+/* `before` is the mask that the program gets; *ignored: SIGCHLD was, for whoever started us. */
+static int open_signals(struct supervisor *s, sigset_t *before, bool *ignored)
 {
 	static const int taken[] = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP,
 				    SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH};
 	sigset_t set;
 
-	(void)signal(SIGCHLD, SIG_DFL); /* ignored, it would reap our children unseen */
+	/* Ignored, it would reap our children unseen. */
+	*ignored = signal(SIGCHLD, SIG_DFL) == SIG_IGN;
 	sigemptyset(&set);
 	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
 		sigaddset(&set, taken[i]);
@@ -355,13 +405,22 @@ static void wait_once(struct supervisor *s)
 
 static void say_if_nothing(const struct supervisor *s)
 {
-	if (s->workers.count == 0)
-		message_print("nothing was recorded: %s did not load libmidden.so (statically "
-			      "linked, setuid, or of another architecture?)",
-			      s->request->arguments[0]);
-	else if (s->interrupted)
+	const char *program = s->request->arguments[0];
+
+	if (s->workers.count == 0 && !s->refused) {
+		char *why = obstacle_explain(program);
+
+		message_print("nothing was recorded of %s: %s", program, why);
+		free(why);
+	} else if (s->has_launcher) {
+		message_print("nothing was recorded: %s became a program that did not load "
+			      "libmidden.so (statically linked, setuid, or of another "
+			      "architecture?)",
+			      program);
+	} else if (s->interrupted) {
 		message_print("some processes are still running; their profiles are written when "
 			      "they end");
+	}
 }
 
 int supervisor_run(const struct supervisor_request *request)
@@ -370,20 +429,30 @@ int supervisor_run(const struct supervisor_request *request)
 	struct error e = {0};
 	sigset_t before;
 	int status = COMMAND_FAILED;
+	bool ignored;
 
-	if (open_listener(&s, &e) == 0 && open_signals(&s, &before) == 0) {
-		const struct launch launch = {.arguments = request->arguments,
-					      .library = request->library,
-					      .socket = s.address.sun_path,
-					      .signals = &before};
+	if (open_listener(&s, &e) == 0 && open_signals(&s, &before, &ignored) == 0) {
+		bool is_jealous;
+		char *path = obstacle_find_elf(request->arguments[0], &is_jealous);
+		const struct launch launch = {
+			.arguments = request->arguments,
+			.path = path,
+			.library = request->library,
+			.socket = s.address.sun_path,
+			.signals = &before,
+			.ignores_children = ignored,
+			.calms_sanitizer = is_jealous || request->recording->collect.follow};
 
 		s.program = launch_start(&launch, &status, &e);
+		free(path);
 	}
 	if (s.program <= 0) {
 		close_listener(&s);
 		message_print("%s", e.set ? e.text : "cannot wait for signals");
 		return status;
 	}
+	if (request->announce)
+		message_print("recording process %d", (int)s.program);
 	(void)signal(SIGPIPE, SIG_IGN); /* only now: the program would inherit it */
 	while (!is_finished(&s))
 		wait_once(&s);

@@ -13,6 +13,7 @@ struct supervisor_request {
 	char **arguments;
 	const char *library;
 	bool quiet;
+	bool announce; /* tell the program's process id */
 };
 
 /* Runs the program to its end and ends this process the same way; returns an exit status only if

@@ -7,6 +7,7 @@
 
 #include <linux/futex.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -27,14 +28,17 @@
 
 /* Pauses. Each round costs about a microsecond however little it finds, so it pays to let events
  * gather; a buffer of 4 MiB holds some 10 ms of pure malloc. */
-#define BUSY_EVENTS	8192u
-#define BRISK_EVENTS	256u
-#define REST_NS_MIN	(MS / 20)
-#define BRISK_NS_MAX	(MS / 2)
-#define CALM_NS_MAX	(2 * MS)
-#define IDLE_NS_MAX	(10 * MS)
+#define BUSY_EVENTS  8192u
+#define BRISK_EVENTS 256u
+#define REST_NS_MIN  (MS / 20)
+#define BRISK_NS_MAX (MS / 2)
+#define CALM_NS_MAX  (2 * MS)
+#define IDLE_NS_MAX  (10 * MS)
 
-#define LAST_ROUNDS_MAX 1000 /* for an abandoning target whose threads keep writing meanwhile */
+/* For an abandoning target whose threads keep writing meanwhile; and for one that is gone but left
+ * the segment to somebody who does. */
+#define LAST_ROUNDS_MAX 1000
+#define GONE_ROUNDS_MAX 16
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -127,6 +131,16 @@ uint64_t collect_drain(struct collector *c)
 }
 
 /* As of the last round's limit: all that is earlier is in it, and nothing that is later. */
+static uint64_t count_namesakes(const struct account *a)
+{
+	const char *name = a->snapshots.at[a->snapshots.count - 1].name;
+	uint64_t count = 0;
+
+	for (size_t i = 0; *name && i + 1 < a->snapshots.count; i++)
+		count += strcmp(a->snapshots.at[i].name, name) == 0;
+	return count;
+}
+
 bool collect_take_snapshot(struct collector *c, const char *name, struct collect_snapshot *kept)
 {
 	struct account *a = &c->account;
@@ -139,6 +153,7 @@ bool collect_take_snapshot(struct collector *c, const char *name, struct collect
 		.time_ns = ticks_to_ns(&c->clock, c->drain.limit),
 		.live_bytes = a->peak.live_bytes,
 		.live_blocks = a->peak.live_blocks,
+		.namesakes = count_namesakes(a),
 	};
 	return true;
 }
@@ -248,16 +263,17 @@ static void look_at_threads(struct collector *c, uint64_t now)
 	ticks_calibrate(&c->clock);
 }
 
-static bool has_been_replaced(struct collector *c, uint64_t now)
+static bool has_state(const struct collector *c, enum segment_target_state state)
 {
-	return now - c->last_event_ns >= EXEC_QUIET_NS && is_due(&c->last_exec_ns, now, EXEC_NS) &&
-	       !watch_has_segment(&c->watch, c->map.inode);
+	return atomic_load_explicit(&c->map.header->target_state, memory_order_acquire) == state;
 }
 
-static bool is_abandoned(const struct collector *c)
+/* A target that is slow to begin has not mapped the segment yet. */
+static bool has_been_replaced(struct collector *c, uint64_t now)
 {
-	return atomic_load_explicit(&c->map.header->target_state, memory_order_acquire) ==
-	       SEGMENT_TARGET_ABANDONED;
+	return !has_state(c, SEGMENT_TARGET_STARTING) && now - c->last_event_ns >= EXEC_QUIET_NS &&
+	       is_due(&c->last_exec_ns, now, EXEC_NS) &&
+	       !watch_has_segment(&c->watch, c->map.inode);
 }
 
 /* Whether the recording has ended; COLLECT_END_TICK if not. */
@@ -265,7 +281,9 @@ static enum collect_end look_for_end(struct collector *c, uint64_t now, bool idl
 {
 	if ((is_due(&c->last_alive_ns, now, ALIVE_NS) || idle) && watch_is_gone(&c->watch))
 		return COLLECT_END_GONE;
-	if (idle && is_abandoned(c))
+	if (idle && has_state(c, SEGMENT_TARGET_ENDED))
+		return COLLECT_END_GONE; /* all but */
+	if ((idle && has_state(c, SEGMENT_TARGET_ABANDONED)) || c->account.live.crowded)
 		return COLLECT_END_ABANDONED;
 	if (idle && has_been_replaced(c, now))
 		return COLLECT_END_EXEC;
@@ -314,6 +332,13 @@ static uint64_t get_rest_limit(uint64_t handled)
 	return handled < BRISK_EVENTS ? CALM_NS_MAX : BRISK_NS_MAX;
 }
 
+static void nap(uint64_t ns)
+{
+	struct timespec length = {.tv_nsec = (long)ns};
+
+	(void)nanosleep(&length, NULL);
+}
+
 /* Doubles the pause while rounds find little. In a short one the target need not wake us: a
  * system call per chunk would cost it more than the wait. */
 static void rest(struct collector *c, uint64_t handled)
@@ -330,10 +355,21 @@ static void rest(struct collector *c, uint64_t handled)
 	} else if (c->rest_ns > BRISK_NS_MAX) {
 		sleep_until_woken(c, c->rest_ns);
 	} else if (!atomic_load(&c->map.header->waiters)) {
-		struct timespec nap = {.tv_nsec = (long)c->rest_ns};
-
-		(void)nanosleep(&nap, NULL);
+		nap(c->rest_ns);
 	}
+	/* Those who wait and have nothing for us are dead, or only say so. */
+	if (handled == 0 && atomic_load(&c->map.header->waiters))
+		nap(REST_NS_MIN);
+}
+
+bool collect_has_execed(const struct collector *c)
+{
+	return atomic_load_explicit(&c->map.header->execs, memory_order_relaxed) != 0;
+}
+
+bool collect_has_begun(const struct collector *c)
+{
+	return !has_state(c, SEGMENT_TARGET_STARTING);
 }
 
 bool collect_has_foreign_allocator(const struct collector *c)
@@ -356,7 +392,7 @@ bool collect_find_exit(const struct collector *c, int *code)
 static enum collect_end finish(struct collector *c, enum collect_end why)
 {
 	bool is_gone = why == COLLECT_END_GONE || why == COLLECT_END_EXEC;
-	int rounds = why == COLLECT_END_STOPPED ? 1 : LAST_ROUNDS_MAX;
+	int rounds = why == COLLECT_END_STOPPED ? 1 : is_gone ? GONE_ROUNDS_MAX : LAST_ROUNDS_MAX;
 
 	while (rounds-- > 0 && collect_drain(c) != 0)
 		continue;

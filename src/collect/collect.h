@@ -47,6 +47,12 @@ void collect_get_status(const struct collector *c, struct collect_status *status
 /* The status that the target gave to exit(); false: it did not get there (or says so). */
 bool collect_find_exit(const struct collector *c, int *code);
 
+/* Whether the program became another one, as far as it could say so itself. */
+bool collect_has_execed(const struct collector *c);
+
+/* Whether the target has ever got as far as recording. */
+bool collect_has_begun(const struct collector *c);
+
 /* Whether the program seems to bring a malloc of its own, which hides ours. */
 bool collect_has_foreign_allocator(const struct collector *c);
 
@@ -54,7 +60,8 @@ bool collect_has_foreign_allocator(const struct collector *c);
 enum collect_end {
 	COLLECT_END_GONE = 0,	   /* the process is dead; all it published has been handled */
 	COLLECT_END_EXEC = 1,	   /* it replaced itself by another program */
-	COLLECT_END_ABANDONED = 2, /* the target gave up on us (we were stopped for too long) */
+	COLLECT_END_ABANDONED = 2, /* the target gave up on us (we were stopped for too long), or we
+				      on it (it claims more blocks than can be) */
 	COLLECT_END_STOPPED = 3,   /* `stop` became true */
 	COLLECT_END_TICK = 4,	   /* `tick_ns` have passed: call again */
 };
@@ -71,6 +78,7 @@ struct collect_snapshot {
 	uint64_t time_ns;
 	uint64_t live_bytes;
 	uint64_t live_blocks;
+	uint64_t namesakes; /* earlier ones with the same name */
 };
 
 /* Keeps what is live now, stack by stack, under a name. False if there is no room for it. */

@@ -32,6 +32,7 @@
 #define BUFFER_MIN	 (UINT64_C(1) << 20)
 #define BUFFER_MAX	 (UINT64_C(8) << 30)
 #define ADDRESS_SHARE	 8u
+#define SHIFT_MAX	 16u /* everything is at its minimum then */
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
@@ -59,15 +60,26 @@ static void plan(struct segment_layout *l, uint64_t *buffer_bytes, unsigned shif
 	segment_layout_build(l);
 }
 
+static uint64_t get_file_limit(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) == 0 ? limit.rlim_cur : UINT64_MAX;
+}
+
 int segment_map_plan(struct segment_layout *layout, uint64_t *buffer_bytes,
 		     uint64_t address_space_limit, struct error *e)
 {
 	uint64_t wanted = clamp(*buffer_bytes, BUFFER_MIN, BUFFER_MAX);
+	uint64_t file_limit = get_file_limit();
 
-	for (unsigned shift = 0; shift <= 16; shift++) {
+	for (unsigned shift = 0; shift <= SHIFT_MAX; shift++) {
 		*buffer_bytes = wanted;
 		plan(layout, buffer_bytes, shift);
-		if (layout->total_bytes <= address_space_limit / ADDRESS_SHARE)
+		if (layout->total_bytes > address_space_limit / ADDRESS_SHARE)
+			continue;
+		/* One that is too large as a file even so is told when that is made. */
+		if (layout->total_bytes <= file_limit || shift == SHIFT_MAX)
 			return 0;
 	}
 	return error_set(e,
@@ -115,9 +127,7 @@ static int open_file(void)
 /* ftruncate beyond the limit would not fail but kill us with SIGXFSZ. */
 static int check_file_limit(uint64_t bytes, struct error *e)
 {
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes)
+	if (get_file_limit() < bytes)
 		return error_set(e,
 				 "the file size limit is too low for a segment of %llu MiB "
 				 "(raise ulimit -f)",
@@ -165,7 +175,9 @@ int segment_map_open(struct segment_map *m, const struct segment_layout *layout,
 	m->fd = make_file(layout->total_bytes, e);
 	if (m->fd < 0)
 		return -1;
-	if (fstat(m->fd, &status) == 0)
+	/* A memfd could be sealed, and has an inode that the maps of a process show as it is; that
+	 * of a file may look otherwise there (overlays). */
+	if ((fcntl(m->fd, F_GET_SEALS) & F_SEAL_SHRINK) && fstat(m->fd, &status) == 0)
 		m->inode = status.st_ino;
 
 	void *base = mmap(NULL, layout->total_bytes, PROT_READ | PROT_WRITE,

@@ -113,7 +113,7 @@ static bool is_line_of(const char *line, uint64_t inode)
 
 bool watch_has_segment(const struct watch *w, uint64_t inode)
 {
-	int fd = open_proc(w->pid, "maps");
+	int fd = inode ? open_proc(w->pid, "maps") : -1;
 	FILE *maps = fd < 0 ? NULL : fdopen(fd, "re");
 	char *line = NULL;
 	size_t room = 0;

@@ -30,7 +30,8 @@ bool watch_is_gone(const struct watch *w);
 /* Rests for so long, or until the process has ended. */
 void watch_await_end(const struct watch *w, uint64_t ns);
 
-/* The mapping of the file with this inode is still there; true too where we may not look.
+/* The mapping of the file with this inode is still there; true too where we may not look, or
+ * cannot know (inode 0).
  * Without it, the process has replaced itself by another program. */
 bool watch_has_segment(const struct watch *w, uint64_t inode);
 

@@ -298,9 +298,11 @@ static void write_omitted(const struct writer *w)
 		edges += !w->edges.at[i].shown;
 	if (functions == 0 && edges == 0)
 		return;
-	fprintf(w->out, "\\lleft out: %zu small functions, which allocate ", functions);
+	fprintf(w->out, "\\lleft out: %zu small function%s, which allocate%s ", functions,
+		functions == 1 ? "" : "s", functions == 1 ? "s" : "");
 	put_value(w, self);
-	fprintf(w->out, " themselves, and %zu small edges", edges);
+	fprintf(w->out, " %s, and %zu small edge%s", functions == 1 ? "itself" : "themselves",
+		edges, edges == 1 ? "" : "s");
 }
 
 static void write_title(const struct writer *w)

@@ -2,7 +2,12 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "export/export.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/mem.h"
+
+#define COMPRESSED ".gz"
 
 extern const struct export_format export_callgrind;
 extern const struct export_format export_collapsed;
@@ -51,7 +56,7 @@ static bool ends_in(const char *text, const char *end)
 }
 
 /* The longest ending wins: a .speedscope.json is a .json too. */
-const struct export_format *export_find_by_suffix(const char *path)
+static const struct export_format *find_longest(const char *path)
 {
 	const struct export_format *f, *best = NULL;
 
@@ -59,6 +64,24 @@ const struct export_format *export_find_by_suffix(const char *path)
 		if (ends_in(path, f->suffix) && (!best || ends_in(f->suffix, best->suffix)))
 			best = f;
 	return best;
+}
+
+const struct export_format *export_find_by_suffix(const char *path)
+{
+	const struct export_format *found = find_longest(path);
+
+	if (found || !ends_in(path, COMPRESSED))
+		return found;
+	char *inner = mem_copy_string(path);
+	inner[strlen(inner) - strlen(COMPRESSED)] = '\0';
+	found = find_longest(inner);
+	free(inner);
+	return found;
+}
+
+bool export_is_compressed(const struct export_format *f, const char *path)
+{
+	return ends_in(path, COMPRESSED) && !ends_in(f->suffix, COMPRESSED);
 }
 
 const char *export_get_program(const struct export_request *r)

@@ -36,8 +36,11 @@ const struct export_format *export_get(size_t i);
 /* The format of that name; NULL if there is none. */
 const struct export_format *export_find(const char *name);
 
-/* The format whose files end as `path` does; NULL if none do. */
+/* The format whose files end as `path` does, a .gz behind it aside; NULL if none do. */
 const struct export_format *export_find_by_suffix(const char *path);
+
+/* True if a file of that name is to be compressed, beyond what the format does itself. */
+bool export_is_compressed(const struct export_format *f, const char *path);
 
 /* The program's name, for titles; never empty. Not cleaned: see labels_clean. */
 const char *export_get_program(const struct export_request *r);

@@ -128,14 +128,17 @@ static const char *figure_unit(enum figure f)
 static void put_amount(struct writer *w, struct amount a)
 {
 	if (!figure_is_count(w->tree->view.figure))
-		fprintf(w->out, "%s bytes in ", group(a.bytes).text);
+		fprintf(w->out, "%s byte%s in ", group(a.bytes).text, a.bytes == 1 ? "" : "s");
 	fprintf(w->out, "%s block%s", group(a.blocks).text, a.blocks == 1 ? "" : "s");
 }
 
 /* A share of the graph in px. */
+/* No box is wider than the graph, also where the sums of a profile that makes no sense overflow. */
 static double get_width(const struct tree *t, struct amount a)
 {
-	return tree_get_share(t, a) / 100 * GRAPH_WIDTH;
+	double share = tree_get_share(t, a) / 100;
+
+	return share < 1 ? share * GRAPH_WIDTH : GRAPH_WIDTH;
 }
 
 /* One part of a colour given by hue (degrees), saturation and lightness: CSS Color, hsl(). */

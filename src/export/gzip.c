@@ -1,7 +1,8 @@
 /* gzip.c -- a stream compressed on its way into a file. Runs: offline, called by the formats that
- * need it.
+ * need it and by cli.
  * SPDX-License-Identifier: Apache-2.0 */
-#define ZLIB_CONST /* what goes in is not changed */
+#define _GNU_SOURCE /* fopencookie */
+#define ZLIB_CONST  /* what goes in is not changed */
 #include "export/gzip.h"
 
 #include <stdint.h>
@@ -78,4 +79,27 @@ void gzip_free(struct gzip *z)
 	pump(z, Z_FINISH);
 	(void)deflateEnd(&z->stream);
 	free(z);
+}
+
+static ssize_t take(void *cookie, const char *bytes, size_t count)
+{
+	gzip_write(cookie, bytes, count);
+	return (ssize_t)count;
+}
+
+static int finish(void *cookie)
+{
+	gzip_free(cookie);
+	return 0;
+}
+
+FILE *gzip_open(FILE *out)
+{
+	const cookie_io_functions_t functions = {.write = take, .close = finish};
+	struct gzip *z = gzip_new(out);
+	FILE *stream = fopencookie(z, "w", functions);
+
+	if (!stream)
+		gzip_free(z);
+	return stream;
 }

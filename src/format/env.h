@@ -10,7 +10,9 @@
 /* Read by the library in the target. */
 #define ENV_MODE "MIDDEN_MODE" /* exact (default) | off */
 /* path of the recorder's socket; set by `record`, not by users */
-#define ENV_SOCKET  "MIDDEN_SOCKET"
+#define ENV_SOCKET "MIDDEN_SOCKET"
+/* PID.NUMBER; handed on by the library to itself through an exec, not set by users */
+#define ENV_IMAGE   "MIDDEN_IMAGE"
 #define ENV_COMMAND "MIDDEN_COMMAND" /* path of the midden command; default: beside the library */
 #define ENV_FOLLOW  "MIDDEN_FOLLOW"  /* 1: record child processes too */
 

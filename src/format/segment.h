@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #define SEGMENT_MAGIC	UINT64_C(0x31306e656464696d) /* "midden01" */
-#define SEGMENT_VERSION 4u			     /* raised with any change of this file */
+#define SEGMENT_VERSION 5u			     /* raised with any change of this file */
 #define SEGMENT_ALIGN	UINT64_C(65536)		     /* the largest page size in use on aarch64 */
 
 /* Index 0 is "none" for slots, nodes, places, modules and chunks alike, so that zeroed memory is
@@ -66,6 +66,8 @@ enum segment_target_state {
 	SEGMENT_TARGET_RECORDING = 1,
 	/* the collector did not answer in time: recording ended early */
 	SEGMENT_TARGET_ABANDONED = 2,
+	/* in exit(), and waits for the profile: the end of process 1 takes its collector along */
+	SEGMENT_TARGET_ENDED = 3,
 };
 
 #define SEGMENT_EXITED 0x100u
@@ -115,6 +117,7 @@ struct segment_header {
 	_Atomic uint32_t exit_status; /* of exit(), plus SEGMENT_EXITED; 0: did not get there */
 	_Atomic uint32_t foreign_allocator; /* the program brings a malloc that hides ours */
 	_Atomic uint32_t places_used;
+	_Atomic uint32_t execs; /* begun and not failed: not 0 when the program is another by now */
 	_Alignas(128) _Atomic uint32_t nodes_used;
 	_Alignas(128) struct segment_losses losses;
 };
@@ -296,7 +299,7 @@ struct segment_hello {
 	uint64_t address_space_limit; /* RLIMIT_AS, UINT64_MAX none */
 	uint64_t start_monotonic_ns;
 	uint32_t forked; /* 1: a fork child that goes on in the same image */
-	uint32_t reserved;
+	uint32_t image;	 /* 1, and one more for each exec since; without a recorder, which counts */
 };
 
 struct segment_welcome {

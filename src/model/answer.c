@@ -4,6 +4,7 @@
 #include "model/answer.h"
 
 #include "model/shares.h"
+#include "model/sizes.h"
 
 static const struct filter everything;
 
@@ -116,6 +117,78 @@ static bool asks_for_threads(const struct answer *a)
 	       answer_is_possible(p, a->view.filter, a->view.figure);
 }
 
+/* ---- sizes ----------------------------------------------------------------------------------- */
+
+/* What blocks of the right sizes have, by site; NULL if that is not known. The caller frees it. */
+static struct amount *list_sized(const struct answer *a)
+{
+	const struct profile *p = model_get_profile(a->model);
+	const struct filter *f = a->view.filter;
+	enum figure figure = a->view.figure == FIGURE_GROWTH ? FIGURE_LIVE : a->view.figure;
+	struct amount *sized = mem_new(p->sites.count, sizeof(*sized));
+	struct amount *before = mem_new(p->sites.count, sizeof(*before));
+	bool good = sizes_fill(p, f, figure, &a->view.at, sized);
+
+	if (good && a->view.figure == FIGURE_GROWTH) {
+		good = sizes_fill(p, f, figure, &a->view.from, before);
+		for (size_t i = 0; i < p->sites.count; i++)
+			sized[i] = amount_minus(sized[i], before[i]);
+	}
+	free(before);
+	if (good)
+		return sized;
+	free(sized);
+	return NULL;
+}
+
+static void divide_site(struct answer *a, size_t site, struct amount sized)
+{
+	struct answer_part *others = &a->parts[FILTER_SIZE];
+	struct amount rest = amount_minus(a->amounts[site], sized);
+
+	others->amount = amount_plus(others->amount, rest);
+	others->sites += !amount_is_zero(rest);
+	a->whole = amount_plus(a->whole, rest);
+	a->amounts[site] = sized;
+}
+
+/* Takes a site as a whole: by what its sums say, or because they do not say. */
+static void judge_mixed(struct answer *a, size_t site)
+{
+	const struct profile_site *s = &model_get_profile(a->model)->sites.at[site];
+	enum filter_verdict verdict = FILTER_VERDICTS;
+
+	if (a->view.figure != FIGURE_GROWTH && figure_has_bytes(a->view.figure) &&
+	    !a->view.whole_stacks)
+		verdict = sizes_judge(a->view.filter, s, a->amounts[site]);
+	if (verdict == FILTER_SIZE)
+		a->verdicts[site] = FILTER_SIZE;
+	if (verdict != FILTER_VERDICTS)
+		return;
+	a->mixed.amount = amount_plus(a->mixed.amount, a->amounts[site]);
+	a->mixed.sites++;
+}
+
+/* Shares of threads and sizes at once are not in the trace: a free does not say whose block it is.
+ */
+static void take_sizes(struct answer *a, bool has_shares)
+{
+	const struct profile *p = model_get_profile(a->model);
+	struct amount *sized = has_shares || a->view.whole_stacks ? NULL : list_sized(a);
+
+	a->sizes_traced = sized != NULL;
+	for (size_t i = 0; i < p->sites.count; i++) {
+		if (a->verdicts[i] != FILTER_KEPT || amount_is_zero(a->amounts[i]) ||
+		    !filter_is_mixed(a->view.filter, &p->sites.at[i]))
+			continue;
+		if (sized)
+			divide_site(a, i, sized[i]);
+		else
+			judge_mixed(a, i);
+	}
+	free(sized);
+}
+
 /* Sums up, and takes away what is left out. */
 static void sum_up(struct answer *a)
 {
@@ -164,8 +237,11 @@ struct answer *answer_new(const struct model *m, const struct view *view)
 	a->amounts = mem_new(model_get_profile(m)->sites.count, sizeof(*a->amounts));
 	fill(a);
 	judge(a);
-	if (asks_for_threads(a))
+	bool has_shares = asks_for_threads(a);
+	if (has_shares)
 		take_shares(a);
+	if (view->filter && filter_asks_for_sizes(view->filter))
+		take_sizes(a, has_shares);
 	sum_up(a);
 	if (view->figure == FIGURE_GROWTH)
 		divide_growth(a);

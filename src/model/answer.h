@@ -21,6 +21,7 @@ struct view {
 	const struct filter *filter;	      /* NULL: all stacks */
 	const struct suppress_list *suppress; /* leaked: rules to set apart what they name; NULL:
 						 none */
+	bool whole_stacks;		      /* stacks with mixed sizes are not to be divided */
 };
 
 /* Stacks that were left out for one reason, or kept. */
@@ -41,6 +42,10 @@ struct answer {
 	struct amount whole;	/* of all sites */
 	struct amount counted;	/* what the recorder counted for the program */
 	struct answer_part parts[FILTER_VERDICTS];
+	/* Of what is kept: stacks that have blocks of other sizes than the filter asks for too, and
+	 * which of them count is not recorded. */
+	struct answer_part mixed;
+	bool sizes_traced; /* blocks were told apart by size in the trace */
 };
 
 /* Never NULL. The view's filter and rules must outlive the answer. */

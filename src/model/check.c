@@ -4,6 +4,7 @@
 #include "model/check.h"
 
 #include "model/diff.h"
+#include "model/suppress.h"
 
 struct trait {
 	const char *name;
@@ -42,16 +43,6 @@ bool check_is_growth(enum check_kind kind)
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
-
-static struct amount sum_suppressed(const struct profile *p, const bool *suppressed)
-{
-	struct amount sum = {0, 0};
-
-	for (size_t i = 0; suppressed && i < p->sites.count; i++)
-		if (suppressed[i])
-			sum = amount_plus(sum, figure_get(&p->sites.at[i], FIGURE_LEAKED));
-	return sum;
-}
 
 static uint64_t get_value(const struct profile *p, enum check_kind kind)
 {
@@ -104,7 +95,8 @@ static void list_largest(struct check_result *r, const struct profile *p,
 			 const struct check_request *request)
 {
 	enum figure f = traits[r->kind].figure;
-	const bool *suppressed = r->kind == CHECK_LEAKED ? request->suppressed : NULL;
+	const bool *suppressed =
+		r->kind == CHECK_LEAKED ? request->suppressed[DIFF_NEW_SIDE] : NULL;
 
 	for (uint32_t i = 0; i < p->sites.count; i++) {
 		struct amount a = figure_get(&p->sites.at[i], f);
@@ -118,7 +110,12 @@ static void list_growers(struct check_result *r, const struct model *m,
 			 const struct check_request *request)
 {
 	const struct model *models[2] = {request->baseline, m};
-	struct diff *d = diff_build(models, traits[r->kind].figure, DIFF_BY_STACK);
+	const struct diff_request wanted = {
+		.figure = traits[r->kind].figure,
+		.by = DIFF_BY_STACK,
+		.suppressed = {request->suppressed[0], request->suppressed[1]},
+	};
+	struct diff *d = diff_build(models, &wanted);
 
 	for (size_t i = 0; i < d->rows.count && r->stacks.count < request->stacks; i++) {
 		const struct diff_row *row = &d->rows.at[i];
@@ -147,6 +144,23 @@ static struct check_limit find_limit(const struct check_request *request, enum c
 	return limit;
 }
 
+static uint64_t less(uint64_t value, uint64_t part)
+{
+	return value > part ? value - part : 0;
+}
+
+static void take_suppressed(struct check_result *r, const struct profile *p,
+			    const struct check_request *request)
+{
+	r->suppressed = suppress_sum(p, request->suppressed[DIFF_NEW_SIDE]);
+	r->value = less(r->value, r->suppressed.bytes);
+	if (!traits[r->kind].growth)
+		return;
+	r->suppressed_before = suppress_sum(model_get_profile(request->baseline),
+					    request->suppressed[DIFF_OLD_SIDE]);
+	r->before = less(r->before, r->suppressed_before.bytes);
+}
+
 static struct check_result judge(const struct model *m, const struct check_request *request,
 				 enum check_kind kind)
 {
@@ -162,10 +176,8 @@ static struct check_result judge(const struct model *m, const struct check_reque
 		r.value += model_get_profile(request->baseline)->damaged;
 	if (traits[kind].growth)
 		r.before = get_value(model_get_profile(request->baseline), kind);
-	if (kind == CHECK_LEAKED) {
-		r.suppressed = sum_suppressed(p, request->suppressed);
-		r.value -= r.suppressed.bytes < r.value ? r.suppressed.bytes : r.value;
-	}
+	if (traits[kind].figure == FIGURE_LEAKED)
+		take_suppressed(&r, p, request);
 	r.failed = !holds(&r);
 	if (r.failed && traits[kind].figure != FIGURE_KINDS) {
 		if (traits[kind].growth)

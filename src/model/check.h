@@ -33,9 +33,10 @@ struct check_limit {
 struct check_request {
 	struct check_limit limits[CHECK_KINDS]; /* of growth: those of PEAK_GROWTH hold for all */
 	const struct model *baseline;		/* what growth is measured against; or NULL */
-	const bool *suppressed; /* by site: what leaked there does not count; NULL: all counts */
-	bool allow_damaged;	/* neither damage nor lost events fail by themselves */
-	size_t stacks;		/* that are named for each limit that does not hold */
+	const bool *suppressed[2]; /* by site of the baseline and of the profile itself: what leaked
+				      there does not count; NULL: all counts */
+	bool allow_damaged;	   /* neither damage nor lost events fail by themselves */
+	size_t stacks;		   /* that are named for each limit that does not hold */
 };
 
 struct check_stack {
@@ -48,11 +49,12 @@ struct check_result {
 	enum check_kind kind;
 	bool failed;
 	struct check_limit limit;
-	uint64_t value;	 /* bytes or a number of calls, events */
-	uint64_t before; /* with growth: in the other profile */
-	uint64_t whole;	 /* what a relative limit is a share of */
-	struct amount suppressed;
-	VEC(struct check_stack) stacks; /* behind a failure, the largest first */
+	uint64_t value;			 /* bytes or a number of calls, events */
+	uint64_t before;		 /* with growth: in the other profile */
+	uint64_t whole;			 /* what a relative limit is a share of */
+	struct amount suppressed;	 /* of leaks: what does not count */
+	struct amount suppressed_before; /* in the other profile */
+	VEC(struct check_stack) stacks;	 /* behind a failure, the largest first */
 };
 
 struct check {

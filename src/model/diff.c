@@ -9,10 +9,12 @@
 #include "model/pairing.h"
 #include "model/pathkey.h"
 #include "model/subsequence.h"
+#include "model/suppress.h"
 
 struct builder {
 	struct diff *diff;
 	const struct model *const *models;
+	const struct diff_request *request;
 	struct match *match;
 	enum match_level level; /* of the pass under way */
 	struct pathkey *paths;	/* the same for stacks */
@@ -179,6 +181,16 @@ static void add_callers(struct builder *b, unsigned side, size_t site, struct am
 	}
 }
 
+static struct amount get_amount(const struct builder *b, unsigned side, size_t site)
+{
+	const struct profile *p = model_get_profile(b->models[side]);
+	const bool *suppressed = b->request->suppressed[side];
+
+	if (b->request->figure == FIGURE_LEAKED && suppressed && suppressed[site])
+		return (struct amount){0, 0};
+	return figure_get(&p->sites.at[site], b->request->figure);
+}
+
 static void add_sites(struct builder *b, unsigned side)
 {
 	const struct profile *p = model_get_profile(b->models[side]);
@@ -186,7 +198,7 @@ static void add_sites(struct builder *b, unsigned side)
 	size_t *last_site = mem_new(d->rows.count, sizeof(*last_site));
 
 	for (size_t i = 0; i < p->sites.count; i++) {
-		struct amount amount = figure_get(&p->sites.at[i], d->figure);
+		struct amount amount = get_amount(b, side, i);
 		uint32_t row;
 		if (d->by == DIFF_BY_STACK) {
 			row = b->pairing.parts[side].at[i].row - 1;
@@ -327,17 +339,31 @@ static void sort_rows(struct diff *d)
 	d->rows.room = d->rows.count;
 }
 
-struct diff *diff_build(const struct model *const models[2], enum figure figure, enum diff_by by)
+struct amount diff_get_total(const struct diff *d, unsigned side, enum figure f)
+{
+	struct amount total = figure_get_total(model_get_profile(d->models[side]), f);
+
+	/* A damaged file can have stacks that come to more than its totals. */
+	if (f != FIGURE_LEAKED || total.bytes < d->suppressed[side].bytes ||
+	    total.blocks < d->suppressed[side].blocks)
+		return total;
+	return amount_minus(total, d->suppressed[side]);
+}
+
+struct diff *diff_build(const struct model *const models[2], const struct diff_request *request)
 {
 	struct diff *d = mem_new(1, sizeof(*d));
-	struct builder b = {.diff = d, .models = models};
+	struct builder b = {.diff = d, .models = models, .request = request};
 
-	d->models[0] = models[0];
-	d->models[1] = models[1];
-	d->figure = figure;
-	d->by = by;
+	d->figure = request->figure;
+	d->by = request->by;
+	for (unsigned side = 0; side < 2; side++) {
+		d->models[side] = models[side];
+		d->suppressed[side] =
+			suppress_sum(model_get_profile(models[side]), request->suppressed[side]);
+	}
 	b.match = match_new(models);
-	if (by == DIFF_BY_STACK)
+	if (d->by == DIFF_BY_STACK)
 		pair_stacks(&b);
 	else
 		pair_frames(&b);

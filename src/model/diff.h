@@ -17,6 +17,13 @@ enum diff_status {
 	DIFF_GONE, /* the new one has none */
 };
 
+struct diff_request {
+	enum figure figure;
+	enum diff_by by;
+	const bool *suppressed[2]; /* by site of a side: what leaked there does not count; NULL:
+				      all counts */
+};
+
 enum { DIFF_OLD_SIDE, DIFF_NEW_SIDE };
 
 #define DIFF_NOBODY UINT32_MAX
@@ -37,10 +44,11 @@ struct diff {
 	const struct model *models[2];
 	enum figure figure;
 	enum diff_by by;
-	struct amount whole[2]; /* sums over all stacks */
-	uint64_t gross;		/* all growth and all shrinking added up, by the figure's value */
-	size_t same_count;	/* rows that did not change and are not listed, ... */
-	struct amount same;	/* ... and what they hold */
+	struct amount whole[2];	     /* sums over all stacks */
+	struct amount suppressed[2]; /* leaks that do not count, whatever the figure */
+	uint64_t gross;	    /* all growth and all shrinking added up, by the figure's value */
+	size_t same_count;  /* rows that did not change and are not listed, ... */
+	struct amount same; /* ... and what they hold */
 	VEC(struct diff_row) rows;
 };
 
@@ -51,8 +59,11 @@ enum diff_by diff_by_find(const char *name);
 /* The old and the new model must outlive the diff. Stacks pair by the names of their functions and
  * modules, in steps of growing tolerance (pathkey.h, subsequence.h); lines only tell apart what
  * these do not. What pairs with several is summed. Never NULL. */
-struct diff *diff_build(const struct model *const models[2], enum figure figure, enum diff_by by);
+struct diff *diff_build(const struct model *const models[2], const struct diff_request *request);
 void diff_free(struct diff *d);
+
+/* What the recorder counted on one side, less leaks that do not count. */
+struct amount diff_get_total(const struct diff *d, unsigned side, enum figure f);
 
 /* The model and frame that name a row: the new one if there is one. By function and by module the
  * frame's line has no meaning. */

@@ -3,6 +3,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "model/display.h"
 
+#include <stdlib.h>
+
+#include "symbol/lambda.h"
 #include "symbol/shorten.h"
 
 /* `changed` is the text in another form, which the display takes over, or NULL: it is shown as it
@@ -16,6 +19,18 @@ static const char *add(struct display *d, uint32_t *place, const char *text, cha
 	return d->texts.at[*place - 1];
 }
 
+/* malloc'ed; NULL if the name stays as it is. */
+static char *write_short(const char *name)
+{
+	char *unified = lambda_unify(name, true);
+	char *shorter = shorten_name(unified ? unified : name);
+
+	if (!shorter)
+		return unified;
+	free(unified);
+	return shorter;
+}
+
 const char *display_function(struct display *d, struct string_id id)
 {
 	const char *text = profile_string(d->profile, id);
@@ -23,7 +38,7 @@ const char *display_function(struct display *d, struct string_id id)
 	if (d->full_names || !*text)
 		return text;
 	uint32_t *place = map_reserve(&d->functions, id.v);
-	return *place ? d->texts.at[*place - 1] : add(d, place, text, shorten_name(text));
+	return *place ? d->texts.at[*place - 1] : add(d, place, text, write_short(text));
 }
 
 const char *display_file(struct display *d, struct string_id id)

@@ -92,14 +92,29 @@ static unsigned join_marks(const uint8_t *marks, const struct model_stack *stack
 	return joint;
 }
 
+bool filter_asks_for_sizes(const struct filter *f)
+{
+	return f->size_min || f->has_size_max;
+}
+
+bool filter_has_size(const struct filter *f, uint64_t bytes)
+{
+	return bytes >= f->size_min && (!f->has_size_max || bytes <= f->size_max);
+}
+
 static enum filter_verdict judge_size(const struct filter *f, const struct profile_site *site)
 {
-	uint64_t most = f->has_size_max ? f->size_max : UINT64_MAX;
-
-	if (site->allocations == 0 || (site->size_min >= f->size_min && site->size_max <= most))
+	if (site->allocations == 0)
 		return FILTER_KEPT;
-	return site->size_max < f->size_min || site->size_min > most ? FILTER_SIZE
-								     : FILTER_STRADDLES;
+	return site->size_max < f->size_min || (f->has_size_max && site->size_min > f->size_max)
+		       ? FILTER_SIZE
+		       : FILTER_KEPT;
+}
+
+bool filter_is_mixed(const struct filter *f, const struct profile_site *site)
+{
+	return site->allocations && judge_size(f, site) == FILTER_KEPT &&
+	       !(filter_has_size(f, site->size_min) && filter_has_size(f, site->size_max));
 }
 
 static enum filter_verdict judge_stack(const struct filter *f, unsigned marks)
@@ -139,20 +154,85 @@ uint8_t *filter_judge(const struct filter *f, const struct model *m)
 	return verdicts;
 }
 
-bool filter_has_thread(const struct filter *f, const struct profile *p,
-		       const struct profile_thread *t)
+bool filter_spares_start(const struct filter *f, const struct model *m)
+{
+	size_t count = model_get_frame_count(m);
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct model_frame *frame = model_get_frame(m, i);
+		if (origin_is_libc(frame->module) &&
+		    (has_module(&f->modules, frame) || has_module(&f->no_modules, frame)))
+			return true;
+	}
+	return false;
+}
+
+/* ---- patterns that mean nothing -------------------------------------------------------------- */
+
+static bool has_any(const struct pattern *pattern, const struct model *m,
+		    bool (*has)(const struct pattern *, const char *), bool of_module)
+{
+	size_t count = model_get_frame_count(m);
+	bool found = false;
+
+	for (uint32_t i = 0; i < count && !found; i++) {
+		const struct model_frame *frame = model_get_frame(m, i);
+		found = has(pattern, of_module ? frame->module : frame->function);
+	}
+	return found;
+}
+
+static void add_misses(struct filter_misses *misses, const struct pattern_list *list,
+		       const struct model *m, bool of_module)
+{
+	for (size_t i = 0; i < list->all.count; i++)
+		if (!has_any(list->all.at[i], m,
+			     of_module ? pattern_has_module : pattern_has_function, of_module))
+			*vec_push(&misses->all) = (struct filter_miss){
+				of_module ? "module" : "function", list->all.at[i]};
+}
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+static bool is_thread(const struct pattern *pattern, const struct profile *p,
+		      const struct profile_thread *t)
 {
 	char tid[16], serial[16];
 
 	(void)snprintf(tid, sizeof(tid), "%" PRIu32, t->tid);
 	(void)snprintf(serial, sizeof(serial), "%" PRIu32, t->serial);
-	for (size_t i = 0; i < f->threads.all.count; i++) {
-		const struct pattern *pattern = f->threads.all.at[i];
-		if (pattern_has(pattern, profile_string(p, t->name)) ||
-		    strcmp(pattern_get_text(pattern), tid) == 0 ||
-		    strcmp(pattern_get_text(pattern), serial) == 0)
+	return pattern_has(pattern, profile_string(p, t->name)) ||
+	       strcmp(pattern_get_text(pattern), tid) == 0 ||
+	       strcmp(pattern_get_text(pattern), serial) == 0;
+}
+
+static bool has_any_thread(const struct pattern *pattern, const struct profile *p)
+{
+	size_t i = 0;
+
+	while (i < p->threads.count && !is_thread(pattern, p, &p->threads.at[i]))
+		i++;
+	return i < p->threads.count;
+}
+
+void filter_list_misses(const struct filter *f, const struct model *m, struct filter_misses *misses)
+{
+	add_misses(misses, &f->include, m, false);
+	add_misses(misses, &f->exclude, m, false);
+	add_misses(misses, &f->modules, m, true);
+	add_misses(misses, &f->no_modules, m, true);
+	for (size_t i = 0; i < f->threads.all.count; i++)
+		if (!has_any_thread(f->threads.all.at[i], model_get_profile(m)))
+			*vec_push(&misses->all) =
+				(struct filter_miss){"thread", f->threads.all.at[i]};
+}
+
+bool filter_has_thread(const struct filter *f, const struct profile *p,
+		       const struct profile_thread *t)
+{
+	for (size_t i = 0; i < f->threads.all.count; i++)
+		if (is_thread(f->threads.all.at[i], p, t))
 			return true;
-	}
 	return f->threads.all.count == 0;
 }
 

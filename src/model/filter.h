@@ -26,8 +26,7 @@ enum filter_verdict {
 	FILTER_KEPT,
 	FILTER_FUNCTION,
 	FILTER_MODULE,
-	FILTER_SIZE,	   /* all its blocks are too small or too large */
-	FILTER_STRADDLES,  /* some of its blocks are, and which is not recorded */
+	FILTER_SIZE,	   /* blocks that are too small or too large: of a site, that part */
 	FILTER_THREAD,	   /* allocated by other threads: of a site, that part */
 	FILTER_SUPPRESSED, /* a leak that a rule names: see suppress.h */
 	FILTER_VERDICTS
@@ -41,10 +40,34 @@ bool filter_is_empty(const struct filter *f);
 /* True if something is asked for that is no matter of threads. */
 bool filter_asks_for_stacks(const struct filter *f);
 
+/* True if it asks for certain sizes; and if a block of that size has one of them. */
+bool filter_asks_for_sizes(const struct filter *f);
+bool filter_has_size(const struct filter *f, uint64_t bytes);
+
+/* True if a site has blocks of the sizes asked for and others. */
+bool filter_is_mixed(const struct filter *f, const struct profile_site *site);
+
 /* The verdict on every site, an array to be freed with free(). Frames of the C library at the root
  * end of a stack, which start the program or thread, belong to no module here: every stack has
- * them. */
+ * them. Sites with mixed sizes are kept. */
 uint8_t *filter_judge(const struct filter *f, const struct model *m);
+
+/* True if a pattern for modules means some that start programs, whose frames there do not count. */
+bool filter_spares_start(const struct filter *f, const struct model *m);
+
+/* A pattern that nothing in the profile has to do with. */
+struct filter_miss {
+	const char *what; /* "function", "module", "thread" */
+	const struct pattern *pattern;
+};
+
+struct filter_misses {
+	VEC(struct filter_miss) all;
+};
+
+/* Lists them; free with vec_free(&misses->all). */
+void filter_list_misses(const struct filter *f, const struct model *m,
+			struct filter_misses *misses);
 
 /* True if the filter takes that thread: by a glob or regular expression for its name, or its
  * number. */

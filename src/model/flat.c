@@ -34,7 +34,7 @@ static uint32_t find_same(struct map *index, const struct model *m, uint64_t has
 
 static bool is_same_line(const struct model_frame *a, const struct model_frame *b)
 {
-	return a == b || (a->line && a->line == b->line && strcmp(a->file, b->file) == 0);
+	return a->line == b->line && strcmp(a->file, b->file) == 0;
 }
 
 static bool is_same_module(const struct model_frame *a, const struct model_frame *b)
@@ -51,7 +51,9 @@ uint32_t *flat_list_keys(const struct model *m, enum flat_key key)
 	for (uint32_t i = 0; i < count; i++) {
 		const struct model_frame *f = model_get_frame(m, i);
 		keys[i] = f->group;
-		if (key == FLAT_BY_LINE)
+		if (key == FLAT_BY_LINE && !f->line)
+			keys[i] = i; /* like no other; they would all share a hash */
+		else if (key == FLAT_BY_LINE)
 			keys[i] = find_same(&index, m, map_hash_text(f->file) + f->line, i,
 					    is_same_line);
 		else if (key == FLAT_BY_MODULE)

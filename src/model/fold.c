@@ -92,6 +92,11 @@ void fold_stack(const struct model *m, struct model_stack *stack, struct fold *f
 	stack->frames.count = left;
 }
 
+struct fold_mark fold_get_mark(const struct fold *f, size_t place)
+{
+	return f->any ? f->marks.at[place] : (struct fold_mark){1, 1};
+}
+
 void fold_free(struct fold *f)
 {
 	vec_free(&f->marks);

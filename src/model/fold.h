@@ -34,6 +34,9 @@ struct fold {
  * between. Functions are compared, not lines. A `struct fold` is for one model. */
 void fold_stack(const struct model *m, struct model_stack *stack, struct fold *f);
 
+/* The mark of the frame at a place of the stack that was folded last. */
+struct fold_mark fold_get_mark(const struct fold *f, size_t place);
+
 void fold_free(struct fold *f);
 
 #endif

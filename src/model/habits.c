@@ -11,8 +11,10 @@
 #define CALLS_SHARE	 0.05 /* of all allocations */
 #define REGROWN_LEAST	 1000U
 #define REGROWN_RATIO	 8U /* largest to smallest: less is no growth to speak of */
+#define REGROWN_STEPS	 4U /* of one block: fewer are no habit */
 #define COPIED_BYTES	 (1U << 20)
-#define COPIED_SHARE	 0.2 /* of all bytes ever allocated */
+#define COPIED_LEAST	 (64U << 10) /* in a run that is over in a moment */
+#define COPIED_SHARE	 0.2	     /* of all bytes ever allocated */
 #define TINY_BYTES	 64U
 #define TINY_LEAST	 10000U
 #define TINY_SAVED	 (64U << 10)
@@ -118,12 +120,25 @@ static bool has_grown(const struct profile_site *s)
 	return s->allocations > 1 && s->size_max / REGROWN_RATIO >= s->size_min;
 }
 
+/* True if what was copied took as large a part of the run as CALLS_PER_SECOND stands for: a
+ * mebibyte takes half a thousandth of a second, with the pages that are touched for it. */
+static bool is_much(const struct profile *p, uint64_t bytes)
+{
+	double seconds = (double)p->run.duration_ns / 1e9;
+
+	return bytes >= COPIED_LEAST && (double)bytes >= seconds * COPIED_BYTES;
+}
+
 static bool is_worth(const struct profile *p, const struct finding *f)
 {
+	double copied = habits_share(f->saved_bytes, p->totals.allocated_bytes);
+
+	if (f->calls >= REGROWN_STEPS && is_much(p, f->saved_bytes) && copied >= COPIED_SHARE)
+		return true;
 	return (is_often(p, f->calls, REGROWN_LEAST) &&
 		habits_share(f->calls, p->totals.allocations) >= CALLS_SHARE) ||
 	       (f->saved_bytes >= COPIED_BYTES && is_often(p, f->calls, REGROWN_LEAST) &&
-		habits_share(f->saved_bytes, p->totals.allocated_bytes) >= COPIED_SHARE);
+		copied >= COPIED_SHARE);
 }
 
 void habits_find_regrown(struct habits *h)

@@ -16,6 +16,7 @@
 #include "base/map.h"
 
 #define THREADS_MOST 64u
+#define STACK_BYTES  ((size_t)8 << 20) /* demanglers recurse */
 #define HELP_WORTH   2u /* batches: for fewer, opening a file again takes longer than it saves */
 
 enum stage { FILE_UNTOUCHED, FILE_OPENING, FILE_ALONE, FILE_SHARED };
@@ -237,7 +238,7 @@ static unsigned count_cores(void)
 	return (unsigned)CPU_COUNT(&set);
 }
 
-/* How many threads have something to do, this one included. */
+/* How many threads have something to do. */
 static unsigned choose_threads(const struct work *w)
 {
 	unsigned most = w->options->threads ? w->options->threads : count_cores();
@@ -251,17 +252,23 @@ static unsigned choose_threads(const struct work *w)
 }
 
 /* Signals stay with the thread that the caller knows. Where no more threads are to be had, fewer do
- * the work. */
+ * the work. A stack of libc's choice would follow the limit that the user set for the program. */
 static unsigned start_threads(struct work *w, pthread_t *threads, unsigned wanted)
 {
 	sigset_t all, before;
 	unsigned started = 0;
+	pthread_attr_t attributes;
 
+	if (pthread_attr_init(&attributes))
+		return 0;
+	(void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	while (started < wanted && pthread_create(&threads[started], NULL, run_worker, w) == 0)
+	while (started < wanted &&
+	       pthread_create(&threads[started], &attributes, run_worker, w) == 0)
 		started++;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	(void)pthread_attr_destroy(&attributes);
 	return started;
 }
 
@@ -291,8 +298,9 @@ void lookup_run(struct lookup_file *files, size_t count, const struct lookup_opt
 
 	prepare(&w);
 	unsigned wanted = choose_threads(&w);
-	unsigned started = start_threads(&w, threads, wanted ? wanted - 1 : 0);
-	run_worker(&w);
+	unsigned started = start_threads(&w, threads, wanted);
+	if (started < wanted)
+		run_worker(&w);
 	while (started-- > 0)
 		pthread_join(threads[started], NULL);
 	pthread_mutex_destroy(&w.lock);

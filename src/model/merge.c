@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "model/merge_figures.h"
+#include "model/merge_shares.h"
+#include "model/merge_threads.h"
 #include "model/merge_times.h"
 #include "model/remap.h"
 
@@ -26,14 +28,16 @@ struct merge {
 	struct merge_options options;
 	struct profile *out;
 	struct remap remap;
+	struct merge_threads threads;
+	struct merge_shares shares;
 	struct merge_times times;
-	struct map site_of;		  /* node -> site, plus one */
-	VEC(struct profile_site) current; /* by site: what the input under way has there */
-	VEC(uint32_t) touched;		  /* sites of the input under way */
-	VEC(uint64_t) own_peaks;	  /* by site: the largest of one input */
-	struct profile_totals rest;	  /* what totals have beyond the stacks */
-	uint64_t largest_peak;
-	uint64_t count; /* inputs */
+	struct map site_of;			/* node -> site, plus one */
+	VEC(struct profile_site) current;	/* by site: what the input under way has there */
+	VEC(uint32_t) touched;			/* sites of the input under way */
+	VEC(struct profile_snapshot) snapshots; /* of the input under way */
+	VEC(uint64_t) own_peaks;		/* by site: the largest of one input */
+	struct profile_totals rest;		/* what totals have beyond the stacks */
+	uint64_t count;				/* inputs */
 	bool unlike[ALIKE_TEXTS];
 };
 
@@ -55,10 +59,13 @@ void merge_free(struct merge *m)
 		return;
 	profile_free(m->out);
 	remap_fini(&m->remap);
+	merge_threads_fini(&m->threads);
+	merge_shares_fini(&m->shares);
 	merge_times_fini(&m->times);
 	map_free(&m->site_of);
 	vec_free(&m->current);
 	vec_free(&m->touched);
+	vec_free(&m->snapshots);
 	vec_free(&m->own_peaks);
 	free(m);
 }
@@ -162,38 +169,32 @@ static void add_sites(struct merge *m, uint64_t shift_ns)
 	m->touched.count = 0;
 }
 
-/* ---- threads --------------------------------------------------------------------------------- */
+/* ---- snapshots ------------------------------------------------------------------------------- */
 
-static struct profile_thread moved_thread(const struct profile_thread *from, uint64_t shift_ns)
+/* What an input's snapshot is called among those of all. */
+static struct string_id name_snapshot(struct merge *m, const struct profile *p,
+				      const struct profile_snapshot *s, const char *input)
 {
-	struct profile_thread t = *from;
+	const char *name = profile_string(p, s->name);
+	char *text = mem_format(*name ? "%s (%s)" : "%s(%s)", name, input);
+	struct string_id id = profile_add_string(m->out, p->inputs.count ? name : text);
 
-	make_later(&t.start_ns, shift_ns);
-	make_later(&t.end_ns, shift_ns);
-	make_later(&t.own_peak_time_ns, shift_ns);
-	return t;
+	free(text);
+	return id;
 }
 
-/* Processes have threads of their own; runs of one program have the same ones, by order. */
-static void add_threads(struct merge *m, const struct profile *p, struct remap_table *table,
-			uint64_t shift_ns)
+/* As many of the input's snapshots as there is room for, in the merged profile's terms. */
+static void list_snapshots(struct merge *m, const struct profile *p, const char *name,
+			   struct map *serials)
 {
-	struct profile *out = m->out;
-	uint32_t first_input = (uint32_t)out->inputs.count;
-	bool all = m->options.mode == PROFILE_MERGE_SUM;
+	size_t room = MERGE_TIMES_SNAPSHOTS - m->times.snapshots.count;
 
-	for (size_t i = 0; i < p->threads.count; i++) {
-		struct profile_thread t = moved_thread(&p->threads.at[i], shift_ns);
-		if (!all && i < out->threads.count) {
-			merge_figures_thread(&out->threads.at[i], &t, m->options.mode);
-			continue;
-		}
-		t.name = remap_string(&m->remap, p, table, t.name);
-		t.serial = (uint32_t)out->threads.count + 1;
-		if (p->inputs.count == 0)
-			t.input = 1;
-		t.input = all && t.input ? first_input + t.input : 0;
-		*vec_push(&out->threads) = t;
+	m->snapshots.count = 0;
+	for (size_t i = 0; i < p->snapshots.count && i < room; i++) {
+		struct profile_snapshot s = p->snapshots.at[i];
+		s.name = name_snapshot(m, p, &s, name);
+		s.thread = merge_threads_find(serials, s.thread);
+		*vec_push(&m->snapshots) = s;
 	}
 }
 
@@ -327,12 +328,11 @@ static void add_totals(struct merge *m, const struct profile *p, uint64_t shift_
 {
 	struct profile_totals rest = merge_figures_rest(p);
 
+	rest.lost_snapshots += p->snapshots.count - m->snapshots.count;
 	merge_figures_totals(&m->rest, &rest, m->options.mode);
 	merge_figures_histograms(m->out, p, m->options.mode);
-	if (m->count == 0 || p->totals.peak_bytes > m->largest_peak) {
-		m->largest_peak = p->totals.peak_bytes;
+	if (m->count == 0)
 		m->out->totals.peak_time_ns = merge_times_later(p->totals.peak_time_ns, shift_ns);
-	}
 }
 
 static void add_code(struct merge *m, const struct profile *p, struct remap_table *table,
@@ -345,30 +345,70 @@ static void add_code(struct merge *m, const struct profile *p, struct remap_tabl
 		make_later(&m->out->modules.at[i].load_time_ns, shift_ns);
 }
 
-void merge_add(struct merge *m, const struct profile *p, const char *name)
-{
-	struct remap_table table = {0};
-	uint64_t shift_ns = align(m, p);
+/* An input in the merged profile's terms. */
+struct terms {
+	struct remap_table table;
+	struct map serials; /* of its threads */
+	uint32_t *sites;
+	uint64_t shift_ns;
+};
 
-	add_run_texts(m, p, &table);
-	add_run(m, p, shift_ns);
-	add_threads(m, p, &table, shift_ns);
-	add_inputs(m, p, &table, name);
-	add_code(m, p, &table, shift_ns);
-	uint32_t *sites = collect_sites(m, p, &table);
-	add_sites(m, shift_ns);
+static void add_threads(struct merge *m, const struct profile *p, struct terms *t)
+{
+	merge_threads_add(&m->threads, &m->remap,
+			  &(struct merge_threads_input){
+				  .profile = p,
+				  .table = &t->table,
+				  .first_input = (uint32_t)m->out->inputs.count,
+				  .shift_ns = t->shift_ns,
+				  .mode = m->options.mode,
+			  },
+			  &t->serials);
+}
+
+static void add_shares(struct merge *m, const struct profile *p, struct terms *t)
+{
+	merge_shares_add(&m->shares, &(struct merge_shares_input){
+					     .profile = p,
+					     .sites = t->sites,
+					     .serials = &t->serials,
+					     .mode = m->options.mode,
+				     });
+}
+
+static void add_times(struct merge *m, const struct profile *p, struct terms *t, const char *name)
+{
+	list_snapshots(m, p, name, &t->serials);
 	merge_times_add(&m->times, &(struct merge_times_input){
 					   .profile = p,
-					   .sites = sites,
+					   .sites = t->sites,
 					   .site_count = m->out->sites.count,
-					   .shift_ns = shift_ns,
+					   .snapshots = m->snapshots.at,
+					   .snapshot_count = m->snapshots.count,
+					   .shift_ns = t->shift_ns,
 					   .mode = m->options.mode,
 				   });
-	add_totals(m, p, shift_ns);
+}
+
+void merge_add(struct merge *m, const struct profile *p, const char *name)
+{
+	struct terms t = {.shift_ns = align(m, p)};
+
+	add_run_texts(m, p, &t.table);
+	add_run(m, p, t.shift_ns);
+	add_threads(m, p, &t);
+	add_inputs(m, p, &t.table, name);
+	add_code(m, p, &t.table, t.shift_ns);
+	t.sites = collect_sites(m, p, &t.table);
+	add_sites(m, t.shift_ns);
+	add_shares(m, p, &t);
+	add_times(m, p, &t, name);
+	add_totals(m, p, t.shift_ns);
 	note_damage(m, p, name);
 	m->count++;
-	free(sites);
-	remap_table_fini(&table);
+	free(t.sites);
+	map_free(&t.serials);
+	remap_table_fini(&t.table);
 }
 
 /* Texts that differ: the first with a note, or none. */
@@ -395,10 +435,23 @@ static void describe_run(struct merge *m)
 	}
 }
 
+/* Peaks of several inputs have no moment in common: when the most was live is what remains. */
+static uint64_t find_peak_time(const struct merge *m)
+{
+	const struct profile_point *points = m->times.points.at;
+	size_t highest = 0;
+
+	if (m->count == 1 || m->times.points.count == 0)
+		return m->out->totals.peak_time_ns;
+	for (size_t i = 1; i < m->times.points.count; i++)
+		if (points[i].peak_bytes > points[highest].peak_bytes)
+			highest = i;
+	return points[highest].time_ns;
+}
+
 static void finish_figures(struct merge *m)
 {
 	struct profile *out = m->out;
-	uint64_t peak_time_ns = out->totals.peak_time_ns;
 	bool mean = m->options.mode == PROFILE_MERGE_MEAN;
 
 	for (size_t i = 0; i < out->sites.count; i++) {
@@ -414,6 +467,8 @@ static void finish_figures(struct merge *m)
 		merge_figures_divide_histograms(out, m->count);
 		merge_times_divide(&m->times, m->count);
 	}
+	uint64_t peak_time_ns = find_peak_time(m);
+	merge_shares_finish(&m->shares, out, m->count);
 	merge_figures_total_up(out, &m->rest);
 	out->totals.peak_time_ns = peak_time_ns;
 	out->totals.stacks = out->sites.count;
@@ -432,6 +487,7 @@ struct profile *merge_finish(struct merge *m, struct error *e)
 	finish_figures(m);
 	memcpy(&out->points, &m->times.points, sizeof(out->points));
 	memcpy(&out->changes, &m->times.changes, sizeof(out->changes));
+	memcpy(&out->snapshots, &m->times.snapshots, sizeof(out->snapshots));
 	m->times = (struct merge_times){0};
 	m->out = NULL;
 	merge_free(m);

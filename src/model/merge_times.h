@@ -6,13 +6,15 @@
 
 #include "profile/profile.h"
 
-#define MERGE_TIMES_POINTS  512u     /* as many as a recording has */
-#define MERGE_TIMES_CHANGES 4000000u /* the same; with more, the points get fewer */
+#define MERGE_TIMES_POINTS    512u     /* as many as a recording has */
+#define MERGE_TIMES_CHANGES   4000000u /* the same; with more, the points get fewer */
+#define MERGE_TIMES_SNAPSHOTS 4096u    /* the same; their points stay, and come on top */
 
 /* Zero-initialise; merge_times_fini frees. */
 struct merge_times {
 	VEC(struct profile_point) points;
 	VEC(struct profile_change) changes;
+	VEC(struct profile_snapshot) snapshots;
 };
 
 /* How a recording is put into the merged one. */
@@ -20,12 +22,15 @@ struct merge_times_input {
 	const struct profile *profile;
 	const uint32_t *sites; /* by its sites: the number in the merged profile */
 	size_t site_count;     /* of the merged profile */
-	uint64_t shift_ns;     /* what its start is behind the merged one's */
+	const struct profile_snapshot *snapshots; /* at its points, otherwise as merged */
+	size_t snapshot_count;
+	uint64_t shift_ns; /* what its start is behind the merged one's */
 	enum profile_merge mode;
 };
 
 /* Adds a recording. At every point of either the live figures of both are known: those of the last
- * point before it. What lies between two points that are kept goes to the later one. */
+ * point before it. What lies between two points that are kept goes to the later one. A snapshot has
+ * what all had at its moment. */
 void merge_times_add(struct merge_times *t, const struct merge_times_input *in);
 
 /* Moves all there is to a later time. */

@@ -11,6 +11,7 @@
 
 #include "base/map.h"
 #include "model/allocator.h"
+#include "model/apart.h"
 #include "model/display.h"
 
 struct model {
@@ -231,6 +232,8 @@ struct model *model_new(const struct profile *p, const struct model_options *opt
 	m->node_ids = mem_new(p->nodes.count, sizeof(*m->node_ids));
 	list_candidates(&b);
 	number_candidates(&b);
+	if (p->inputs.count > 1)
+		apart_mark(m->frames.at, m->frames.count);
 	display_seal(&m->display);
 	free_builder(&b);
 	return m;

@@ -21,11 +21,13 @@ struct model_frame {
 	const char *function;
 	const char *module; /* path */
 	const char *file;
-	uint64_t offset;  /* without a function: ELF address in the module, or the address if there
+	const char *apart; /* of a merged profile, where another module has a function of this name
+			      from a file of this name: what the module is to be called; or NULL */
+	uint64_t offset;   /* without a function: ELF address in the module, or the address if there
 			    is none */
-	uint64_t seen_at; /* ELF address in the module of one place where it was seen; tells
+	uint64_t seen_at;  /* ELF address in the module of one place where it was seen; tells
 			     nothing apart */
-	uint32_t line;	  /* 0 unknown */
+	uint32_t line;	   /* 0 unknown */
 	uint32_t group; /* id of the first frame of the same function: what tells functions apart */
 	bool inlined;	/* into the frame that comes next towards the root */
 	bool placeholder; /* not a function: stands for frames that are not known */

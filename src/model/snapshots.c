@@ -22,7 +22,7 @@ static long find_number(const struct profile *p, const char *text, struct error 
 
 long snapshots_find(const struct profile *p, const char *text, struct error *e)
 {
-	long found = -1;
+	long first = -1, found = -1;
 	size_t namesakes = 0;
 
 	if (p->snapshots.count == 0)
@@ -31,11 +31,14 @@ long snapshots_find(const struct profile *p, const char *text, struct error *e)
 		if (strcmp(profile_string(p, p->snapshots.at[i].name), text) != 0)
 			continue;
 		found = (long)i;
-		namesakes++;
+		first = namesakes++ ? first : found;
 	}
 	if (namesakes > 1)
-		return error_set(e, "%zu snapshots are called %s: choose by number", namesakes,
-				 text);
+		return error_set(
+			e,
+			"%zu snapshots are called %s, number %ld the first and %ld the last: "
+			"choose by number",
+			namesakes, text, first + 1, found + 1);
 	return namesakes ? found : find_number(p, text, e);
 }
 

@@ -37,7 +37,21 @@ static const struct known known_leaks[] = {
 	 "__gconv_open __gconv_read_conf __gconv_find_shlib __gconv_lookup_cache "
 	 "__wcsmbs_load_conv",
 	 NULL, NULL},
-	{"name services", "__nss_module_allocate __nss_action_allocate nss_database_check_reload",
+	/* None of these returns memory that is the caller's to free; what they call may be without
+	 * names. */
+	{"name services",
+	 "__nss_module_allocate __nss_action_allocate __nss_database_get global_state_allocate "
+	 "nss_database_check_reload nss_database_check_reload_and_get "
+	 "getpwuid getpwnam getpwent getpwuid_r getpwnam_r getpwent_r "
+	 "getgrgid getgrnam getgrent getgrgid_r getgrnam_r getgrent_r getgrouplist initgroups "
+	 "getspnam getspent getspnam_r getsgnam getservbyname getservbyport getservent "
+	 "getprotobyname getprotobynumber getprotoent gethostbyname gethostbyname2 gethostbyaddr "
+	 "gethostent getnetbyname getnetbyaddr getnetent getrpcbyname getrpcbynumber "
+	 "getaliasbyname",
+	 origin_is_libc, NULL},
+	{"the resolver's settings",
+	 "__resolv_context_get __resolv_conf_load __resolv_conf_get_current __resolv_conf_attach "
+	 "__res_vinit __res_ninit __check_pf",
 	 NULL, NULL},
 	{"the loader's own records",
 	 "dl_open_worker dl_open_worker_begin _dl_new_object _dl_allocate_tls allocate_dtv "
@@ -354,4 +368,27 @@ uint32_t *suppress_judge(const struct suppress_list *l, const struct model *m, u
 	free(asked.ends);
 	vec_free(&stack.frames);
 	return rules;
+}
+
+bool *suppress_list_sites(const struct suppress_list *l, const struct model *m)
+{
+	size_t count = model_get_profile(m)->sites.count;
+	uint8_t *verdicts = mem_new(count ? count : 1, sizeof(*verdicts)); /* all kept */
+	bool *suppressed = mem_new(count ? count : 1, sizeof(*suppressed));
+
+	free(suppress_judge(l, m, verdicts));
+	for (size_t i = 0; i < count; i++)
+		suppressed[i] = verdicts[i] == FILTER_SUPPRESSED;
+	free(verdicts);
+	return suppressed;
+}
+
+struct amount suppress_sum(const struct profile *p, const bool *suppressed)
+{
+	struct amount sum = {0, 0};
+
+	for (size_t i = 0; suppressed && i < p->sites.count; i++)
+		if (suppressed[i])
+			sum = amount_plus(sum, figure_get(&p->sites.at[i], FIGURE_LEAKED));
+	return sum;
 }

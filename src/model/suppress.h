@@ -9,6 +9,7 @@
 #define MIDDEN_MODEL_SUPPRESS_H
 
 #include "base/error.h"
+#include "model/figure.h"
 #include "model/model.h"
 
 struct suppress_rule {
@@ -37,6 +38,12 @@ void suppress_free(struct suppress_list *l);
 /* Turns the verdict FILTER_KEPT of every site that a rule names into FILTER_SUPPRESSED. Returns
  * for each site the index of the rule that names it, or UINT32_MAX; the caller frees it. */
 uint32_t *suppress_judge(const struct suppress_list *l, const struct model *m, uint8_t *verdicts);
+
+/* By site, whether a rule names it and something leaked there; the caller frees it. Never NULL. */
+bool *suppress_list_sites(const struct suppress_list *l, const struct model *m);
+
+/* What leaked at the sites of such a list; NULL: at none. */
+struct amount suppress_sum(const struct profile *p, const bool *suppressed);
 
 /* True if the pattern of a rule is in a text. */
 bool suppress_has(const char *pattern, const char *text);

@@ -18,6 +18,7 @@
 #define LEVEL	    1
 #define AHEAD	    (UINT64_C(8) << 20) /* for the tables: what 400,000 stacks take */
 #define AHEAD_LEAST (UINT64_C(32) << 10)
+#define PART_LEAST  256 /* events: fewer are not worth a section */
 
 struct trace_writer {
 	struct sink sink;
@@ -66,18 +67,27 @@ static bool has_room(const struct trace_writer *w, uint64_t bytes)
 	       (errno != ENOSPC && errno != EDQUOT && errno != EFBIG);
 }
 
-/* Keeps the disk's word for twice what the tables may need. A disk that is nearly full from the
- * start is used all the same, with less in reserve. */
+/* Whether the disk gave its word for what the tables may need. It is asked for twice as much, so
+ * that it need not be asked for every block. */
 static bool reserve(struct trace_writer *w)
 {
+	uint64_t bytes = 2 * w->ahead;
+
 	if (w->sink.bytes + w->ahead <= w->reserved)
 		return true;
-	while (!w->reserved && w->ahead > AHEAD_LEAST && !has_room(w, 2 * w->ahead))
-		w->ahead /= 2;
-	if (!has_room(w, 2 * w->ahead))
+	if (!has_room(w, bytes))
+		bytes = w->ahead;
+	if (!has_room(w, bytes))
 		return false;
-	w->reserved = w->sink.bytes + 2 * w->ahead;
+	w->reserved = w->sink.bytes + bytes;
 	return true;
+}
+
+/* A disk that is nearly full from the start is used all the same, with less in reserve. */
+static void choose_reserve(struct trace_writer *w)
+{
+	while (w->ahead > AHEAD_LEAST && !has_room(w, 2 * w->ahead))
+		w->ahead /= 2;
 }
 
 /* Times that go back, which only a broken target makes, are held. */
@@ -90,43 +100,59 @@ static void order_times(struct trace_writer *w)
 	}
 }
 
-static void stop(struct trace_writer *w, uint64_t bytes, uint32_t sections)
+static bool is_out_of_space(const struct trace_writer *w)
 {
-	w->full = true;
-	sink_cut(&w->sink, bytes, sections);
+	int error = w->sink.error;
+
+	return error == ENOSPC || error == EDQUOT || error == EFBIG;
 }
 
-/* A block counts as a whole or not at all. */
-static void write_block(struct trace_writer *w)
+/* The first `count` events of the block as a section of its own; leaves the file as it was if there
+ * is no room for them and the tables. */
+static bool write_part(struct trace_writer *w, size_t count)
 {
-	const struct codec_block block = {w->written, w->count};
+	const struct codec_block block = {w->written, count};
 	uint64_t bytes = w->sink.bytes;
 	uint32_t sections = w->sink.sections;
 
-	order_times(w);
-	if (!reserve(w)) {
-		stop(w, bytes, sections);
-		return;
-	}
 	codec_put_block(&w->sink.raw, &columns_events, w->events, block);
 	sink_write_section(&w->sink, WIRE_TAG_TRACE);
-	if (w->sink.error) {
-		stop(w, bytes, sections);
-		return;
+	if (w->sink.error || !reserve(w)) {
+		bool is_hopeless = w->sink.error && !is_out_of_space(w);
+		sink_cut(&w->sink, bytes, sections);
+		w->reserved = bytes;
+		w->full = is_hopeless;
+		return false;
 	}
-	*vec_push(&w->index) = (struct profile_block){w->count, w->events[0].time_ns};
+	*vec_push(&w->index) = (struct profile_block){count, w->events[0].time_ns};
 	*vec_push(&w->ends) = w->sink.bytes;
-	w->written += w->count;
+	w->written += count;
+	return true;
+}
+
+/* Of a block that the disk has no room for, the first half or less is kept: on a small disk one
+ * block can be all there is. */
+static void write_block(struct trace_writer *w)
+{
+	size_t count = w->count;
+
+	order_times(w);
+	if (!w->reserved)
+		choose_reserve(w);
+	if (!reserve(w))
+		count = 0;
+	while (count && !write_part(w, count))
+		count = count > PART_LEAST && !w->full ? count / 2 : 0;
+	w->lost += w->count - count;
+	w->full = count < w->count;
 }
 
 static void flush(struct trace_writer *w)
 {
-	if (!w->count)
-		return;
-	if (!w->full)
-		write_block(w);
-	if (w->full)
+	if (w->count && w->full)
 		w->lost += w->count;
+	else if (w->count)
+		write_block(w);
 	w->count = 0;
 }
 
@@ -160,13 +186,6 @@ static void drop_blocks(struct trace_writer *w)
 	for (size_t i = kept; i < w->index.count; i++)
 		w->lost += w->index.at[i].events;
 	w->index.count = w->ends.count = kept;
-}
-
-static bool is_out_of_space(const struct trace_writer *w)
-{
-	int error = w->sink.error;
-
-	return error == ENOSPC || error == EDQUOT || error == EFBIG;
 }
 
 static void write_rest(struct trace_writer *w, struct profile *p)

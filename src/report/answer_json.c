@@ -34,7 +34,19 @@ static void add_patterns(struct json *j, const char *key, const struct pattern_l
 	json_end_list(j);
 }
 
-void answer_json_add_filter(struct json *j, const struct filter *f)
+static void add_misses(struct json *j, const struct model *m, const struct filter *f)
+{
+	struct filter_misses misses = {0};
+
+	filter_list_misses(f, m, &misses);
+	json_begin_list(j, "not_in_profile");
+	for (size_t i = 0; i < misses.all.count; i++)
+		json_add_string(j, NULL, pattern_get_text(misses.all.at[i].pattern));
+	json_end_list(j);
+	vec_free(&misses.all);
+}
+
+void answer_json_add_filter(struct json *j, const struct model *m, const struct filter *f)
 {
 	if (filter_is_empty(f)) {
 		json_add_null(j, "filter");
@@ -50,6 +62,7 @@ void answer_json_add_filter(struct json *j, const struct filter *f)
 		json_add_uint(j, "min_size", f->size_min);
 	if (f->has_size_max)
 		json_add_uint(j, "max_size", f->size_max);
+	add_misses(j, m, f);
 	json_end_object(j);
 }
 
@@ -71,8 +84,7 @@ static const char *const plain[2] = {"bytes", "blocks"};
 static const char *const counted[2] = {"counted_bytes", "counted_blocks"};
 
 static const char *const reasons[FILTER_VERDICTS] = {
-	[FILTER_FUNCTION] = "function", [FILTER_MODULE] = "module",
-	[FILTER_SIZE] = "size",		[FILTER_STRADDLES] = "straddles",
+	[FILTER_FUNCTION] = "function", [FILTER_MODULE] = "module",	    [FILTER_SIZE] = "size",
 	[FILTER_THREAD] = "thread",	[FILTER_SUPPRESSED] = "suppressed",
 };
 
@@ -87,6 +99,13 @@ static void add_left_out(struct json *j, const struct answer *a)
 		json_add_uint(j, "stacks", a->parts[i].sites);
 		json_end_object(j);
 	}
+	json_end_object(j);
+	if (!a->view.filter || !filter_asks_for_sizes(a->view.filter))
+		return;
+	json_add_bool(j, "sizes_traced", a->sizes_traced);
+	json_begin_object(j, "mixed_sizes");
+	add_amount(j, a, a->mixed.amount, plain);
+	json_add_uint(j, "stacks", a->mixed.sites);
 	json_end_object(j);
 }
 

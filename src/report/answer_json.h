@@ -14,7 +14,7 @@ void answer_json_add_run(struct json *j, const struct profile *p);
 void answer_json_add_losses(struct json *j, const struct profile *p);
 
 /* The filter in force, `filter`; null without one. */
-void answer_json_add_filter(struct json *j, const struct filter *f);
+void answer_json_add_filter(struct json *j, const struct model *m, const struct filter *f);
 
 /* figure, total_bytes and total_blocks (of what is kept), times, `left_out` by reason and
  * `suppressed` by rule. */

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "profile/trace.h"
 #include "report/figures.h"
 #include "report/human.h"
 #include "report/names.h"
@@ -45,7 +46,29 @@ static void print_sizes(FILE *out, const struct filter *f)
 		fprintf(out, "blocks of at most %s; ", human_bytes(f->size_max).text);
 }
 
-void answer_text_print_filter(FILE *out, const struct filter *f, const struct style *style)
+/* "  ! not in this profile: function foo, module libx" */
+static void print_misses(FILE *out, const struct model *m, const struct filter *f,
+			 const struct style *style)
+{
+	struct filter_misses misses = {0};
+
+	filter_list_misses(f, m, &misses);
+	for (size_t i = 0; i < misses.all.count; i++) {
+		const struct filter_miss *miss = &misses.all.at[i];
+		char *text = names_escape(pattern_get_text(miss->pattern), style->utf8);
+		if (i == 0)
+			fprintf(out,
+				"%s  ! not in this profile: ", style_ink(style, STYLE_WARNING));
+		fprintf(out, "%s%s %s", i ? ", " : "", miss->what, text);
+		free(text);
+	}
+	if (misses.all.count)
+		fprintf(out, "%s\n", style_ink(style, STYLE_PLAIN));
+	vec_free(&misses.all);
+}
+
+void answer_text_print_filter(FILE *out, const struct model *m, const struct filter *f,
+			      const struct style *style)
 {
 	char *text = NULL;
 	size_t bytes = 0;
@@ -65,6 +88,11 @@ void answer_text_print_filter(FILE *out, const struct filter *f, const struct st
 	fprintf(out, "  %sfilter       %s%s\n", style_ink(style, STYLE_WARNING), text,
 		style_ink(style, STYLE_PLAIN));
 	free(text);
+	if (filter_spares_start(f, m))
+		fputs("               frames of the C library that start the program or a thread "
+		      "do not count as in it\n",
+		      out);
+	print_misses(out, m, f, style);
 }
 
 static const char *const reasons[FILTER_VERDICTS] = {
@@ -72,7 +100,6 @@ static const char *const reasons[FILTER_VERDICTS] = {
 	[FILTER_MODULE] = "by module",
 	[FILTER_SIZE] = "by size",
 	[FILTER_THREAD] = "by thread",
-	[FILTER_STRADDLES] = "with blocks both inside and outside of the sizes",
 };
 
 static void print_part(FILE *out, const struct answer *a, enum filter_verdict verdict,
@@ -84,8 +111,7 @@ static void print_part(FILE *out, const struct answer *a, enum filter_verdict ve
 		return;
 	fprintf(out, "  %sleft out     ", style_ink(style, STYLE_WARNING));
 	print_amount(out, a, part->amount);
-	fprintf(out, " of %s %s, %s%s\n", human_count(part->sites).text,
-		part->sites == 1 ? "stack" : "stacks", reasons[verdict],
+	fprintf(out, " of %s, %s%s\n", human_things(part->sites, "stack").text, reasons[verdict],
 		style_ink(style, STYLE_PLAIN));
 }
 
@@ -93,6 +119,17 @@ void answer_text_print_left_out(FILE *out, const struct answer *a, const struct 
 {
 	for (unsigned i = 0; i < FILTER_VERDICTS; i++)
 		print_part(out, a, (enum filter_verdict)i, style);
+	if (a->sizes_traced)
+		fputs("  sizes        told apart block by block, from the trace\n", out);
+	if (a->mixed.sites == 0)
+		return;
+	fprintf(out, "  %smixed sizes  ", style_ink(style, STYLE_WARNING));
+	print_amount(out, a, a->mixed.amount);
+	fprintf(out, " of %s with blocks of other sizes too, counted whole%s%s\n",
+		human_things(a->mixed.sites, "stack").text, style_ink(style, STYLE_PLAIN),
+		trace_get_count(model_get_profile(a->model))
+			? ""
+			: " (record --trace tells them apart)");
 }
 
 /* ---- suppressed leaks ------------------------------------------------------------------------ */
@@ -153,8 +190,7 @@ static void print_suppressed(FILE *out, const struct answer *a, const struct sty
 
 	fprintf(out, "%s  suppressed: ", style_ink(style, STYLE_WARNING));
 	print_amount(out, a, part->amount);
-	fprintf(out, " by %s %s%s\n", human_count(used).text, used == 1 ? "rule" : "rules",
-		style_ink(style, STYLE_PLAIN));
+	fprintf(out, " by %s%s\n", human_things(used, "rule").text, style_ink(style, STYLE_PLAIN));
 	for (size_t i = 0; i < used; i++)
 		print_rule(out, a, &sums[i], style->utf8);
 	free(sums);

@@ -9,8 +9,10 @@
 #include "model/answer.h"
 #include "report/style.h"
 
-/* The filter in force, in the words of the options; nothing without one. */
-void answer_text_print_filter(FILE *out, const struct filter *f, const struct style *style);
+/* The filter in force, in the words of the options, and what of it means nothing here; nothing
+ * without one. */
+void answer_text_print_filter(FILE *out, const struct model *m, const struct filter *f,
+			      const struct style *style);
 
 /* What the filter leaves out, reason by reason; nothing if it is empty. */
 void answer_text_print_left_out(FILE *out, const struct answer *a, const struct style *style);

@@ -64,9 +64,13 @@ static void add_result(struct json *j, const struct check *c, const struct check
 	add_limit(j, r);
 	if (check_is_growth(r->kind))
 		json_add_uint(j, "old_value", r->before);
-	if (r->kind == CHECK_LEAKED) {
+	if (r->kind == CHECK_LEAKED || r->kind == CHECK_LEAKED_GROWTH) {
 		json_add_uint(j, "suppressed_bytes", r->suppressed.bytes);
 		json_add_uint(j, "suppressed_blocks", r->suppressed.blocks);
+	}
+	if (r->kind == CHECK_LEAKED_GROWTH) {
+		json_add_uint(j, "old_suppressed_bytes", r->suppressed_before.bytes);
+		json_add_uint(j, "old_suppressed_blocks", r->suppressed_before.blocks);
 	}
 	add_stacks(j, c, r);
 	json_end_object(j);

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/fold.h"
 #include "report/change.h"
 #include "report/losses.h"
 #include "report/names.h"
+#include "report/wording.h"
 
 static const char *const labels[CHECK_KINDS] = {
 	[CHECK_INTACT] = "complete profile",
@@ -64,8 +66,24 @@ static struct human print_exactly(const struct check_result *r, uint64_t value, 
 
 	if (value == other || strcmp(h.text, print_amount(r->kind, other).text) != 0)
 		return h;
-	(void)snprintf(h.text, sizeof(h.text), "%" PRIu64 " bytes", value);
+	(void)snprintf(h.text, sizeof(h.text), "%" PRIu64 " byte%s", value, value == 1 ? "" : "s");
 	return h;
+}
+
+static char *print_growth(const struct check_result *r)
+{
+	char *text =
+		mem_format("%s before, %s now (%s)", print_exactly(r, r->before, r->value).text,
+			   print_exactly(r, r->value, r->before).text,
+			   change_relative(r->before, r->value).text);
+
+	if (amount_is_zero(r->suppressed) && amount_is_zero(r->suppressed_before))
+		return text;
+	char *whole = mem_format("%s, and suppressed %s before, %s now", text,
+				 human_bytes(r->suppressed_before.bytes).text,
+				 human_bytes(r->suppressed.bytes).text);
+	free(text);
+	return whole;
 }
 
 char *check_text_value(const struct check_result *r)
@@ -73,10 +91,7 @@ char *check_text_value(const struct check_result *r)
 	if (r->kind == CHECK_INTACT)
 		return mem_copy_string(r->value ? "damaged" : "yes");
 	if (check_is_growth(r->kind))
-		return mem_format("%s before, %s now (%s)",
-				  print_exactly(r, r->before, r->value).text,
-				  print_exactly(r, r->value, r->before).text,
-				  change_relative(r->before, r->value).text);
+		return print_growth(r);
 	if (r->limit.relative)
 		return mem_format("%s of %s (%s)", human_count(r->value).text,
 				  human_count(r->whole).text, human_share(r->value, r->whole).text);
@@ -101,12 +116,13 @@ static void print_stack_amount(FILE *out, const struct check_result *r, const st
 		return;
 	}
 	if (r->kind == CHECK_TEMPORARY)
-		fprintf(out, "%s calls\n", human_count(s->amount.blocks).text);
+		fprintf(out, "%s\n", human_things(s->amount.blocks, "call").text);
 	else
-		fprintf(out, "%s in %s block%s\n", human_bytes(s->amount.bytes).text,
-			human_count(s->amount.blocks).text, s->amount.blocks == 1 ? "" : "s");
+		fprintf(out, "%s in %s\n", human_bytes(s->amount.bytes).text,
+			human_things(s->amount.blocks, "block").text);
 }
 
+/* A line without its end. */
 static void print_frame(FILE *out, const struct model *m, uint32_t id, const char *indent,
 			bool utf8)
 {
@@ -114,7 +130,7 @@ static void print_frame(FILE *out, const struct model *m, uint32_t id, const cha
 	const struct model_frame *f = model_get_frame(m, id);
 	struct names_label l = names_label(f, profile_string(p, p->run.directory), utf8);
 
-	fprintf(out, "%s  %s%s%s%s%s\n", indent, l.name, *l.place ? " (" : "", l.place,
+	fprintf(out, "%s  %s%s%s%s%s", indent, l.name, *l.place ? " (" : "", l.place,
 		*l.place ? ")" : "", f->inlined ? " [inlined]" : "");
 	names_label_free(&l);
 }
@@ -123,15 +139,23 @@ void check_text_print_stacks(FILE *out, const struct check *c, const struct chec
 			     const char *indent, bool utf8)
 {
 	struct model_stack stack = {0};
+	struct fold fold = {0};
 
 	for (size_t i = 0; i < r->stacks.count; i++) {
 		fputs(indent, out);
 		print_stack_amount(out, r, &r->stacks.at[i]);
 		model_get_stack(c->model, r->stacks.at[i].site, &stack);
-		for (size_t k = 0; k < stack.frames.count; k++)
+		fold_stack(c->model, &stack, &fold);
+		for (size_t k = 0; k < stack.frames.count; k++) {
+			struct fold_mark mark = fold_get_mark(&fold, k);
+
 			print_frame(out, c->model, stack.frames.at[k], indent, utf8);
+			wording_print_recursion(out, mark.cycle, mark.repeats, mark.repeats);
+			fputc('\n', out);
+		}
 	}
 	vec_free(&stack.frames);
+	fold_free(&fold);
 }
 
 static void print_result(FILE *out, const struct check *c, const struct check_result *r,
@@ -156,11 +180,11 @@ void check_text_print(FILE *out, const struct check *c, const struct style *styl
 	for (size_t i = 0; i < c->results.count; i++)
 		print_result(out, c, &c->results.at[i], style);
 	if (c->failures)
-		fprintf(out, "%s: %s of %s limits %s not hold\n", program,
-			human_count(c->failures).text, human_count(c->results.count).text,
+		fprintf(out, "%s: %s of %s %s not hold\n", program, human_count(c->failures).text,
+			human_things(c->results.count, "limit").text,
 			c->failures == 1 ? "does" : "do");
 	else
-		fprintf(out, "%s: all %s limits hold\n", program,
-			human_count(c->results.count).text);
+		fprintf(out, "%s: all %s hold\n", program,
+			human_things(c->results.count, "limit").text);
 	free(program);
 }

@@ -54,8 +54,8 @@ static void add_totals(struct json *j, const struct diff *d)
 	for (unsigned i = 0; i < FIGURE_KINDS; i++) {
 		enum figure f = (enum figure)i;
 		const struct amount a[2] = {
-			figure_get_total(model_get_profile(d->models[0]), f),
-			figure_get_total(model_get_profile(d->models[1]), f),
+			diff_get_total(d, 0, f),
+			diff_get_total(d, 1, f),
 		};
 		json_begin_object(j, figure_name(f));
 		add_amounts(j, a);
@@ -164,8 +164,7 @@ static void add_rows(struct json *j, const struct diff *d, double threshold)
 			continue;
 		}
 		omitted++;
-		rest.bytes += diff_change(row->amounts[0].bytes, row->amounts[1].bytes);
-		rest.blocks += diff_change(row->amounts[0].blocks, row->amounts[1].blocks);
+		diff_tree_add(&rest, diff_tree_get_delta(row));
 	}
 	json_end_list(j);
 	add_omitted(j, omitted, rest);
@@ -176,6 +175,9 @@ static void add_head(struct json *j, const struct diff *d, double threshold)
 	add_run(j, "old", model_get_profile(d->models[0]));
 	add_run(j, "new", model_get_profile(d->models[1]));
 	add_totals(j, d);
+	json_begin_object(j, "suppressed");
+	add_amounts(j, d->suppressed);
+	json_end_object(j);
 	json_add_string(j, "figure", figure_name(d->figure));
 	json_add_string(j, "by", diff_by_name(d->by));
 	json_add_real(j, "threshold", threshold);
@@ -213,8 +215,7 @@ static void add_left_out(struct writer *w, const struct diff_node *n)
 
 	for (uint32_t i = n->shown; i < n->child_count; i++) {
 		const struct diff_node *child = &w->tree->nodes.at[n->first_child + i];
-		rest.bytes += child->delta.bytes;
-		rest.blocks += child->delta.blocks;
+		diff_tree_add(&rest, child->delta);
 	}
 	add_omitted(&w->json, n->child_count - n->shown, rest);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/fold.h"
 #include "report/change.h"
 #include "report/losses.h"
 #include "report/names.h"
@@ -43,16 +44,21 @@ static void print_count(FILE *out, const char *label, uint64_t before, uint64_t 
 	fprintf(out, "%9s\n", change_relative(before, now).text);
 }
 
-void diff_text_print_totals(FILE *out, const struct profile *before, const struct profile *now,
-			    const struct style *style)
+static void print_suppressed(FILE *out, const struct amount suppressed[2])
 {
-	print_run(out, "old", before, style);
-	print_run(out, "new", now, style);
+	if (!amount_is_zero(suppressed[0]) || !amount_is_zero(suppressed[1]))
+		print_bytes(out, "  suppressed", suppressed[0].bytes, suppressed[1].bytes);
+}
+
+void diff_text_print_totals(FILE *out, const struct diff *d, const struct style *style)
+{
+	print_run(out, "old", model_get_profile(d->models[0]), style);
+	print_run(out, "new", model_get_profile(d->models[1]), style);
 	fprintf(out, "\n%s  %-12s  %13s  %13s  %13s  %9s%s\n", style_ink(style, STYLE_QUIET), "",
 		"old", "new", "change", "relative", style_ink(style, STYLE_PLAIN));
 	for (unsigned f = 0; f < FIGURE_KINDS; f++) {
-		struct amount a = figure_get_total(before, (enum figure)f);
-		struct amount b = figure_get_total(now, (enum figure)f);
+		struct amount a = diff_get_total(d, 0, (enum figure)f);
+		struct amount b = diff_get_total(d, 1, (enum figure)f);
 		if (figure_is_count((enum figure)f)) {
 			print_count(out, figure_name((enum figure)f), a.blocks, b.blocks);
 			continue;
@@ -60,6 +66,8 @@ void diff_text_print_totals(FILE *out, const struct profile *before, const struc
 		print_bytes(out, figure_name((enum figure)f), a.bytes, b.bytes);
 		if (f != FIGURE_ALLOCATED)
 			print_count(out, "  blocks", a.blocks, b.blocks);
+		if (f == FIGURE_LEAKED)
+			print_suppressed(out, d->suppressed);
 	}
 }
 
@@ -176,8 +184,10 @@ static void print_stack(const struct painter *p, const struct diff_row *row)
 {
 	unsigned side = diff_get_side(row);
 	struct model_stack stack = {0};
+	struct fold fold = {0};
 
 	model_get_stack(p->diff->models[side], row->subjects[side], &stack);
+	fold_stack(p->diff->models[side], &stack, &fold);
 	for (size_t i = 0; i < stack.frames.count; i++) {
 		if (i > 0)
 			fprintf(p->out, "%*s", (int)columns_width(p), "");
@@ -185,12 +195,15 @@ static void print_stack(const struct painter *p, const struct diff_row *row)
 			fprintf(p->out, "... %s more\n", human_count(stack.frames.count - i).text);
 			break;
 		}
+		struct fold_mark mark = fold_get_mark(&fold, i);
 		print_label(p, side, *model_get_frame(p->diff->models[side], stack.frames.at[i]));
+		wording_print_recursion(p->out, mark.cycle, mark.repeats, mark.repeats);
 		if (i == 0)
 			print_others(p, row);
 		fputc('\n', p->out);
 	}
 	vec_free(&stack.frames);
+	fold_free(&fold);
 }
 
 static void print_module(const struct painter *p, const struct model_frame *f)
@@ -270,8 +283,7 @@ static size_t print_section(const struct painter *p, size_t i, double threshold)
 			continue;
 		}
 		left_out++;
-		rest.bytes += diff_change(row->amounts[0].bytes, row->amounts[1].bytes);
-		rest.blocks += diff_change(row->amounts[0].blocks, row->amounts[1].blocks);
+		diff_tree_add(&rest, diff_tree_get_delta(row));
 	}
 	if (left_out == 0)
 		return i;
@@ -366,8 +378,7 @@ static void print_tree_rest(const struct climber *c, const struct diff_node *n, 
 	struct diff_delta rest = {0, 0};
 
 	for (uint32_t i = n->shown; i < n->child_count; i++) {
-		rest.bytes += children[i].delta.bytes;
-		rest.blocks += children[i].delta.blocks;
+		diff_tree_add(&rest, children[i].delta);
 	}
 	print_tree_columns(c, rest);
 	fprintf(c->painter.out, "%*s%s... %s more%s\n", (int)(2 * depth), "",

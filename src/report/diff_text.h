@@ -9,8 +9,7 @@
 #include "report/style.h"
 
 /* Both runs, their losses, and the totals of all figures with their changes. */
-void diff_text_print_totals(FILE *out, const struct profile *before, const struct profile *now,
-			    const struct style *style);
+void diff_text_print_totals(FILE *out, const struct diff *d, const struct style *style);
 
 /* The rows from `threshold` percent of all growth and shrinking on, and what the others come to.
  * By stack, `depth` frames of each (0: all). */

@@ -36,14 +36,15 @@ static void tell_growing_leak(FILE *out, const struct finding *f)
 
 static void tell_temporary(FILE *out, const struct finding *f)
 {
-	fprintf(out, "temporary blocks in a loop: %s of %s allocations were freed before the next",
-		human_count(f->calls).text, human_count(f->amount.blocks).text);
+	fprintf(out, "temporary blocks in a loop: %s of %s %s freed before the next",
+		human_count(f->calls).text, human_things(f->amount.blocks, "allocation").text,
+		f->calls == 1 ? "was" : "were");
 }
 
 static void tell_regrown(FILE *out, const struct finding *f)
 {
-	fprintf(out, "blocks that grow step by step: %s times, from %s up to %s",
-		human_count(f->calls).text, human_bytes(f->size_min).text,
+	fprintf(out, "blocks that grow step by step: %s, from %s up to %s",
+		human_things(f->calls, "time").text, human_bytes(f->size_min).text,
 		human_bytes(f->size_max).text);
 }
 
@@ -79,18 +80,18 @@ static void prove_temporary(FILE *out, const struct finding *f)
 {
 	fprintf(out,
 		"they are %s of all allocations, of %s on average; one block that is used again "
-		"would save %s calls of malloc and free",
+		"would save %s of malloc and free",
 		human_share((uint64_t)(f->weight * 1e6), 1000000).text,
 		human_bytes(f->amount.blocks ? f->amount.bytes / f->amount.blocks : 0).text,
-		human_count(f->calls).text);
+		human_things(f->calls, "call").text);
 }
 
 static void prove_regrown(FILE *out, const struct finding *f)
 {
 	fprintf(out,
 		"%s were given up on the way; room for all from the beginning (reserve) would save "
-		"up to %s calls and as many copies",
-		human_bytes(f->saved_bytes).text, human_count(f->calls).text);
+		"up to %s and as many copies",
+		human_bytes(f->saved_bytes).text, human_things(f->calls, "call").text);
 }
 
 static void prove_tiny(FILE *out, const struct finding *f)

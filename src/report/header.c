@@ -13,11 +13,6 @@
 #include "report/names.h"
 #include "report/wording.h"
 
-static const char *plural(uint64_t count, const char *one, const char *many)
-{
-	return count == 1 ? one : many;
-}
-
 /* What became of the program, with the words that lead over to the duration. */
 static void print_end(FILE *out, const struct profile_run *run)
 {
@@ -50,16 +45,15 @@ static void print_run(FILE *out, const struct profile *p, const struct style *st
 	fprintf(out, "%s%s%s  ", style_ink(style, STYLE_TITLE),
 		*program ? program : "unknown program", style_ink(style, STYLE_PLAIN));
 	if (run->merge)
-		fprintf(out, "%s of %s profiles", wording_get_merge(run->merge),
-			human_count(p->inputs.count).text);
+		fprintf(out, "%s of %s", wording_get_merge(run->merge),
+			human_things(p->inputs.count, "profile").text);
 	else
 		fprintf(out, "pid %" PRIu32, run->pid);
 	fprintf(out, "%s%s\n", *mode ? ", mode " : "", mode);
 	fprintf(out, "  command      %s\n  ", command);
 	print_end(out, run);
-	fprintf(out, " %s, %s %s\n", human_duration(run->duration_ns).text,
-		human_count(p->totals.threads).text,
-		plural(p->totals.threads, "thread", "threads"));
+	fprintf(out, " %s, %s\n", human_duration(run->duration_ns).text,
+		human_things(p->totals.threads, "thread").text);
 	free(program);
 	free(command);
 	free(mode);
@@ -67,17 +61,51 @@ static void print_run(FILE *out, const struct profile *p, const struct style *st
 
 static void print_allocations(FILE *out, const struct profile_totals *t)
 {
-	fprintf(out, "  allocations  %s (%s in all) from %s %s\n", human_count(t->allocations).text,
-		human_bytes(t->allocated_bytes).text, human_count(t->stacks).text,
-		plural(t->stacks, "stack", "stacks"));
+	fprintf(out, "  allocations  %s (%s in all) from %s\n", human_count(t->allocations).text,
+		human_bytes(t->allocated_bytes).text, human_things(t->stacks, "stack").text);
 	if (t->reallocations)
 		fprintf(out, "  reallocated  %s of them\n", human_count(t->reallocations).text);
 	fprintf(out, "  temporary    %s (%s of all)\n", human_count(t->temporary_allocations).text,
 		human_share(t->temporary_allocations, t->allocations).text);
 	if (t->failed_allocations)
-		fprintf(out, "  failed       %s %s returned no memory\n",
-			human_count(t->failed_allocations).text,
-			plural(t->failed_allocations, "call", "calls"));
+		fprintf(out, "  failed       %s returned no memory\n",
+			human_things(t->failed_allocations, "call").text);
+}
+
+/* The most that all recordings held together, as far as their common time line tells. */
+static void print_together(FILE *out, const struct profile *p)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < p->points.count; i++)
+		if (p->points.at[i].peak_bytes > most)
+			most = p->points.at[i].peak_bytes;
+	if (most && !p->damaged) /* or a time line may be missing */
+		fprintf(out, "  together     at most %s at one time, by %s after the first start\n",
+			human_bytes(most).text, human_duration(p->totals.peak_time_ns).text);
+}
+
+/* Only one recording has a moment when it held most. */
+static void print_peak(FILE *out, const struct profile *p)
+{
+	static const char *const ways[] = {
+		[PROFILE_MERGE_SUM] = "the peaks of %s profiles added up",
+		[PROFILE_MERGE_MAX] = "the most of each stack at any of %s peaks",
+		[PROFILE_MERGE_MEAN] = "the mean of each stack over %s peaks",
+	};
+	const struct profile_totals *t = &p->totals;
+	uint32_t way = p->run.merge;
+
+	fprintf(out, "  peak         %s in %s, ", human_bytes(t->peak_bytes).text,
+		human_things(t->peak_blocks, "block").text);
+	if (p->inputs.count < 2 || way == PROFILE_MERGE_NONE || way > PROFILE_MERGE_MEAN) {
+		fprintf(out, "%s after the start\n", human_duration(t->peak_time_ns).text);
+		return;
+	}
+	fprintf(out, ways[way], human_count(p->inputs.count).text);
+	fputc('\n', out);
+	if (way == PROFILE_MERGE_SUM)
+		print_together(out, p);
 }
 
 void header_print(FILE *out, const struct profile *p, const struct style *style)
@@ -86,11 +114,9 @@ void header_print(FILE *out, const struct profile *p, const struct style *style)
 
 	print_run(out, p, style);
 	print_allocations(out, t);
-	fprintf(out, "  peak         %s in %s %s, %s after the start\n",
-		human_bytes(t->peak_bytes).text, human_count(t->peak_blocks).text,
-		plural(t->peak_blocks, "block", "blocks"), human_duration(t->peak_time_ns).text);
-	fprintf(out, "  leaked       %s in %s %s\n", human_bytes(t->leaked_bytes).text,
-		human_count(t->leaked_blocks).text, plural(t->leaked_blocks, "block", "blocks"));
+	print_peak(out, p);
+	fprintf(out, "  leaked       %s in %s\n", human_bytes(t->leaked_bytes).text,
+		human_things(t->leaked_blocks, "block").text);
 	if (t->rss_peak_bytes)
 		fprintf(out, "  resident     %s at most, midden's own part %s\n",
 			human_bytes(t->rss_peak_bytes).text, human_bytes(t->own_memory_bytes).text);

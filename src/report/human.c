@@ -64,6 +64,15 @@ struct human human_count(uint64_t count)
 	return h;
 }
 
+struct human human_things(uint64_t count, const char *one)
+{
+	struct human h = human_count(count);
+	size_t used = strlen(h.text);
+
+	(void)snprintf(h.text + used, sizeof(h.text) - used, " %s%s", one, count == 1 ? "" : "s");
+	return h;
+}
+
 /* The size of a number without its sign; the smallest one has no positive counterpart. */
 static uint64_t size_of(int64_t value)
 {

@@ -19,7 +19,10 @@ struct human human_bytes(uint64_t bytes);
 /* "1,234,567" */
 struct human human_count(uint64_t count);
 
-/* The same with a sign: "+1.00 KiB", "-12", "0 B", "0". */
+/* So many of what is named in the singular: "1 block", "1,234 blocks". At most 12 letters. */
+struct human human_things(uint64_t count, const char *one);
+
+/* With a sign: "+1.00 KiB", "-12", "0 B", "0". */
 struct human human_bytes_change(int64_t bytes);
 struct human human_count_change(int64_t count);
 

@@ -30,6 +30,9 @@ static const struct loss trace_lost_events = {
 	"events missing in the trace", "there was no room for them; the other figures have them"};
 static const struct loss lost_snapshots = {"lost snapshots",
 					   "there was no room to keep what was live then"};
+static const struct loss further_threads = {
+	"stacks of further threads",
+	"there were too many to tell all apart: what --thread shows may be too little"};
 static const struct loss children_not_recorded = {"child processes",
 						  "started by the program and not recorded"};
 
@@ -44,6 +47,16 @@ static void print_count(FILE *out, const struct style *style, uint64_t count, st
 	if (count)
 		fprintf(out, "%s  ! %s: %s; %s%s\n", style_ink(style, STYLE_WARNING), loss.name,
 			human_count(count).text, loss.meaning, style_ink(style, STYLE_PLAIN));
+}
+
+/* Stacks of which a share is nobody's. */
+static uint64_t count_further(const struct profile *p)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < p->parts.count; i++)
+		count += p->parts.at[i].thread == 0;
+	return count;
 }
 
 static void print_damage(FILE *out, const struct profile *p, const struct style *style)
@@ -74,5 +87,6 @@ void losses_print(FILE *out, const struct profile *p, const struct style *style)
 	print_count(out, style, t->reentrant_calls, reentrant_calls);
 	print_count(out, style, t->trace_lost_events, trace_lost_events);
 	print_count(out, style, t->lost_snapshots, lost_snapshots);
+	print_count(out, style, count_further(p), further_threads);
 	print_count(out, style, p->run.children_not_recorded, children_not_recorded);
 }

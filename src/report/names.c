@@ -98,9 +98,15 @@ static char *plain_name(const struct model_frame *f)
 static char *plain_place(const struct model_frame *f, const char *directory)
 {
 	const char *file = without_directory(f->file, directory);
+	const char *apart = f->apart ? without_directory(f->apart, directory) : "";
+	const char *comma = *apart ? ", " : "";
 
+	if (*file && f->line)
+		return mem_format("%s:%" PRIu32 "%s%s", file, f->line, comma, apart);
 	if (*file)
-		return f->line ? mem_format("%s:%" PRIu32, file, f->line) : mem_copy_string(file);
+		return mem_format("%s%s%s", file, comma, apart);
+	if (*apart)
+		return mem_copy_string(apart);
 	return mem_copy_string(*f->function ? names_base(f->module) : "");
 }
 
@@ -121,6 +127,19 @@ void names_label_free(struct names_label *l)
 	free(l->place);
 }
 
+/* Those of the file; a module behind it is told by its path. */
+static void leave_out_directories(char *place)
+{
+	char *comma = strstr(place, ", ");
+	char *slash = NULL;
+
+	for (char *c = place; *c && c != comma; c++)
+		if (*c == '/' && c[1])
+			slash = c;
+	if (slash)
+		memmove(place, slash + 1, strlen(slash + 1) + 1);
+}
+
 void names_label_fit(struct names_label *l, size_t columns, bool utf8)
 {
 	size_t name = utf8_length(l->name);
@@ -128,8 +147,7 @@ void names_label_fit(struct names_label *l, size_t columns, bool utf8)
 
 	if (name + place <= columns)
 		return;
-	const char *base = names_base(l->place);
-	memmove(l->place, base, strlen(base) + 1);
+	leave_out_directories(l->place);
 	place = utf8_length(l->place);
 	if (name + place <= columns)
 		return;
@@ -139,8 +157,11 @@ void names_label_fit(struct names_label *l, size_t columns, bool utf8)
 
 char *names_plain(const struct model_frame *f)
 {
-	char *name = plain_name(f);
-	char *place = plain_place(f, "");
+	struct model_frame alone = *f;
+
+	alone.apart = NULL; /* for programs, which have the module elsewhere */
+	char *name = plain_name(&alone);
+	char *place = plain_place(&alone, "");
 	char *plain = *place ? mem_format("%s (%s)", name, place) : mem_copy_string(name);
 
 	free(name);

@@ -23,7 +23,7 @@ const char *names_base(const char *path);
 /* A frame in its two parts, escaped; the caller frees both. */
 struct names_label {
 	char *name;  /* function, or module+0xoffset */
-	char *place; /* file:line, or the module, or "" */
+	char *place; /* file:line, or the module, or both where it takes that, or "" */
 };
 
 /* Files below `directory` are named relative to it. */

@@ -186,6 +186,7 @@ static void print_filtered(const struct printer *p)
 	const struct profile *profile = model_get_profile(p->model);
 	struct view view = s->view;
 
+	view.whole_stacks = true;
 	if (s->shape != SHEET_FINDINGS)
 		view.figure = FIGURE_ALLOCATED;
 	struct answer *a = answer_new(p->model, &view);
@@ -225,7 +226,7 @@ void sheet_print(FILE *out, const struct model *m, const struct sheet *s, const 
 	const struct printer p = {out, m, s, style};
 
 	header_print(out, model_get_profile(m), style);
-	answer_text_print_filter(out, filter_of(s), style);
+	answer_text_print_filter(out, m, filter_of(s), style);
 	switch (s->shape) {
 	case SHEET_TREE:
 	case SHEET_FLAT:

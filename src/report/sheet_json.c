@@ -125,8 +125,10 @@ static void add_timeline(struct printer *p, const uint8_t *verdicts)
 static void add_filtered(struct printer *p)
 {
 	const struct sheet *s = p->sheet;
-	struct answer *a = answer_new(p->model, &s->view);
+	struct view view = s->view;
 
+	view.whole_stacks = true;
+	struct answer *a = answer_new(p->model, &view);
 	if (s->shape == SHEET_LIFETIME)
 		add_lifetimes(p, a->verdicts);
 	else if (s->shape == SHEET_FINDINGS)
@@ -144,7 +146,7 @@ void sheet_print_json(FILE *out, const struct model *m, const struct sheet *s)
 	json_begin_object(&p.json, NULL);
 	answer_json_add_run(&p.json, profile);
 	answer_json_add_losses(&p.json, profile);
-	answer_json_add_filter(&p.json, filter_of(s));
+	answer_json_add_filter(&p.json, m, filter_of(s));
 	switch (s->shape) {
 	case SHEET_TREE:
 	case SHEET_FLAT:

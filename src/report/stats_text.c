@@ -9,6 +9,7 @@
 #include "report/histogram.h"
 #include "report/human.h"
 #include "report/names.h"
+#include "report/wording.h"
 
 #define THREADS_SHOWN 20u
 #define INPUTS_SHOWN  64u
@@ -37,14 +38,16 @@ static void print_thread(FILE *out, const struct profile *p, const struct profil
 			 const struct style *style)
 {
 	char *name = names_escape(profile_string(p, t->name), style->utf8);
+	char *input = names_escape(wording_get_input(p, t), style->utf8);
 
 	fprintf(out, "  %7" PRIu32 "  %13s  %9s", t->tid, human_count(t->allocations).text,
 		human_bytes(t->allocated_bytes).text);
 	fprintf(out, "  %13s  %9s  %9s", human_count(t->frees).text,
 		human_bytes(t->own_peak_bytes).text, human_bytes(t->at_peak_bytes).text);
-	fprintf(out, "  %9s  %13s  %s\n", human_bytes(t->live_bytes).text,
-		human_count(t->temporary).text, name);
+	fprintf(out, "  %9s  %13s  %s%s%s\n", human_bytes(t->live_bytes).text,
+		human_count(t->temporary).text, name, *input ? " of " : "", input);
 	free(name);
+	free(input);
 }
 
 static void print_more_threads(FILE *out, const struct thread_row *rows, size_t count)
@@ -57,10 +60,9 @@ static void print_more_threads(FILE *out, const struct thread_row *rows, size_t 
 		allocations += rows[i].thread->allocations;
 		bytes += rows[i].thread->allocated_bytes;
 	}
-	fprintf(out, "  ... %s more %s: %s allocations, %s\n",
-		human_count(count - THREADS_SHOWN).text,
-		count - THREADS_SHOWN == 1 ? "thread" : "threads", human_count(allocations).text,
-		human_bytes(bytes).text);
+	fprintf(out, "  ... %s more %s: %s, %s\n", human_count(count - THREADS_SHOWN).text,
+		count - THREADS_SHOWN == 1 ? "thread" : "threads",
+		human_things(allocations, "allocation").text, human_bytes(bytes).text);
 }
 
 static void print_threads(FILE *out, const struct profile *p, const struct style *style)

@@ -19,13 +19,18 @@ static double share(const struct thread_report *r, struct amount a)
 static void print_row(FILE *out, const struct thread_report *r, const struct by_thread_row *row,
 		      const struct style *style)
 {
-	char *name = names_escape(profile_string(r->profile, row->thread->name), style->utf8);
+	const struct profile_thread *t = row->thread;
+	char *name = names_escape(profile_string(r->profile, t->name), style->utf8);
+	char *input = names_escape(wording_get_input(r->profile, t), style->utf8);
 
-	fprintf(out, "%s%s%s %s(thread %" PRIu32 ", tid %" PRIu32 ")%s\n",
-		style_ink(style, STYLE_NAME), *name ? name : "unnamed",
-		style_ink(style, STYLE_PLAIN), style_ink(style, STYLE_PLACE), row->thread->serial,
-		row->thread->tid, style_ink(style, STYLE_PLAIN));
+	fprintf(out, "%s%s%s %s(thread %" PRIu32, style_ink(style, STYLE_NAME),
+		*name ? name : "unnamed", style_ink(style, STYLE_PLAIN),
+		style_ink(style, STYLE_PLACE), t->serial);
+	if (t->tid)
+		fprintf(out, ", tid %" PRIu32, t->tid);
+	fprintf(out, "%s%s)%s\n", *input ? ", of " : "", input, style_ink(style, STYLE_PLAIN));
 	free(name);
+	free(input);
 }
 
 static void print_title(FILE *out, const struct thread_report *r, const struct style *style)
@@ -93,6 +98,8 @@ void thread_report_add(struct json *j, const struct thread_report *r)
 		json_add_uint(j, "serial", row->thread->serial);
 		json_add_uint(j, "tid", row->thread->tid);
 		json_add_string(j, "name", profile_string(r->profile, row->thread->name));
+		if (row->thread->input)
+			json_add_uint(j, "input", row->thread->input - 1);
 		json_add_uint(j, "bytes", row->amount.bytes);
 		json_add_uint(j, "blocks", row->amount.blocks);
 		json_add_real(j, "share", share(r, row->amount));

@@ -57,13 +57,6 @@ static void print_titles(const struct painter *p)
 }
 
 /* "3", "1 to 30" */
-static void print_range(FILE *out, uint32_t least, uint32_t most)
-{
-	if (least < most)
-		fprintf(out, "%s to ", human_count(least).text);
-	fputs(human_count(most).text, out);
-}
-
 /* What else there is to say about a frame, malloc'ed. A frame without figures of its own has the
  * same heat as the one above it. */
 static char *make_remarks(const struct tree_node *n, const struct model_frame *f, bool has_figures)
@@ -76,13 +69,7 @@ static char *make_remarks(const struct tree_node *n, const struct model_frame *f
 		return mem_copy_string("");
 	if (f->inlined)
 		fputs(" [inlined]", out);
-	if (n->repeats_max > 1) {
-		fputs(" [", out);
-		if (n->cycle > 1)
-			fprintf(out, "%u functions in a cycle, ", (unsigned)n->cycle);
-		print_range(out, n->repeats_min, n->repeats_max);
-		fputs(n->cycle > 1 ? " times]" : " in a row]", out);
-	}
+	wording_print_recursion(out, n->cycle, n->repeats_min, n->repeats_max);
 	if (n->hot && has_figures)
 		fputs(" [hot]", out);
 	(void)fclose(out);

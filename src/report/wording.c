@@ -3,6 +3,7 @@
 #include "report/wording.h"
 
 #include "report/figures.h"
+#include "report/human.h"
 
 struct wording {
 	const char *title;
@@ -40,6 +41,11 @@ const char *wording_get_merge(uint32_t merge)
 	return merge <= PROFILE_MERGE_MEAN ? names[merge] : "combination";
 }
 
+const char *wording_get_input(const struct profile *p, const struct profile_thread *t)
+{
+	return t->input ? profile_string(p, p->inputs.at[t->input - 1].name) : "";
+}
+
 const char *wording_get_empty(const struct profile *p, enum figure f)
 {
 	/* A damaged file may have its totals and no stacks. */
@@ -56,6 +62,18 @@ const char *wording_get_title(enum figure f)
 void wording_print_amount(FILE *out, struct amount a, enum figure f)
 {
 	figures_print_amount(out, a, f, FIGURES_PLAIN);
+}
+
+void wording_print_recursion(FILE *out, unsigned cycle, unsigned least, unsigned most)
+{
+	if (most <= 1)
+		return;
+	fputs(" [", out);
+	if (cycle > 1)
+		fprintf(out, "%u functions in a cycle, ", cycle);
+	if (least < most)
+		fprintf(out, "%s to ", human_count(least).text);
+	fprintf(out, "%s%s", human_count(most).text, cycle > 1 ? " times]" : " in a row]");
 }
 
 void wording_print_title(FILE *out, const struct profile *p, enum figure f, struct amount seen,

@@ -22,8 +22,15 @@ const char *wording_get_title(enum figure f);
 void wording_print_title(FILE *out, const struct profile *p, enum figure f, struct amount seen,
 			 const struct style *style);
 
+/* " [3 in a row]", " [2 functions in a cycle, 3..5 times]" for a frame of recursion that is shown
+ * once; nothing where nothing repeats. */
+void wording_print_recursion(FILE *out, unsigned cycle, unsigned least, unsigned most);
+
 /* "sum", "maximum" or "mean": how a merged profile came to be. */
 const char *wording_get_merge(uint32_t merge);
+
+/* The file that a thread of a merged profile was recorded in; "" if that is not known. */
+const char *wording_get_input(const struct profile *p, const struct profile_thread *t);
 
 /* The sentence for a report with nothing in it. */
 const char *wording_get_empty(const struct profile *p, enum figure f);

@@ -12,7 +12,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "export/chains.h"
-#include "model/answer.h"
+#include "model/origin.h"
 
 #define MAGIC	   "MDNPACK1"
 #define ALIGNMENT  8u
@@ -288,6 +288,17 @@ static void add_rules(struct pack *p, const struct suppress_list *rules)
 	free(verdicts);
 }
 
+/* The frame of each stack that a reader can do something about. */
+static void add_own_frames(struct pack *p)
+{
+	uint32_t *own = origin_list_own(p->model);
+	uint32_t *frames = add_column(p, COLUMN_U32, p->profile->sites.count, "site", "own");
+
+	for (size_t i = 0; i < p->profile->sites.count; i++)
+		frames[i] = own[p->profile->sites.at[i].node];
+	free(own);
+}
+
 static void add_sites(struct pack *p, const struct suppress_list *rules)
 {
 	static const struct member ids[] = {MEMBER(struct profile_site, thread), {NULL, 0}};
@@ -299,6 +310,7 @@ static void add_sites(struct pack *p, const struct suppress_list *rules)
 	add_ids(p, &t, ids);
 	add_numbers(p, &t, site_numbers);
 	add_rules(p, rules);
+	add_own_frames(p);
 }
 
 static void add_threads(struct pack *p)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "symbol/lambda.h"
 
 /* What compilers put behind a dot when they make a second copy, or a part, of a function. Other
  * words stay: in Go and D a dot is part of the name. */
@@ -98,24 +99,15 @@ static size_t bare_length(const char *name)
 
 /* ---- numbers that count things of the same kind ---------------------------------------------- */
 
-/* The digits to leave out at name[at]: those of {lambda()#2}, {closure#0}, $_3, 'lambda1'. */
+/* The digits to leave out at name[at]: those of {closure#0}, {unnamed type#1}. */
 static size_t skipped_number(const char *name, size_t at, unsigned braces)
 {
-	static const char lambda[] = "'lambda";
-
-	if (at == 0)
-		return 0;
-	if (braces && name[at - 1] == '#')
-		return count_digits(name + at);
-	if (at >= 2 && name[at - 1] == '_' && name[at - 2] == '$')
-		return count_digits(name + at);
-	if (at >= sizeof(lambda) - 1 &&
-	    strncmp(name + at - (sizeof(lambda) - 1), lambda, sizeof(lambda) - 1) == 0)
+	if (at && braces && name[at - 1] == '#')
 		return count_digits(name + at);
 	return 0;
 }
 
-char *canonical_name(const char *name)
+static char *copy_without_numbers(const char *name)
 {
 	size_t length = bare_length(name);
 	char *out = mem_new(length + 1, 1);
@@ -133,6 +125,15 @@ char *canonical_name(const char *name)
 		out[used++] = name[i];
 	}
 	return out;
+}
+
+char *canonical_name(const char *name)
+{
+	char *unified = lambda_unify(name, false);
+	char *canonical = copy_without_numbers(unified ? unified : name);
+
+	free(unified);
+	return canonical;
 }
 
 /* ---- without parameters ---------------------------------------------------------------------- */
@@ -170,18 +171,12 @@ static size_t skip_group(const char *text, size_t at, char open, char close)
 	return at;
 }
 
-/* What compilers and debug information call a lambda, after numbers were left out: "{lambda(int)#}"
- * and "$_", "<lambda(int)>" and "{unnamed}", "'lambda'", "{closure#}". Its length, or 0. */
+/* What stands for a lambda besides lambda_find's names, after numbers were left out: "{closure#}",
+ * "{unnamed}". Its length, or 0. */
 static size_t lambda_length(const char *text, size_t at)
 {
 	static const char *const starts[] = {"{lambda", "{unnamed", "{closure", "{{closure"};
 
-	if (starts_with(text + at, "<lambda"))
-		return skip_group(text, at, '<', '>') - at;
-	if (starts_with(text + at, "'lambda'"))
-		return strlen("'lambda'");
-	if (starts_with(text + at, "$_") && !is_word(text[at + 2]))
-		return strlen("$_");
 	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
 		if (starts_with(text + at, starts[i]))
 			return skip_group(text, at, '{', '}') - at;
@@ -203,8 +198,8 @@ static size_t word_length(const char *text, size_t at)
 static char *copy_without_parameters(const char *text, bool bare)
 {
 	static const char lambda[] = "{lambda}";
-	/* "$_" grows by six; nothing else grows by more. */
-	char *out = mem_new(4 * strlen(text) + sizeof(lambda), 1);
+	/* None of them is shorter than half of it. */
+	char *out = mem_new(2 * strlen(text) + sizeof(lambda), 1);
 	size_t used = 0, at = 0, length;
 
 	while (text[at]) {

@@ -5,8 +5,9 @@
 #define MIDDEN_SYMBOL_CANONICAL_H
 
 /* A demangled name without what the compiler adds and a change elsewhere moves: the marks of clones
- * (.constprop.0, .isra.1, .part.0, .cold, [clone ...]), Rust's hash, and the numbers of lambdas,
- * closures and unnamed types. Any text is allowed. malloc'ed, never NULL. */
+ * (.constprop.0, .isra.1, .part.0, .cold, [clone ...]), Rust's hash, and the numbers of closures
+ * and unnamed types; lambdas have one name (lambda.h) without a number. Any text is allowed.
+ * malloc'ed, never NULL. */
 char *canonical_name(const char *name);
 
 /* The same without parameters, return type and qualifiers: symbol tables have them, and debug

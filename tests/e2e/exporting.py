@@ -19,7 +19,7 @@ ODD_NAMES = (
     "(2) paren",
     "café_日本",
     "sp ace 12",
-    "{lambda()#1}",
+    "f()::{lambda#1}",
     "back\\slash\\n\\N",
     "semi;colon %s %n",
     "fn=(1)",

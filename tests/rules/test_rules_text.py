@@ -17,6 +17,8 @@ TEST_FILES = tree.files(
     "tests/fuzz/*.[ch]",
     "tests/fault/**/*.[ch]",
     "tests/large/*.c",
+    "tests/torture/*.[ch]",
+    "tests/torture/*.cpp",
     "tests/victims/*.[ch]",
     "tests/victims/*.cpp",
     "examples/**/*.[ch]",

@@ -35,7 +35,9 @@ c_victim() {
 
 for source in basic_heap peak_places realloc_chain aligned_forms zero_failing cross_free short_threads \
 	temporaries libc_strings plugin_host signal_alloc fork_busy spawn_storm dying steady_work \
-	deep_stack block_shapes named_threads show_state churn known_tree one_habit step_by_step; do
+	deep_stack block_shapes named_threads show_state churn known_tree one_habit name_services \
+	late_destructors realloc_race unknown_blocks other_namespace moved_house exec_thread \
+	loader_locks new_title scribbler step_by_step; do
 	c_victim $source $source -ldl
 done
 
@@ -53,6 +55,10 @@ done
 for source in plugin_one plugin_two; do
 	$CC -std=gnu11 $flags -fPIC -shared "$here/$source.c" -o "$out/$source.so"
 done
+
+# An allocator that bears signals, and the program that needs it; both stay together.
+$CC -std=gnu11 $flags -fPIC -fno-builtin -shared "$here/bump_allocator.c" -o "$out/libbump_allocator.so"
+c_victim signal_anywhere signal_anywhere "$out/libbump_allocator.so" "-Wl,-rpath,\$ORIGIN"
 
 # The allocators: their own interfaces, and ordinary victims linked to them.
 for allocator in jemalloc:libjemalloc.so.2 tcmalloc:libtcmalloc_minimal.so.4 mimalloc:libmimalloc.so.2; do

@@ -4,11 +4,11 @@
  *
  * `growing` lasts 1.5 s and forgets 100 bytes every millisecond, 1,500 times, beside a table of
  * 100,000 bytes that it keeps and 1,000 blocks of 100 forgotten at once in the beginning;
- * `temporary` makes and frees 60,000 blocks of 200 bytes; `regrown` builds 500 arrays from 16 bytes
- * to 16,384 by realloc, doubling, 10 times each; `tiny` makes a list of 40,000 nodes of 24 bytes;
- * `left` makes 8 blocks of 200,000 bytes, frees 7 and goes on for 1.4 s; `quiet` lasts 1.2 s,
- * fills a table of 1,000 blocks of different sizes, empties it and keeps a megabyte from the
- * beginning to the end. */
+ * `temporary` makes and frees 60,000 blocks of 200 bytes; `regrown` builds 500 arrays from 16
+ * bytes to 16,384 by realloc, doubling, 10 times each; `doubling` does so with one, from 16 bytes
+ * to 64 MiB, 22 times; `tiny` makes a list of 40,000 nodes of 24 bytes; `left` makes 8 blocks of
+ * 200,000 bytes, frees 7 and goes on for 1.4 s; `quiet` lasts 1.2 s, fills a table of 1,000
+ * blocks of different sizes, empties it and keeps a megabyte from the beginning to the end. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -77,6 +77,15 @@ __attribute__((noinline)) static void regrown(void)
 	}
 }
 
+__attribute__((noinline)) static void doubling(void)
+{
+	void *array = malloc(16);
+
+	for (size_t size = 32; size <= (size_t)64 << 20; size *= 2)
+		array = realloc(array, size);
+	free(array);
+}
+
 __attribute__((noinline)) static void tiny(void)
 {
 	void **last = NULL;
@@ -119,8 +128,9 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} modes[] = {{"growing", growing}, {"temporary", temporary}, {"regrown", regrown},
-		     {"tiny", tiny},	   {"left", left},	     {"quiet", quiet}};
+	} modes[] = {{"growing", growing},   {"temporary", temporary}, {"regrown", regrown},
+		     {"doubling", doubling}, {"tiny", tiny},	       {"left", left},
+		     {"quiet", quiet}};
 
 	for (size_t i = 0; argc == 2 && i < sizeof(modes) / sizeof(*modes); i++) {
 		if (strcmp(argv[1], modes[i].name) == 0) {

@@ -56,13 +56,30 @@ def test_leaks_that_rules_name_are_stated_and_do_not_count(leaking, tmp_path):
     rules.write_text("leak:no_such_function\n")
     assert run("check", "--max-leaked", 0, "--suppressions", rules, leaking.path).returncode == 1
     rules.write_text("nonsense\n")
-    done = run("check", "--suppressions", rules, leaking.path)
+    done = run("check", "--max-leaked", 0, "--suppressions", rules, leaking.path)
     assert done.returncode == 1 and done.stderr.count("\n") == 1
 
 
-def test_without_limits_a_good_profile_passes(leaking):
+def test_leaks_that_rules_name_are_no_growth_either(record, tmp_path, leaking):
+    rules = tmp_path / "known.supp"
+    rules.write_text("leak:hoard\n")
+    plain = record_build(record, tmp_path, "plain", PLAIN, "-O0")
+    words = ("check", "--max-growth-vs", plain.path, "0%", leaking.path)
+    growth = {each["name"]: each for each in run_json(*words, "--suppressions", rules)["limits"]}["leaked-growth"]
+    assert not growth["failed"]
+    assert (growth["value"], growth["old_value"], growth["suppressed_bytes"]) == (0, 0, LEAK_BYTES)
+    assert ", and suppressed 0 B before, 68.4 KiB now" in run(*words, "--suppressions", rules).stdout
+    assert "FAILED  growth of leaked" in run(*words).stdout
+    changed = run_json("diff", "--leaks", "--suppressions", rules, plain.path, leaking.path)
+    assert changed["rows"] == [] and changed["totals"]["leaked"]["new_bytes"] == 0
+    assert changed["suppressed"]["change_bytes"] == LEAK_BYTES
+    assert run_json("diff", "--leaks", plain.path, leaking.path)["totals"]["leaked"]["new_bytes"] == LEAK_BYTES
+
+
+def test_without_a_limit_nothing_is_said_to_hold(leaking):
     done = run("check", leaking.path)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "nothing to check" in done.stderr
 
 
 def test_growth_is_measured_between_builds(record, tmp_path, leaking):
@@ -95,10 +112,10 @@ def test_junit_results_are_valid(leaking, tmp_path):
 def test_a_damaged_profile_fails_unless_it_is_allowed(leaking, tmp_path):
     cut = tmp_path / "cut.mdn"
     cut.write_bytes(leaking.path.read_bytes()[:-60])
-    done = run("check", cut)
+    done = run("check", "--max-lost", 0, cut)
     assert done.returncode == 1
     assert "FAILED  complete profile: damaged" in done.stdout
-    assert run("check", "--allow-damaged", cut).returncode == 0
+    assert run("check", "--allow-damaged", "--max-lost", 0, cut).returncode == 0
 
 
 def test_a_profile_that_cannot_be_read_gives_one_line(leaking, tmp_path):
@@ -110,7 +127,7 @@ def test_a_profile_that_cannot_be_read_gives_one_line(leaking, tmp_path):
 
 
 def test_results_that_cannot_be_written_fail(leaking):
-    done = run("check", "--junit", "/nonexistent/results.xml", leaking.path)
+    done = run("check", "--max-peak", "1G", "--junit", "/nonexistent/results.xml", leaking.path)
     assert done.returncode == 1
     assert done.stderr == "midden: cannot write /nonexistent/results.xml: No such file or directory\n"
 
@@ -129,6 +146,7 @@ def test_results_that_cannot_be_written_fail(leaking):
         ("--max-growth-vs", "a", "5", "b"),
         ("--stacks", "many", "a"),
         ("one", "two"),
+        ("--json", "a"),
         ("--no-such-limit",),
     ),
     ids=" ".join,

@@ -3,6 +3,8 @@
 SPDX-License-Identifier: Apache-2.0
 """
 
+import re
+
 import pytest
 
 from comparing import (
@@ -89,6 +91,9 @@ def test_templates_lambdas_and_anonymous_functions_pair(record, tmp_path, compil
     (row,) = diff["rows"]
     assert (row["status"], row["change_bytes"], row["change_blocks"]) == ("grown", 2000 * 8, 0)
     assert "make<double>" in row["stack"][0]
+    names = [row["function"] or "" for row in run_json("report", "--allocated", "--flat", now.path)["functions"]]
+    assert any("{lambda" in name for name in names)
+    assert [name for name in names if re.search(r"\$_|<lambda|lambda\(|'lambda|{unnamed}::operator", name)] == []
 
 
 def test_stripped_builds_still_add_up(record, tmp_path):

@@ -5,7 +5,7 @@ SPDX-License-Identifier: Apache-2.0
 
 import pytest
 
-from comparing import PLAIN, bad_files, record_build, run
+from comparing import PLAIN, bad_files, record_build, run, run_json
 from recording import check_consistent, check_parts, read_stats
 
 # What is no sum: times, and what describes the merged profile itself.
@@ -50,6 +50,45 @@ def test_the_maximum_and_the_mean_of_equal_runs_are_one_of_them(record, tmp_path
         assert merged[name] == one[name], name
     check_consistent(merged)
     check_parts(merged)
+
+
+def test_each_process_keeps_its_threads_and_their_shares(record, tmp_path):
+    runs = [record.victim("named_threads", "full") for _ in range(2)]
+    out = tmp_path / "both.mdn"
+    merged = merge(out, *(each.path for each in runs))
+    check_parts(merged)
+    for site in merged["sites"]:
+        for name in ("allocations", "allocated_bytes", "frees", "leaked_bytes", "peak_bytes", "temporary"):
+            assert sum(share[name] for share in site["threads"]) == site[name], (name, site)
+    rows = run_json("report", "--calls", "--by", "thread", "-i", "work", out)["thread_list"]
+    workers = [(row["name"], row["input"], row["blocks"]) for row in rows if row["blocks"]]
+    assert sorted(workers) == [(f"worker-{i}", run, 10 * (i + 1)) for i in range(4) for run in range(2)]
+    leaked = run_json("report", "--leaks", "--thread", "worker-3", "-i", "work", out)
+    assert (leaked["total_bytes"], leaked["total_blocks"]) == (7000, 70)
+    text = run("report", "--calls", "--by", "thread", out).stdout
+    assert f"of {runs[0].path})" in text and f"of {runs[1].path})" in text
+    usual = merge(tmp_path / "usual.mdn", "--mode", "mean", *(each.path for each in runs))
+    assert len(usual["thread_list"]) == 5
+    leaked = run_json("report", "--leaks", "--thread", "worker-3", "-i", "work", tmp_path / "usual.mdn")
+    assert (leaked["total_bytes"], leaked["total_blocks"]) == (3500, 35)
+
+
+def test_snapshots_of_all_are_kept_at_their_moments(record, tmp_path):
+    runs = [record.victim("mark_moments", options=options) for options in ((), ("--trace",))]
+    before = [run_json("report", "--snapshots", each.path)["snapshots"] for each in runs]
+    out = tmp_path / "both.mdn"
+    done = run("merge", "-o", out, *(each.path for each in runs))
+    assert done.returncode == 0 and f"{runs[1].path}: its trace stays behind" in done.stderr
+    assert f"{runs[0].path}: its trace" not in done.stderr
+    after = run_json("report", "--snapshots", out)["snapshots"]
+    left = runs[0].stats["leaked_bytes"]  # the second began when the first had ended
+    assert [s["live_bytes"] for s in after] == [s["live_bytes"] for s in before[0]] + [
+        s["live_bytes"] + left for s in before[1]
+    ]
+    assert after[0]["name"] == f"first ({runs[0].path})" and after[5]["name"] == f"({runs[1].path})"
+    tree = run_json("report", "--snapshot", after[4]["name"], out)
+    assert tree["counted_bytes"] == after[4]["live_bytes"]
+    assert "the peaks of 2 profiles added up" in run("report", out).stdout
 
 
 def test_a_followed_recording_becomes_one_profile(record, native, tmp_path):

@@ -79,3 +79,13 @@ def test_a_profile_without_a_trace_is_refused_in_one_line(record, midden):
     )
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.count("\n") == 1 and "midden record --trace" in done.stderr
+
+
+def test_a_file_that_is_named_so_is_compressed(record, midden, tmp_path):
+    need("heaptrack_print")
+    recording = record.victim("basic_heap", options=("--trace",))
+    path = tmp_path / "x.heaptrack.gz"
+    run(midden, "export", "-o", path, recording.path)
+    assert path.read_bytes()[:2] == b"\x1f\x8b"
+    page = run("heaptrack_print", "-f", path)
+    assert int(re.search(r"calls to allocation functions: (\d+)", page)[1]) == recording.stats["allocations"]

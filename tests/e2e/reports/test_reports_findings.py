@@ -56,6 +56,14 @@ def test_arrays_that_grow_by_realloc(midden, record):
     assert (finding["calls"], finding["size_min"], finding["size_max"]) == (5_000, 32, 16_384)
 
 
+def test_one_array_that_doubles_in_a_short_run(midden, record):
+    path = record.victim("one_habit", "doubling").path
+    finding = only(findings(midden, path))
+    assert (finding["kind"], own(finding)) == ("regrown", "doubling")
+    assert (finding["calls"], finding["size_max"]) == (22, 64 << 20)
+    assert "blocks that grow step by step: 22 times" in text(midden, path)
+
+
 def test_many_tiny_blocks(midden, record):
     finding = only(findings(midden, record.victim("one_habit", "tiny").path))
     assert (finding["kind"], own(finding)) == ("tiny-blocks", "tiny")

@@ -155,6 +155,51 @@ def test_sizes_choose_whole_stacks(midden, full):
     assert report["left_out"]["size"]["bytes"] == 100_030
 
 
+def test_blocks_of_mixed_sizes_are_told_apart_by_a_trace(midden, record):
+    """Of each of 500 arrays that double from 16 to 16,384 bytes, the last two have 8 KiB and more."""
+    large = (500 * (8192 + 16384), 1000)
+    plain = record.victim("one_habit", "regrown").path
+    traced = record.victim("one_habit", "regrown", options=("--trace",)).path
+    words = ("--allocated", "--min-size", "8K", "-i", "regrown")
+    report = read(midden, *words, traced)
+    assert amount(report) == large and report["sizes_traced"]
+    assert report["mixed_sizes"] == {"bytes": 0, "blocks": 0, "stacks": 0}
+    assert "sizes        told apart block by block, from the trace" in run(midden, *words, traced)
+    add_up(report)
+    report = read(midden, *words, plain)
+    assert amount(report)[0] > large[0] and not report["sizes_traced"]
+    assert report["mixed_sizes"]["bytes"] == amount(report)[0]
+    assert "with blocks of other sizes too, counted whole (record --trace tells them apart)" in run(
+        midden, *words, plain
+    )
+    for path in (plain, traced):  # what was held at the peak is one array: its size is known in any case
+        assert amount(read(midden, "--min-size", "8K", path)) == (16384, 1)
+        assert amount(read(midden, "--max-size", "8K", path)) == (0, 0)
+        assert amount(read(midden, "--live-at", "@peak", "--min-size", "8K", path)) == (16384, 1)
+
+
+def test_what_name_services_keep_is_suppressed(midden, record):
+    recording = record.victim("name_services")
+    assert recording.stats["leaked_bytes"] >= 1024
+    report = read(midden, "--leaks", recording.path)
+    assert amount(report) == (0, 0), report["nodes"]
+    assert sum(rule["bytes"] for rule in report["suppressed"]) == recording.stats["leaked_bytes"]
+    assert amount(read(midden, "--leaks", record.victim("name_services", "leak").path)) == (4321, 1)
+
+
+def test_the_start_of_the_program_is_in_no_module_and_it_is_said(midden, full):
+    text = run(midden, "--module", "libc.so.6", full)
+    assert "frames of the C library that start the program or a thread do not count" in text
+    assert "do not count" not in run(midden, "--module", "known_tree", full)
+
+
+def test_what_a_filter_names_in_vain_is_said(midden, full):
+    words = ("-i", "save", "-x", "nobody", "--not-module", "libnothing", "--thread", "nothread")
+    assert "  ! not in this profile: function nobody, module libnothing, thread nothread\n" in run(midden, *words, full)
+    assert read(midden, *words, full)["filter"]["not_in_profile"] == ["nobody", "libnothing", "nothread"]
+    assert "not in this profile" not in run(midden, "-i", "save", full)
+
+
 def test_the_state_at_a_time_and_what_changed(midden, profiles):
     late = profiles["late"]
     middle = read(midden, "--live-at", "35ms", "-i", "table_new", late)

@@ -5,6 +5,7 @@ SPDX-License-Identifier: Apache-2.0
 
 import json
 import os
+import pty
 import subprocess
 import time
 
@@ -102,7 +103,7 @@ def wait_until_ready(process):
 
 
 def take_when_it_listens(midden, pid, *arguments):
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     done = snapshot(midden, pid, *arguments)
     while done.returncode and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -132,6 +133,49 @@ def test_somebody_outside_can_ask_too(midden, record):
     assert [s["thread"] for s in kept] == [0, 0]
 
 
+def test_the_recorder_may_be_asked_in_place_of_its_program(midden, record):
+    running = record.start_victim("mark_moments", "wait")
+    wait_until_ready(running.process)
+    done = take_when_it_listens(midden, running.process.pid, "through the recorder")
+    assert (done.returncode, done.stderr) == (0, "")
+    recording = running.finish()
+    assert [(s["name"], s["live_bytes"]) for s in listed(midden, recording.path)] == [("through the recorder", 1000)]
+
+
+def test_a_name_that_is_taken_is_said_and_told_by_number(midden, record):
+    running = record.start_victim("mark_moments", "wait")
+    wait_until_ready(running.process)
+    assert take_when_it_listens(midden, running.process.pid, "same").stderr == ""
+    done = snapshot(midden, running.process.pid, "same")
+    assert done.returncode == 0 and done.stdout.startswith("snapshot 2 at ")
+    assert "1 earlier snapshot is called same too" in done.stderr and done.stderr.count("\n") == 1
+    assert snapshot(midden, running.process.pid).stderr == "" == snapshot(midden, running.process.pid).stderr
+    path = running.finish().path
+    assert "2 snapshots are called same, number 1 the first and 2 the last" in report(
+        midden, path, "--snapshot", "same", status=1
+    )
+    assert "1000 B" in report(midden, path, "--snapshot", "2")
+
+
+def test_record_tells_the_process_id_when_asked_to(record):
+    loud = record.victim("mark_moments", options=("-v",))
+    assert f"midden: recording process {loud.stats['pid']}\n" in loud.stderr
+    assert "recording process" not in record.victim("mark_moments").stderr
+
+
+def test_record_tells_the_process_id_on_a_terminal(midden, native, tmp_path):
+    controller, terminal = pty.openpty()
+    command = [midden, "record", "-o", tmp_path / "x.mdn", *native.command("mark_moments")]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=terminal)
+    os.close(terminal)
+    said = b""
+    while b"wrote " not in said:
+        said += os.read(controller, 4096)
+    assert process.wait() == 0
+    os.close(controller)
+    assert said.startswith(b"midden: recording process ")
+
+
 def test_a_preloaded_program_can_be_asked_as_well(midden, native, library, tmp_path):
     path = tmp_path / "preloaded.mdn"
     environment = {**os.environ, "LD_PRELOAD": library, "MIDDEN_OUTPUT": str(path)}
@@ -142,7 +186,7 @@ def test_a_preloaded_program_can_be_asked_as_well(midden, native, library, tmp_p
     done = take_when_it_listens(midden, process.pid, "x")
     assert done.returncode == 0, done.stderr
     process.communicate()
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while not path.exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     assert [s["name"] for s in listed(midden, path)] == ["x"]

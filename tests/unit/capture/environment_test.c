@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -218,7 +219,47 @@ static void what_is_put_back_can_be_taken_out_again(void **state)
 	check_equal(copy, EXPECTED(home, "LD_PRELOAD=/lib/c.so"));
 }
 
-/* ---- find, without_preload ------------------------------------------------------------------- */
+/* ---- images ---------------------------------------------------------------------------------- */
+
+static void the_number_of_an_image_is_for_its_own_process(void **state)
+{
+	char text[64];
+
+	(void)state;
+	unsetenv(ENV_IMAGE);
+	assert_int_equal(environment_find_image(), 1);
+	(void)snprintf(text, sizeof(text), "%d.7", (int)getpid());
+	setenv(ENV_IMAGE, text, 1);
+	assert_int_equal(environment_find_image(), 7);
+	(void)snprintf(text, sizeof(text), "%d.7", (int)getpid() + 1);
+	setenv(ENV_IMAGE, text, 1);
+	assert_int_equal(environment_find_image(), 1);
+	setenv(ENV_IMAGE, "nonsense", 1);
+	assert_int_equal(environment_find_image(), 1);
+	unsetenv(ENV_IMAGE);
+}
+
+/* Before any test has taken a socket out: without a recorder somebody has to count. */
+static void without_a_recorder_an_exec_gets_the_number_of_the_next_image(void **state)
+{
+	static char preload[] = "LD_PRELOAD=/opt/lib/libmidden.so", stale[] = ENV_IMAGE "=1.2";
+	char **environment = ENVIRONMENT(stale, home, preload);
+	char text[64], next[64];
+
+	(void)state;
+	(void)snprintf(text, sizeof(text), "%d.7", (int)getpid());
+	(void)snprintf(next, sizeof(next), ENV_IMAGE "=%d.8", (int)getpid());
+	setenv(ENV_IMAGE, text, 1);
+	assert_int_equal(environment_find_image(), 7);
+	unsetenv(ENV_IMAGE);
+	char *const *copy = environment_restore(environment);
+	check_equal(copy, EXPECTED(home, preload, next));
+	environment_drop(copy);
+	environment_clean(environment, LIBRARY);
+	check_equal(environment, EXPECTED(home));
+}
+
+/* ---- find, for_collector --------------------------------------------------------------------- */
 
 static void variables_are_found_by_their_whole_name(void **state)
 {
@@ -263,32 +304,32 @@ static void with_neither_the_kernels_copy_is_read(void **state)
 	assert_null(missing);
 }
 
-static void a_collector_we_start_is_not_preloaded(void **state)
+static void a_collector_we_start_is_neither_preloaded_nor_recorded(void **state)
 {
 	static char ours[] = "LD_PRELOAD=libmidden.so", theirs[] = "LD_PRELOAD=x.so";
-	static char other[] = "LD_PRELOADED=no";
+	static char other[] = "LD_PRELOADED=no", mode[] = ENV_MODE "=exact";
 	char *array[8];
 	char **saved = environ;
 
 	(void)state;
-	environ = ENVIRONMENT(home, ours, shell, theirs, other);
-	environment_without_preload(array, 8);
+	environ = ENVIRONMENT(home, ours, shell, mode, theirs, other);
+	environment_for_collector(array, 8);
 	environ = saved;
-	check_equal(array, EXPECTED(home, shell, "LD_PRELOADED=no"));
+	check_equal(array, EXPECTED(ENV_MODE "=off", home, shell, "LD_PRELOADED=no"));
 }
 
-static void an_environment_that_does_not_fit_is_cut_and_still_ends(void **state)
+static void an_environment_that_does_not_fit_is_cut_behind_our_settings(void **state)
 {
-	static char a[] = "A=1", b[] = "B=2", c[] = "C=3", sentinel[] = "sentinel";
-	char *array[4] = {NULL, NULL, NULL, sentinel};
+	static char a[] = "A=1", b[] = "B=2", output[] = ENV_OUTPUT "=x", sentinel[] = "sentinel";
+	char *array[5] = {NULL, NULL, NULL, NULL, sentinel};
 	char **saved = environ;
 
 	(void)state;
-	environ = ENVIRONMENT(a, b, c);
-	environment_without_preload(array, 3);
+	environ = ENVIRONMENT(a, b, output);
+	environment_for_collector(array, 4);
 	environ = saved;
-	check_equal(array, EXPECTED("A=1", "B=2"));
-	assert_ptr_equal(array[3], sentinel);
+	check_equal(array, EXPECTED(ENV_MODE "=off", ENV_OUTPUT "=x", "A=1"));
+	assert_ptr_equal(array[4], sentinel);
 }
 
 static void the_kernels_copy_is_given_without_preload_too(void **state)
@@ -300,7 +341,7 @@ static void the_kernels_copy_is_given_without_preload_too(void **state)
 
 	(void)state;
 	environ = NULL;
-	environment_without_preload(array, ROOM);
+	environment_for_collector(array, ROOM);
 	environ = saved;
 	for (; array[count]; count++)
 		assert_int_not_equal(strncmp(array[count], "LD_PRELOAD=", 11), 0);
@@ -312,6 +353,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		/* first: later tests take something out, for good */
 		cmocka_unit_test(when_nothing_was_taken_out_nothing_is_put_back),
+		cmocka_unit_test(without_a_recorder_an_exec_gets_the_number_of_the_next_image),
 		cmocka_unit_test(our_library_alone_takes_the_variable_with_it),
 		cmocka_unit_test(other_libraries_stay_in_their_order),
 		cmocka_unit_test(entries_may_be_separated_by_spaces_and_colons),
@@ -325,11 +367,12 @@ int main(void)
 		cmocka_unit_test(an_exec_keeps_the_preloads_that_the_program_asks_for),
 		cmocka_unit_test(an_exec_with_an_empty_environment_is_recorded_too),
 		cmocka_unit_test(what_is_put_back_can_be_taken_out_again),
+		cmocka_unit_test(the_number_of_an_image_is_for_its_own_process),
 		cmocka_unit_test(variables_are_found_by_their_whole_name),
 		cmocka_unit_test(before_libc_has_an_environment_the_loaders_is_used),
 		cmocka_unit_test(with_neither_the_kernels_copy_is_read),
-		cmocka_unit_test(a_collector_we_start_is_not_preloaded),
-		cmocka_unit_test(an_environment_that_does_not_fit_is_cut_and_still_ends),
+		cmocka_unit_test(a_collector_we_start_is_neither_preloaded_nor_recorded),
+		cmocka_unit_test(an_environment_that_does_not_fit_is_cut_behind_our_settings),
 		cmocka_unit_test(the_kernels_copy_is_given_without_preload_too),
 	};
 

@@ -150,6 +150,7 @@ static void allocate_and_exec(struct segment_map *map)
 {
 	struct producer p = producer_open_as(map, 1, (uint32_t)getpid());
 
+	atomic_store(&map->header->target_state, SEGMENT_TARGET_RECORDING);
 	producer_alloc(&p, get_ticks(map), 16, 10, 1);
 	(void)execlp("sleep", "sleep", "20", NULL);
 }
@@ -163,6 +164,23 @@ static void an_exec_is_noticed(void **state)
 	assert_int_equal(collect_run(t.c, 10 * SECONDS, NULL), COLLECT_END_EXEC);
 	assert_true(clock_monotonic_ns() - start < 5 * SECONDS);
 	assert_int_equal(account_get_totals(&t.c->account).allocations, 1);
+	end_target(&t);
+}
+
+/* The segment is not mapped, and nothing has begun. */
+static void take_long_to_begin(struct segment_map *map)
+{
+	(void)map;
+	(void)execlp("sleep", "sleep", "20", NULL);
+}
+
+static void a_target_that_is_slow_to_begin_is_not_taken_for_another(void **state)
+{
+	struct target t = start_target(take_long_to_begin);
+
+	(void)state;
+	assert_int_equal(collect_run(t.c, 1 * SECONDS, NULL), COLLECT_END_TICK);
+	assert_false(collect_has_begun(t.c));
 	end_target(&t);
 }
 
@@ -386,6 +404,7 @@ int main(void)
 		cmocka_unit_test(nothing_published_is_lost_when_the_target_is_killed),
 		cmocka_unit_test(the_end_of_the_recording_stands_still),
 		cmocka_unit_test(an_exec_is_noticed),
+		cmocka_unit_test(a_target_that_is_slow_to_begin_is_not_taken_for_another),
 		cmocka_unit_test(a_quiet_target_is_not_taken_for_gone),
 		cmocka_unit_test(an_abandoned_recording_ends_with_all_it_has),
 		cmocka_unit_test(the_resident_size_is_seen),

@@ -22,10 +22,15 @@ static void every_format_is_complete_in_order_and_found(void **state)
 		assert_ptr_equal(export_find(f->name), f);
 		snprintf(path, sizeof(path), "some/where/x%s", f->suffix);
 		assert_ptr_equal(export_find_by_suffix(path), f);
+		assert_false(export_is_compressed(f, path));
+		snprintf(path, sizeof(path), "some/where/x%s.gz", f->suffix);
+		assert_ptr_equal(export_find_by_suffix(path), f);
 	}
 	assert_non_null(before);
 	assert_null(export_find("nonsense"));
 	assert_null(export_find_by_suffix("x.nonsense"));
+	assert_null(export_find_by_suffix("x.gz"));
+	assert_true(export_is_compressed(export_find("csv"), "x.csv.gz"));
 }
 
 static void an_ending_alone_is_no_file_name(void **state)

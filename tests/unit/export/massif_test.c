@@ -111,10 +111,10 @@ static void nothing_in_a_name_is_taken_for_a_comment(void **state)
 
 	(void)state;
 	p->run.command = profile_add_string(p, "./app '#1\n2'");
-	sample_site(p, sample_node(p, 0, "{lambda()#1}\nn0: 5", 1), 8, 1);
+	sample_site(p, sample_node(p, 0, "{closure#1}\nn0: 5", 1), 8, 1);
 	struct exported x = exported_make("massif", p, FIGURE_PEAK);
 	assert_non_null(strstr(x.text, "\ncmd: ./app '@1 2'\ntime_unit"));
-	assert_non_null(strstr(x.text, "\n n0: 8 0x10: {lambda()@1} n0: 5 (app.c:1)\n"));
+	assert_non_null(strstr(x.text, "\n n0: 8 0x10: {closure@1} n0: 5 (app.c:1)\n"));
 	free(x.text);
 }
 

@@ -141,7 +141,7 @@ static void a_module_is_asked_for_anywhere_but_where_things_start(void **state)
 	end(&others);
 }
 
-static void sizes_take_whole_stacks_and_straddlers_are_told_apart(void **state)
+static void without_a_trace_stacks_of_mixed_sizes_count_whole(void **state)
 {
 	struct profile *p = sample_new();
 	struct case_of c = {0};
@@ -157,9 +157,42 @@ static void sizes_take_whole_stacks_and_straddlers_are_told_apart(void **state)
 	c.filter.size_max = 128;
 	c.filter.has_size_max = true;
 	ask(&c, p, (struct view){.figure = FIGURE_PEAK});
-	assert_part(&c, FILTER_KEPT, 640, 10);
+	assert_part(&c, FILTER_KEPT, 640 + 500, 20);
 	assert_part(&c, FILTER_SIZE, 80 + 4096, 11);
-	assert_part(&c, FILTER_STRADDLES, 500, 10);
+	assert_int_equal(c.answer->mixed.amount.bytes, 500);
+	assert_int_equal(c.answer->mixed.amount.blocks, 10);
+	assert_int_equal(c.answer->mixed.sites, 1);
+	assert_false(c.answer->sizes_traced);
+	assert_adds_up(&c);
+	end(&c);
+}
+
+/* Adds a site whose blocks had all sizes from 16 to 4,096 at some time. */
+static void add_mixed(struct profile *p, const char *name, uint64_t bytes, uint64_t blocks)
+{
+	struct profile_site *site = sample_site(p, sample_node(p, 0, name, 1), bytes, blocks);
+
+	site->size_min = 16;
+	site->size_max = 4096;
+}
+
+static void sums_tell_sizes_where_they_can(void **state)
+{
+	struct profile *p = sample_new();
+	struct case_of c = {0};
+
+	(void)state;
+	add_mixed(p, "vector", 4096, 1); /* the one block left has all the bytes */
+	add_mixed(p, "small", 900, 1);
+	add_mixed(p, "all_large", 2 * 4096 - 10, 2);
+	add_mixed(p, "no_large", 1000, 9);
+	add_mixed(p, "unknown", 2000, 2);
+	c.filter.size_min = 1000;
+	ask(&c, p, (struct view){.figure = FIGURE_PEAK});
+	assert_part(&c, FILTER_KEPT, 4096 + 2 * 4096 - 10 + 2000, 5);
+	assert_part(&c, FILTER_SIZE, 900 + 1000, 10);
+	assert_int_equal(c.answer->mixed.amount.bytes, 2000);
+	assert_int_equal(c.answer->mixed.sites, 1);
 	assert_adds_up(&c);
 	end(&c);
 }
@@ -256,7 +289,8 @@ int main(void)
 		cmocka_unit_test(a_function_anywhere_on_the_stack_is_enough),
 		cmocka_unit_test(an_excluded_function_wins_over_an_included_one),
 		cmocka_unit_test(a_module_is_asked_for_anywhere_but_where_things_start),
-		cmocka_unit_test(sizes_take_whole_stacks_and_straddlers_are_told_apart),
+		cmocka_unit_test(without_a_trace_stacks_of_mixed_sizes_count_whole),
+		cmocka_unit_test(sums_tell_sizes_where_they_can),
 		cmocka_unit_test(growth_is_divided_into_what_grew_and_what_shrank),
 		cmocka_unit_test(threads_are_found_by_name_or_number),
 		cmocka_unit_test(threads_have_their_shares_of_sites),

@@ -137,7 +137,7 @@ static void suppressed_leaks_do_not_count_and_are_not_named(void **state)
 	struct profile *p = sample_tables();
 	struct model *m = model_new(p, &usual);
 	const bool suppressed[] = {true, false, true, false};
-	struct check_request request = {.stacks = 5, .suppressed = suppressed};
+	struct check_request request = {.stacks = 5, .suppressed = {NULL, suppressed}};
 
 	(void)state;
 	request.limits[CHECK_LEAKED] = (struct check_limit){.set = true, .value = 149};
@@ -151,6 +151,37 @@ static void suppressed_leaks_do_not_count_and_are_not_named(void **state)
 	check_free(c);
 	model_free(m);
 	profile_free(p);
+}
+
+static void suppressed_leaks_do_not_count_as_growth_either(void **state)
+{
+	struct profile *before = sample_tables(), *now = sample_tables();
+	struct model *models[2] = {model_new(before, &usual), NULL};
+	const bool old[] = {true, false, false, false};
+	const bool new[] = {true, false, false, false, true};
+	struct check_request request = {
+		.stacks = 5, .baseline = models[0], .suppressed = {old, new}};
+
+	(void)state;
+	request.limits[CHECK_PEAK_GROWTH] = (struct check_limit){.set = true, .relative = true};
+	sample_site(now, sample_node(now, 0, "keeps", 1), 5000, 1);
+	models[1] = model_new(now, &usual);
+	struct check *c = check_build(models[1], &request);
+	const struct check_result *r = NULL;
+	for (size_t i = 0; i < c->results.count; i++)
+		if (c->results.at[i].kind == CHECK_LEAKED_GROWTH)
+			r = &c->results.at[i];
+	assert_non_null(r);
+	assert_false(r->failed);
+	assert_int_equal(r->before, 400);
+	assert_int_equal(r->value, 400);
+	assert_int_equal(r->suppressed_before.bytes, 600);
+	assert_int_equal(r->suppressed.bytes, 5600);
+	check_free(c);
+	for (unsigned i = 0; i < 2; i++)
+		model_free(models[i]);
+	profile_free(before);
+	profile_free(now);
 }
 
 static void only_limits_that_were_set_are_looked_at(void **state)
@@ -177,6 +208,7 @@ int main(void)
 		cmocka_unit_test(growth_is_compared_with_the_other_profile),
 		cmocka_unit_test(the_largest_stacks_are_named_first),
 		cmocka_unit_test(suppressed_leaks_do_not_count_and_are_not_named),
+		cmocka_unit_test(suppressed_leaks_do_not_count_as_growth_either),
 		cmocka_unit_test(only_limits_that_were_set_are_looked_at),
 	};
 

@@ -64,7 +64,7 @@ static void a_leak_is_found_among_200000_stacks(void **state)
 	now->sites.at[STACKS / 2].at_peak_bytes += LEAK;
 	struct model *of[2] = {model_new(before, &usual), model_new(now, &usual)};
 	const struct model *models[2] = {of[0], of[1]};
-	struct diff *d = diff_build(models, FIGURE_PEAK, DIFF_BY_STACK);
+	struct diff *d = diff_build(models, &(struct diff_request){.figure = FIGURE_PEAK});
 	assert_int_equal(d->rows.count, 1);
 	assert_int_equal(d->rows.at[0].status, DIFF_GROWN);
 	assert_int_equal(diff_get_change(d, &d->rows.at[0]), LEAK);

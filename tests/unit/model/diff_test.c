@@ -7,34 +7,7 @@
 #include <cmocka.h>
 
 #include "model/diff_tree.h"
-#include "sample.h"
-
-struct pair {
-	struct profile *profiles[2];
-	struct model *models[2];
-	struct diff *diff;
-};
-
-static struct pair compare(struct profile *before, struct profile *now, enum diff_by by)
-{
-	static const struct model_options usual = {0};
-	struct pair c = {.profiles = {before, now}};
-
-	c.models[0] = model_new(before, &usual);
-	c.models[1] = model_new(now, &usual);
-	const struct model *models[2] = {c.models[0], c.models[1]};
-	c.diff = diff_build(models, FIGURE_PEAK, by);
-	return c;
-}
-
-static void release(struct pair *c)
-{
-	diff_free(c->diff);
-	for (unsigned side = 0; side < 2; side++) {
-		model_free(c->models[side]);
-		profile_free(c->profiles[side]);
-	}
-}
+#include "pair.h"
 
 /* All rows and what is unchanged come to the whole, on both sides. */
 static void assert_adds_up(const struct diff *d)
@@ -68,7 +41,7 @@ static void assert_diff(struct profile *before, struct profile *now, enum diff_b
 			const char *expected)
 {
 	static const char *const statuses[] = {"same", "grown", "shrunk", "new", "gone"};
-	struct pair c = compare(before, now, by);
+	struct pair c = pair_new(before, now, FIGURE_PEAK, by);
 	char text[1024] = "";
 	size_t used = 0;
 
@@ -82,7 +55,7 @@ static void assert_diff(struct profile *before, struct profile *now, enum diff_b
 	}
 	(void)snprintf(text + used, sizeof(text) - used, "same %ju", (uintmax_t)c.diff->same.bytes);
 	assert_adds_up(c.diff);
-	release(&c);
+	pair_free(&c);
 	assert_string_equal(text, expected);
 }
 
@@ -163,26 +136,30 @@ static void the_program_may_have_another_name_and_libraries_another_version(void
 	assert_diff(before, now, DIFF_BY_STACK, "grown deflate 10>12; same 0");
 }
 
+/* `make` in two lines of the same callers. */
+static struct profile *make_twice(uint32_t first, uint32_t second)
+{
+	struct profile *p = sample_new();
+
+	STACK(p, first, 100, "main", "make");
+	STACK(p, second, 200, "main", "make");
+	return p;
+}
+
 static void lines_tell_equal_stacks_apart_where_they_are_unchanged(void **state)
 {
-	struct profile *before = sample_new(), *now = sample_new();
+	struct profile *before = make_twice(10, 20), *now = make_twice(10, 20);
 
 	(void)state;
-	STACK(before, 10, 100, "main", "make");
-	STACK(before, 20, 200, "main", "make");
-	STACK(now, 10, 100, "main", "make");
-	STACK(now, 20, 200, "main", "make");
 	STACK(now, 30, 5, "main", "make");
 	assert_diff(before, now, DIFF_BY_STACK, "new make 0>5; same 300");
 }
 
 static void lines_that_were_pushed_down_pair_in_their_order(void **state)
 {
-	struct profile *before = sample_new(), *now = sample_new();
+	struct profile *before = make_twice(10, 20), *now = sample_new();
 
 	(void)state;
-	STACK(before, 10, 100, "main", "make");
-	STACK(before, 20, 200, "main", "make");
 	STACK(now, 13, 100, "main", "make");
 	STACK(now, 24, 201, "main", "make");
 	assert_diff(before, now, DIFF_BY_STACK, "grown make 200>201; same 100");
@@ -190,13 +167,9 @@ static void lines_that_were_pushed_down_pair_in_their_order(void **state)
 
 static void what_cannot_be_told_apart_is_summed(void **state)
 {
-	struct profile *before = sample_new(), *now = sample_new();
+	struct profile *before = make_twice(10, 20), *now = make_twice(13, 24);
 
 	(void)state;
-	STACK(before, 10, 100, "main", "make");
-	STACK(before, 20, 200, "main", "make");
-	STACK(now, 13, 100, "main", "make");
-	STACK(now, 24, 200, "main", "make");
 	STACK(now, 35, 5, "main", "make");
 	assert_diff(before, now, DIFF_BY_STACK, "grown make 300>305; same 0");
 }
@@ -296,6 +269,38 @@ static void by_line_and_by_module_add_up(void **state)
 	assert_diff(before, now, DIFF_BY_MODULE, "grown load 1000>1100; same 0");
 }
 
+static void suppressed_leaks_are_set_apart_on_both_sides(void **state)
+{
+	struct profile *before = sample_tables(), *now = sample_tables();
+	static const struct model_options usual = {0};
+	const bool old[] = {false, true, false, false};
+	const bool new[] = {false, true, false, false, true, false};
+
+	(void)state;
+	STACK(now, 60, 5000, "main", "keeps");
+	STACK(now, 61, 9, "main", "leaks");
+	struct model *of[2] = {model_new(before, &usual), model_new(now, &usual)};
+	const struct model *models[2] = {of[0], of[1]};
+	for (unsigned leaked = 0; leaked < 2; leaked++) {
+		struct diff *d =
+			diff_build(models, &(struct diff_request){.figure = leaked ? FIGURE_LEAKED
+										   : FIGURE_PEAK,
+								  .suppressed = {old, new}});
+		assert_adds_up(d);
+		assert_int_equal(d->rows.count, leaked ? 1 : 2);
+		assert_int_equal(d->suppressed[0].bytes, 100);
+		assert_int_equal(d->suppressed[1].bytes, 5100);
+		assert_int_equal(d->whole[1].bytes, leaked ? 909 : 6009);
+		assert_int_equal(diff_get_total(d, 1, FIGURE_LEAKED).bytes, 909);
+		assert_int_equal(diff_get_total(d, 1, FIGURE_PEAK).bytes, 6009);
+		diff_free(d);
+	}
+	for (unsigned i = 0; i < 2; i++)
+		model_free(of[i]);
+	profile_free(before);
+	profile_free(now);
+}
+
 static void a_tree_has_the_changes_of_all_rows(void **state)
 {
 	struct profile *before = sample_tables(), *now = sample_tables();
@@ -304,7 +309,7 @@ static void a_tree_has_the_changes_of_all_rows(void **state)
 	(void)state;
 	STACK(now, 60, 40, "main", "save", "hoard");
 	before->sites.at[0].at_peak_bytes += 25;
-	struct pair c = compare(before, now, DIFF_BY_STACK);
+	struct pair c = pair_new(before, now, FIGURE_PEAK, DIFF_BY_STACK);
 	struct diff_tree *t = diff_tree_build(c.diff, &view);
 	assert_int_equal(t->nodes.at[0].delta.bytes, 40 - 25);
 	assert_int_equal(t->nodes.at[0].gross, 40 + 25);
@@ -316,7 +321,7 @@ static void a_tree_has_the_changes_of_all_rows(void **state)
 	assert_int_equal(first[1].delta.bytes, -25);
 	assert_int_equal(first->child_count, 1);
 	diff_tree_free(t);
-	release(&c);
+	pair_free(&c);
 }
 
 static void kinds_are_found_by_name(void **state)
@@ -346,6 +351,7 @@ int main(void)
 		cmocka_unit_test(addresses_count_only_in_the_same_build),
 		cmocka_unit_test(by_function_callers_follow_what_they_called),
 		cmocka_unit_test(by_line_and_by_module_add_up),
+		cmocka_unit_test(suppressed_leaks_are_set_apart_on_both_sides),
 		cmocka_unit_test(a_tree_has_the_changes_of_all_rows),
 		cmocka_unit_test(kinds_are_found_by_name),
 	};

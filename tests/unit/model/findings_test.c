@@ -176,6 +176,32 @@ static void vectors_that_grow_are_found_by_their_function(void **state)
 	end(&f);
 }
 
+/* One vector that doubled to 512 KiB, beside 100 KB of other blocks. */
+static struct profile *make_doubling(uint64_t duration_ns)
+{
+	struct profile *p = sample_new();
+
+	p->run.duration_ns = duration_ns;
+	add_churn(p, "rest", 10, 10000);
+	struct profile_site *s =
+		add_churn(p, "void std::vector<int>::_M_realloc_insert<int>(int&&)", 18, 58254);
+	s->size_min = 4;
+	s->size_max = 524288;
+	return p;
+}
+
+static void one_vector_that_doubles_counts_in_a_short_run(void **state)
+{
+	struct found f;
+
+	(void)state;
+	find(&f, make_doubling(20000000));
+	const struct finding *finding = assert_one(&f, FINDING_REGROWN);
+	assert_int_equal(finding->calls, 18);
+	end(&f);
+	assert_quiet(make_doubling(UINT64_C(60000000000)));
+}
+
 static void a_buffer_that_is_resized_a_little_is_not(void **state)
 {
 	struct profile *p = sample_new();
@@ -390,6 +416,7 @@ int main(void)
 		cmocka_unit_test(few_or_slow_temporary_blocks_are_not),
 		cmocka_unit_test(blocks_regrown_by_realloc_are_found),
 		cmocka_unit_test(vectors_that_grow_are_found_by_their_function),
+		cmocka_unit_test(one_vector_that_doubles_counts_in_a_short_run),
 		cmocka_unit_test(a_buffer_that_is_resized_a_little_is_not),
 		cmocka_unit_test(many_tiny_blocks_are_found),
 		cmocka_unit_test(few_tiny_blocks_beside_a_large_heap_are_not),

@@ -6,52 +6,10 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-#include "model/merge.h"
-#include "model/merge_times.h"
+#include "model/merge_shares.h"
 #include "model/model.h"
-#include "sample.h"
-
-#define MS UINT64_C(1000000)
-
-/* Merges two profiles and frees them. */
-static struct profile *merge(struct profile *a, struct profile *b, enum profile_merge mode)
-{
-	const struct merge_options options = {.mode = mode};
-	struct merge *m = merge_new(&options);
-	struct error e = {0};
-
-	merge_add(m, a, "a.mdn");
-	merge_add(m, b, "b.mdn");
-	profile_free(a);
-	profile_free(b);
-	struct profile *out = merge_finish(m, &e);
-	if (!out)
-		fail_msg("%s", e.text);
-	return out;
-}
-
-static void add_thread(struct profile *p, uint32_t tid, uint64_t bytes)
-{
-	struct string_id name = profile_add_string(p, "worker");
-
-	*vec_push(&p->threads) = (struct profile_thread){
-		.tid = tid,
-		.serial = (uint32_t)p->threads.count + 1,
-		.name = name,
-		.end_ns = UINT64_MAX,
-		.allocations = 1,
-		.allocated_bytes = bytes,
-		.lifetime_min_ns = UINT64_MAX,
-	};
-}
-
-static void add_point(struct profile *p, uint64_t time_ns, uint64_t live)
-{
-	*vec_push(&p->points) = (struct profile_point){
-		.time_ns = time_ns, .live_bytes = live, .live_blocks = 1, .peak_bytes = live};
-	*vec_push(&p->changes) = (struct profile_change){
-		.point = (uint32_t)p->points.count - 1, .live_bytes = live, .live_blocks = 1};
-}
+#include "model/shares.h"
+#include "merging.h"
 
 static void a_sum_of_a_profile_with_itself_doubles_everything(void **state)
 {
@@ -208,95 +166,155 @@ static void threads_of_processes_stay_apart_and_those_of_runs_join(void **state)
 	profile_free(p);
 }
 
-/* a: 100 live from 10 ms on, 0 from 30 ms on; b the same 15 ms later by the clock. */
-static struct profile *make_run(uint64_t start_ns)
+/* Threads 1 and 2, called worker; the first allocates in one site, both in the other: `mine` of
+ * 100 bytes by the first. */
+static struct profile *make_shared(uint64_t mine, uint64_t other)
 {
 	struct profile *p = sample_new();
 
-	sample_site(p, sample_node(p, 0, "main", 1), 100, 1);
-	p->run.start_unix_ns = start_ns;
-	p->run.duration_ns = 40 * MS;
-	add_point(p, 10 * MS, 100);
-	add_point(p, 30 * MS, 0);
+	add_thread(p, 10, 100 * mine + 30);
+	add_thread(p, 11, 100 * other);
+	sample_site(p, sample_node(p, 0, "main", 1), 30, 1)->thread = 1;
+	sample_site(p, sample_node(p, 0, "work", 2), 100 * (mine + other), mine + other);
+	for (uint32_t thread = 1; thread <= 2; thread++) {
+		uint64_t blocks = thread == 1 ? mine : other;
+		*vec_push(&p->parts) = (struct profile_part){
+			.site = 1,
+			.thread = thread,
+			.allocations = blocks,
+			.allocated_bytes = 100 * blocks,
+			.live_blocks = blocks,
+			.live_bytes = 100 * blocks,
+			.at_peak_blocks = blocks,
+			.at_peak_bytes = 100 * blocks,
+		};
+	}
 	return p;
 }
 
-static void assert_line(const struct profile *p, const char *expected)
+static void assert_shares_add_up(const struct profile *p)
 {
-	char text[256] = "";
-	size_t used = 0;
-
-	for (size_t i = 0; i < p->points.count; i++)
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%ju:%ju ",
-					 (uintmax_t)(p->points.at[i].time_ns / MS),
-					 (uintmax_t)p->points.at[i].live_bytes);
-	for (size_t i = 0; i < p->changes.count; i++)
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "[%u %ju]",
-					 p->changes.at[i].point,
-					 (uintmax_t)p->changes.at[i].live_bytes);
-	assert_string_equal(text, expected);
-}
-
-static void time_lines_are_put_together_by_the_clock(void **state)
-{
-	(void)state;
-	for (unsigned swap = 0; swap < 2; swap++) {
-		struct profile *early = make_run(1000 * MS), *late = make_run(1015 * MS);
-		struct profile *p =
-			merge(swap ? late : early, swap ? early : late, PROFILE_MERGE_SUM);
-		assert_line(p, "10:100 25:200 30:100 45:0 [0 100][1 200][2 100][3 0]");
-		assert_int_equal(p->run.start_unix_ns, 1000 * MS);
-		assert_int_equal(p->run.duration_ns, 55 * MS);
-		profile_free(p);
+	for (size_t i = 0; i < p->sites.count; i++) {
+		uint64_t bytes = 0, frees = 0;
+		for (size_t k = 0; k < shares_get_count(p, i); k++) {
+			bytes += shares_get(p, i, k).at_peak_bytes;
+			frees += shares_get(p, i, k).frees;
+		}
+		assert_int_equal(bytes, p->sites.at[i].at_peak_bytes);
+		assert_int_equal(frees, p->sites.at[i].frees);
 	}
 }
 
-static void time_lines_are_put_together_at_their_starts(void **state)
+static void a_sum_knows_what_each_thread_has_of_a_stack(void **state)
 {
-	const struct merge_options options = {.mode = PROFILE_MERGE_MEAN, .align_starts = true};
-	struct profile *runs[2] = {make_run(1000 * MS), make_run(9000 * MS)};
-	struct merge *m = merge_new(&options);
-	struct error e = {0};
+	struct profile *p = merge(make_shared(3, 1), make_shared(5, 2), PROFILE_MERGE_SUM);
 
 	(void)state;
-	merge_add(m, runs[0], "one");
-	merge_add(m, runs[1], "two");
-	struct profile *p = merge_finish(m, &e);
-	assert_non_null(p);
-	assert_line(p, "10:100 30:0 [0 100][1 0]");
-	assert_int_equal(p->run.duration_ns, 40 * MS);
+	assert_int_equal(p->threads.count, 4);
+	assert_int_equal(shares_get_count(p, 0), 2); /* both processes have it */
+	assert_int_equal(shares_find(p, 0, 1).allocated_bytes, 30);
+	assert_int_equal(shares_find(p, 0, 3).allocated_bytes, 30);
+	assert_int_equal(shares_get_count(p, 1), 4);
+	assert_int_equal(shares_find(p, 1, 1).at_peak_bytes, 300);
+	assert_int_equal(shares_find(p, 1, 3).at_peak_bytes, 500);
+	assert_int_equal(shares_find(p, 1, 4).live_blocks, 2);
+	assert_shares_add_up(p);
+	p = merge(p, sample_new(), PROFILE_MERGE_SUM);
+	assert_int_equal(shares_find(p, 1, 3).at_peak_bytes, 500);
 	profile_free(p);
-	profile_free(runs[0]);
-	profile_free(runs[1]);
 }
 
-static void a_long_time_line_gets_fewer_points_and_keeps_the_last(void **state)
+static void a_stack_of_one_process_alone_stays_one_threads(void **state)
+{
+	struct profile *p = merge(sample_new(), make_shared(3, 1), PROFILE_MERGE_SUM);
+
+	(void)state;
+	assert_int_equal(p->sites.at[0].thread, 1);
+	assert_int_equal(p->parts.count, 2);
+	profile_free(p);
+}
+
+static void threads_that_a_profile_does_not_tell_apart_are_nobodys(void **state)
+{
+	struct profile *old = make_shared(7, 0);
+
+	(void)state;
+	old->parts.count = 0;
+	old->sites.at[0].thread = 0;
+	struct profile *p = merge(make_shared(3, 1), old, PROFILE_MERGE_SUM);
+	assert_int_equal(shares_find(p, 1, 0).at_peak_bytes, 700);
+	assert_int_equal(shares_find(p, 1, 1).at_peak_bytes, 300);
+	assert_shares_add_up(p);
+	profile_free(p);
+	p = merge(sample_tables(), sample_tables(), PROFILE_MERGE_SUM);
+	assert_false(shares_are_known(p));
+	profile_free(p);
+}
+
+static void the_shares_of_runs_add_up_in_a_mean_and_a_maximum(void **state)
+{
+	struct profile *p = merge(make_shared(3, 1), make_shared(4, 2), PROFILE_MERGE_MEAN);
+
+	(void)state;
+	assert_int_equal(p->threads.count, 2);
+	assert_int_equal(p->sites.at[0].thread, 1);
+	assert_int_equal(shares_find(p, 1, 1).at_peak_bytes, 350);
+	assert_int_equal(shares_find(p, 1, 2).at_peak_bytes, 150);
+	assert_shares_add_up(p);
+	profile_free(p);
+	p = merge(make_shared(3, 1), make_shared(0, 5), PROFILE_MERGE_MAX);
+	assert_int_equal(shares_find(p, 1, 1).at_peak_bytes,
+			 0); /* of the run with the larger peak */
+	assert_int_equal(shares_find(p, 1, 2).at_peak_bytes, 500);
+	assert_shares_add_up(p);
+	profile_free(p);
+	p = merge(make_shared(1, 0), make_shared(0, 0), PROFILE_MERGE_MEAN);
+	assert_shares_add_up(p);
+	profile_free(p);
+}
+
+static void runs_have_the_same_threads_by_name(void **state)
 {
 	struct profile *a = sample_new(), *b = sample_new();
 
 	(void)state;
-	sample_site(a, sample_node(a, 0, "main", 1), 100, 1);
-	sample_site(b, sample_node(b, 0, "main", 1), 100, 1);
-	for (uint64_t i = 1; i <= 400; i++) {
-		add_point(a, 10 * i * MS, i);
-		add_point(b, (10 * i + 1) * MS, 2 * i);
-	}
-	struct profile *p = merge(a, b, PROFILE_MERGE_SUM);
-	assert_true(p->points.count <= MERGE_TIMES_POINTS);
-	assert_true(p->points.count > MERGE_TIMES_POINTS / 4);
-	const struct profile_point *last = &p->points.at[p->points.count - 1];
-	assert_int_equal(last->time_ns, 4001 * MS);
-	assert_int_equal(last->live_bytes, 400 + 800);
-	assert_int_equal(p->changes.at[p->changes.count - 1].live_bytes, 1200);
+	add_thread(a, 10, 100);
+	add_thread(b, 20, 40);
+	add_thread(b, 21, 300);
+	b->threads.at[0].name = profile_add_string(b, "logger");
+	struct profile *p = merge(a, b, PROFILE_MERGE_MAX);
+	assert_int_equal(p->threads.count, 2);
+	assert_int_equal(p->threads.at[0].allocated_bytes, 300);
+	assert_int_equal(p->threads.at[0].tid, 0); /* of either */
+	assert_string_equal(profile_string(p, p->threads.at[1].name), "logger");
 	profile_free(p);
 }
 
-static void a_hostile_start_does_not_turn_time_round(void **state)
+static void further_threads_share_what_there_is_no_room_for(void **state)
 {
-	struct profile *p = merge(make_run(1), make_run(UINT64_MAX), PROFILE_MERGE_SUM);
+	struct profile *p = make_shared(3, 1), *out = profile_new();
+	struct merge_shares shares = {.most = 2};
+	struct map serials = {0};
+	const uint32_t sites[] = {0, 1};
 
 	(void)state;
-	assert_true(p->points.count > 0);
+	*map_reserve(&serials, 1) = 1;
+	*map_reserve(&serials, 2) = 2;
+	merge_shares_add(&shares, &(struct merge_shares_input){
+					  .profile = p,
+					  .sites = sites,
+					  .serials = &serials,
+					  .mode = PROFILE_MERGE_SUM,
+				  });
+	out->run.merge = PROFILE_MERGE_SUM;
+	*vec_push(&out->sites) = p->sites.at[0];
+	*vec_push(&out->sites) = p->sites.at[1];
+	merge_shares_finish(&shares, out, 1);
+	assert_int_equal(shares_find(out, 1, 1).allocations, 3);
+	assert_int_equal(shares_find(out, 1, 0).allocations, 1);
+	merge_shares_fini(&shares);
+	map_free(&serials);
+	profile_free(out);
 	profile_free(p);
 }
 
@@ -338,10 +356,12 @@ int main(void)
 		cmocka_unit_test(a_mean_is_rounded_for_each_stack_and_still_adds_up),
 		cmocka_unit_test(what_stacks_do_not_account_for_is_kept),
 		cmocka_unit_test(threads_of_processes_stay_apart_and_those_of_runs_join),
-		cmocka_unit_test(time_lines_are_put_together_by_the_clock),
-		cmocka_unit_test(time_lines_are_put_together_at_their_starts),
-		cmocka_unit_test(a_long_time_line_gets_fewer_points_and_keeps_the_last),
-		cmocka_unit_test(a_hostile_start_does_not_turn_time_round),
+		cmocka_unit_test(a_sum_knows_what_each_thread_has_of_a_stack),
+		cmocka_unit_test(a_stack_of_one_process_alone_stays_one_threads),
+		cmocka_unit_test(threads_that_a_profile_does_not_tell_apart_are_nobodys),
+		cmocka_unit_test(the_shares_of_runs_add_up_in_a_mean_and_a_maximum),
+		cmocka_unit_test(runs_have_the_same_threads_by_name),
+		cmocka_unit_test(further_threads_share_what_there_is_no_room_for),
 		cmocka_unit_test(damage_and_bad_ends_are_handed_on),
 		cmocka_unit_test(nothing_cannot_be_merged),
 	};

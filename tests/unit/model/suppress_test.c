@@ -134,6 +134,28 @@ static void what_libraries_keep_is_known(void **state)
 	suppress_free(&l);
 }
 
+static void what_name_services_keep_is_known_with_and_without_inner_names(void **state)
+{
+	struct profile *p = sample_new();
+	struct suppress_list l = {0};
+	uint32_t libc = sample_module(p, "/lib/libc.so.6");
+	uint32_t root = sample_node(p, 0, "main", 1);
+	uint32_t ask = sample_node_in(p, root, libc, sample_frame(p, "getpwuid", "/p.c", 2, 0));
+	uint32_t own = sample_node(p, root, "getpwuid", 3); /* the program's, not the library's */
+	uint64_t kept;
+
+	(void)state;
+	sample_site(p, ask, 1024, 1);
+	sample_site(p, sample_node_in(p, ask, libc, 0), 216, 1);
+	sample_site(p, sample_node(p, ask, "called_back", 4), 7, 1);
+	sample_site(p, own, 5, 1);
+	suppress_add_known(&l);
+	struct answer_part part = suppress(p, &l, &kept);
+	assert_int_equal(part.amount.bytes, 1024 + 216);
+	assert_int_equal(kept, 12);
+	suppress_free(&l);
+}
+
 static void only_leaks_are_suppressed(void **state)
 {
 	struct suppress_list l = {0};
@@ -161,6 +183,7 @@ int main(void)
 		cmocka_unit_test(given_no_such_file_then_it_is_named),
 		cmocka_unit_test(a_rule_names_a_function_file_or_module_anywhere_on_the_stack),
 		cmocka_unit_test(what_libraries_keep_is_known),
+		cmocka_unit_test(what_name_services_keep_is_known_with_and_without_inner_names),
 		cmocka_unit_test(only_leaks_are_suppressed),
 	};
 

@@ -64,6 +64,29 @@ static void limits_are_listed_with_the_stacks_behind_a_failure(void **state)
 			   "app: 1 of 5 limits does not hold\n");
 }
 
+static void recursion_is_named_once(void **state)
+{
+	struct profile *p = sample_new();
+	uint32_t node = sample_node(p, 0, "main", 1);
+	struct page page;
+
+	(void)state;
+	for (unsigned i = 0; i < 5; i++)
+		node = sample_node(p, node, "descend", 7);
+	for (unsigned i = 0; i < 3; i++)
+		node = sample_node(p, sample_node(p, node, "even", 8), "odd", 9);
+	sample_site(p, node, 5000, 1);
+	struct checked c = make(p);
+	page_open(&page);
+	check_text_print_stacks(page.out, c.check, &c.check->results.at[3], "", false);
+	release(&c);
+	page_assert(&page, "4.88 KiB in 1 block\n"
+			   "  odd (app.c:9) [2 functions in a cycle, 3 times]\n"
+			   "  even (app.c:8)\n"
+			   "  descend (app.c:7) [5 in a row]\n"
+			   "  main (app.c:1)\n");
+}
+
 static void json_is_json(void **state)
 {
 	struct checked c = make(sample_tables());
@@ -119,6 +142,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(limits_are_listed_with_the_stacks_behind_a_failure),
+		cmocka_unit_test(recursion_is_named_once),
 		cmocka_unit_test(json_is_json),
 		cmocka_unit_test(xml_is_xml_whatever_functions_are_called),
 	};

@@ -10,23 +10,15 @@
 #include "report/diff_json.h"
 #include "report/diff_text.h"
 
-#include "../model/sample.h"
+#include "../model/pair.h"
 #include "page.h"
 
 static const struct style plain = {0};
 
-struct pair {
-	struct profile *profiles[2];
-	struct model *models[2];
-	struct diff *diff;
-};
-
 /* sample_tables, and the same after `save` began to hoard and `load` to hold less. */
 static struct pair compare(enum figure figure, enum diff_by by)
 {
-	static const struct model_options usual = {0};
-	struct pair c = {.profiles = {sample_tables(), sample_tables()}};
-	struct profile *now = c.profiles[1];
+	struct profile *now = sample_tables();
 	uint32_t save = sample_node(now, sample_node(now, 0, "main", 11), "save", 45);
 
 	sample_site(now, sample_node(now, save, "hoard", 60), 4096, 2);
@@ -35,20 +27,7 @@ static struct pair compare(enum figure figure, enum diff_by by)
 	now->totals.peak_bytes -= 100;
 	now->totals.peak_blocks -= 1;
 	now->sites.at[1].temporary = now->totals.temporary_allocations = 1200;
-	c.models[0] = model_new(c.profiles[0], &usual);
-	c.models[1] = model_new(now, &usual);
-	const struct model *models[2] = {c.models[0], c.models[1]};
-	c.diff = diff_build(models, figure, by);
-	return c;
-}
-
-static void release(struct pair *c)
-{
-	diff_free(c->diff);
-	for (unsigned side = 0; side < 2; side++) {
-		model_free(c->models[side]);
-		profile_free(c->profiles[side]);
-	}
+	return pair_new(sample_tables(), now, figure, by);
 }
 
 static void assert_rows(enum figure figure, enum diff_by by, double threshold, const char *expected)
@@ -58,7 +37,7 @@ static void assert_rows(enum figure figure, enum diff_by by, double threshold, c
 
 	page_open(&page);
 	diff_text_print(page.out, c.diff, threshold, 0, &plain);
-	release(&c);
+	pair_free(&c);
 	page_assert(&page, expected);
 }
 
@@ -70,8 +49,8 @@ static void totals_have_every_figure(void **state)
 	(void)state;
 	c.profiles[1]->totals.lost_events = 3;
 	page_open(&page);
-	diff_text_print_totals(page.out, c.profiles[0], c.profiles[1], &plain);
-	release(&c);
+	diff_text_print_totals(page.out, c.diff, &plain);
+	pair_free(&c);
 	page_assert(&page,
 		    "old  app  pid 42, ./app -x\n"
 		    "new  app  pid 42, ./app -x\n"
@@ -88,21 +67,25 @@ static void totals_have_every_figure(void **state)
 		    "  temporary                 0          1,200         +1,200     from 0\n");
 }
 
+/* As far as what shrank. */
+#define BY_STACK                                                                     \
+	"\n"                                                                         \
+	"Change of peak by stack: +3.90 KiB, +1 block\n"                             \
+	"\n"                                                                         \
+	"Grew\n"                                                                     \
+	"   change   relative        old         new     blocks  stack\n"            \
+	"+4.00 KiB        new        0 B    4.00 KiB         +2  hoard (app.c:60)\n" \
+	"                                                        save (app.c:45)\n"  \
+	"                                                        main (app.c:11)\n"  \
+	"\n"                                                                         \
+	"Shrank\n"                                                                   \
+	"   change   relative        old         new     blocks  stack\n"
+
 static void stacks_are_listed_with_what_grew_first(void **state)
 {
 	(void)state;
 	assert_rows(FIGURE_PEAK, DIFF_BY_STACK, 0,
-		    "\n"
-		    "Change of peak by stack: +3.90 KiB, +1 block\n"
-		    "\n"
-		    "Grew\n"
-		    "   change   relative        old         new     blocks  stack\n"
-		    "+4.00 KiB        new        0 B    4.00 KiB         +2  hoard (app.c:60)\n"
-		    "                                                        save (app.c:45)\n"
-		    "                                                        main (app.c:11)\n"
-		    "\n"
-		    "Shrank\n"
-		    "   change   relative        old         new     blocks  stack\n"
+		    BY_STACK
 		    "   -100 B    -16.67%      600 B       500 B         -1  table_new (app.c:30)\n"
 		    "                                                        load (app.c:20)\n"
 		    "                                                        main (app.c:10)\n"
@@ -114,17 +97,7 @@ static void what_is_left_out_is_stated(void **state)
 {
 	(void)state;
 	assert_rows(FIGURE_PEAK, DIFF_BY_STACK, 10,
-		    "\n"
-		    "Change of peak by stack: +3.90 KiB, +1 block\n"
-		    "\n"
-		    "Grew\n"
-		    "   change   relative        old         new     blocks  stack\n"
-		    "+4.00 KiB        new        0 B    4.00 KiB         +2  hoard (app.c:60)\n"
-		    "                                                        save (app.c:45)\n"
-		    "                                                        main (app.c:11)\n"
-		    "\n"
-		    "Shrank\n"
-		    "   change   relative        old         new     blocks  stack\n"
+		    BY_STACK
 		    "                                                        ... 1 more stack: "
 		    "-100 B, -1 block\n"
 		    "\n"
@@ -192,7 +165,7 @@ static void a_tree_joins_stacks_at_the_allocating_function(void **state)
 	page_open(&page);
 	diff_text_print_tree(page.out, t, &plain);
 	diff_tree_free(t);
-	release(&c);
+	pair_free(&c);
 	page_assert(&page, "\n"
 			   "Change of peak by stack: +3.90 KiB, +1 block\n"
 			   "   change     blocks  allocating function, callers below\n"
@@ -219,7 +192,7 @@ static void json_is_json_in_every_form(void **state)
 		assert_true(page_is_json(&page));
 		assert_non_null(strstr(page_text(&page), "\"change_bytes\": 4096"));
 		page_close(&page);
-		release(&c);
+		pair_free(&c);
 	}
 	struct pair c = compare(FIGURE_PEAK, DIFF_BY_STACK);
 	struct diff_tree *t = diff_tree_build(c.diff, &view);
@@ -229,7 +202,7 @@ static void json_is_json_in_every_form(void **state)
 	assert_true(page_is_json(&page));
 	page_close(&page);
 	diff_tree_free(t);
-	release(&c);
+	pair_free(&c);
 }
 
 int main(void)

@@ -33,6 +33,42 @@ static void a_clean_run_is_summed_up_in_a_few_lines(void **state)
 			   "  leaked       1000 B in 10 blocks\n");
 }
 
+/* The lines are printed for a profile merged of two. */
+static void assert_merged(enum profile_merge mode, const char *lines)
+{
+	struct profile *p = sample_tables();
+	struct page page;
+
+	p->run.merge = mode;
+	*vec_push(&p->inputs) = (struct profile_input){0};
+	*vec_push(&p->inputs) = (struct profile_input){0};
+	*vec_push(&p->points) = (struct profile_point){.time_ns = 7000000, .peak_bytes = 900};
+	*vec_push(&p->points) = (struct profile_point){.time_ns = 8000000, .peak_bytes = 100};
+	p->totals.peak_time_ns = 7000000;
+	page_open(&page);
+	header_print(page.out, p, &ascii);
+	profile_free(p);
+	assert_non_null(strstr(page_text(&page), lines));
+	assert_null(strstr(page_text(&page), "10 blocks, 7"));
+	page_close(&page);
+}
+
+static void peaks_of_several_recordings_have_no_moment(void **state)
+{
+	(void)state;
+	assert_merged(PROFILE_MERGE_SUM,
+		      "  peak         1000 B in 10 blocks, the peaks of 2 profiles added up\n"
+		      "  together     at most 900 B at one time, by 7.00 ms after the first start\n"
+		      "  leaked");
+	assert_merged(
+		PROFILE_MERGE_MAX,
+		"  peak         1000 B in 10 blocks, the most of each stack at any of 2 peaks\n"
+		"  leaked");
+	assert_merged(PROFILE_MERGE_MEAN,
+		      "  peak         1000 B in 10 blocks, the mean of each stack over 2 peaks\n"
+		      "  leaked");
+}
+
 static void every_loss_that_is_not_zero_is_printed_with_its_meaning(void **state)
 {
 	struct profile *p = sample_new();
@@ -51,6 +87,8 @@ static void every_loss_that_is_not_zero_is_printed_with_its_meaning(void **state
 	p->totals.unwind_failures = 3;
 	p->totals.foreign_frees = 5;
 	p->totals.reentrant_calls = 6;
+	*vec_push(&p->parts) = (struct profile_part){.thread = 0};
+	*vec_push(&p->parts) = (struct profile_part){.thread = 1};
 	page_open(&page);
 	header_print(page.out, p, &ascii);
 	profile_free(p);
@@ -75,6 +113,8 @@ static void every_loss_that_is_not_zero_is_printed_with_its_meaning(void **state
 		"by another allocator, or freed twice\n"
 		"  ! re-entrant calls: 6; from a signal handler inside an allocation: "
 		"passed through, not recorded\n"
+		"  ! stacks of further threads: 1; there were too many to tell all apart: "
+		"what --thread shows may be too little\n"
 		"  ! child processes: 2; started by the program and not recorded\n");
 }
 
@@ -116,6 +156,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_clean_run_is_summed_up_in_a_few_lines),
+		cmocka_unit_test(peaks_of_several_recordings_have_no_moment),
 		cmocka_unit_test(every_loss_that_is_not_zero_is_printed_with_its_meaning),
 		cmocka_unit_test(given_a_damaged_or_abandoned_recording_then_a_notice_says_so),
 		cmocka_unit_test(an_empty_profile_can_be_summed_up),

@@ -38,6 +38,10 @@ static void counts_have_separators(void **state)
 	assert_string_equal(human_count(0).text, "0");
 	assert_string_equal(human_count(999).text, "999");
 	assert_string_equal(human_count(1000).text, "1,000");
+	assert_string_equal(human_things(0, "block").text, "0 blocks");
+	assert_string_equal(human_things(1, "block").text, "1 block");
+	assert_string_equal(human_things(UINT64_MAX, "allocation").text,
+			    "18,446,744,073,709,551,615 allocations");
 	assert_string_equal(human_count(UINT64_MAX).text, "18,446,744,073,709,551,615");
 }
 

@@ -93,6 +93,26 @@ static void a_frame_shows_its_line_or_its_module_or_its_address(void **state)
 	assert_label(&nowhere, "0x7f00", "");
 }
 
+static void what_reads_the_same_elsewhere_shows_its_module_too(void **state)
+{
+	struct model_frame line = {"f", "/src/app", "/usr/include/a.h", .apart = "/src/app",
+				   .line = 7};
+	struct model_frame no_line = {"f", "/src/app", "", .apart = "/src/app"};
+	struct names_label l = names_label(&line, "/src", false);
+	char *text = names_plain(&line);
+
+	(void)state;
+	assert_string_equal(l.place, "/usr/include/a.h:7, app");
+	names_label_fit(&l, 12, false);
+	assert_string_equal(l.place, "a.h:7, app");
+	assert_string_equal(text, "f (/usr/include/a.h:7)");
+	assert_label(&no_line, "f", "app");
+	no_line.apart = "/other/app";
+	assert_label(&no_line, "f", "/other/app");
+	names_label_free(&l);
+	free(text);
+}
+
 static void the_plain_text_keeps_the_full_path(void **state)
 {
 	struct model_frame line = {"f", "/src/app", "/src/sub/a.c", .line = 7};
@@ -132,6 +152,7 @@ int main(void)
 		cmocka_unit_test(a_long_name_loses_its_middle),
 		cmocka_unit_test(a_shortened_name_never_exceeds_the_columns),
 		cmocka_unit_test(a_frame_shows_its_line_or_its_module_or_its_address),
+		cmocka_unit_test(what_reads_the_same_elsewhere_shows_its_module_too),
 		cmocka_unit_test(the_plain_text_keeps_the_full_path),
 		cmocka_unit_test(
 			given_too_few_columns_then_directories_go_first_and_the_function_next),

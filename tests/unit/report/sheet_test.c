@@ -85,6 +85,7 @@ static void what_a_filter_leaves_out_is_stated_first(void **state)
 	print(&page, sample_tables(), &s, &ascii);
 	page_assert(&page, "  filter       stacks through load; not through /nothing/; not in "
 			   "libz; blocks of 60 B and more\n"
+			   "  ! not in this profile: function /nothing/, module libz\n"
 			   "  left out     300 B in 3 blocks of 2 stacks, by function\n"
 			   "\n"
 			   "Held at the peak: 700 B in 7 blocks (of 1000 B in 10 blocks)\n"
@@ -260,6 +261,7 @@ static void given_a_filter_that_nothing_passes_then_it_is_said(void **state)
 	add(&filter.include, "nobody");
 	print(&page, sample_tables(), &s, &ascii);
 	page_assert(&page, "  filter       stacks through nobody\n"
+			   "  ! not in this profile: function nobody\n"
 			   "  left out     1000 B in 10 blocks of 4 stacks, by function\n"
 			   "\n"
 			   "Held at the peak: 0 B in 0 blocks (of 1000 B in 10 blocks)\n"

@@ -62,9 +62,9 @@ static void numbers_of_lambdas_closures_and_unnamed_types_are_left_out(void **st
 {
 	(void)state;
 	assert_name("main::{lambda(int)#12}::operator()(int) const",
-		    "main::{lambda(int)#}::operator()(int) const");
-	assert_name("run()::$_3::operator()() const", "run()::$_::operator()() const");
-	assert_name("run()::'lambda0'(int)::operator()", "run()::'lambda'(int)::operator()");
+		    "main::{lambda}::operator()(int) const");
+	assert_name("run()::$_3::operator()() const", "run()::{lambda}::operator()() const");
+	assert_name("run()::'lambda0'(int)::operator()", "run()::{lambda}::operator()");
 	assert_name("app::run::{closure#2}", "app::run::{closure#}");
 	assert_name("f({unnamed type#1})", "f({unnamed type#})");
 	assert_name("array<3>::get(int#7)", "array<3>::get(int#7)");

@@ -1,53 +1,20 @@
 /* debugfile_test.c -- separate debug files, symbol tables, the vdso and broken files.
  * Runs: as a unit test of the symbol room.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "fixture.h"
+#include "work.h"
 
 #include <sys/stat.h>
-
-static const char work_c[] =
-	"static inline __attribute__((always_inline)) int inner(int x)\n"
-	"{\n"
-	"	__asm__ volatile(\".globl mark\\nmark:\\n\\tnop\" ::: \"memory\");\n" /* 3 */
-	"	return x + 1;\n"
-	"}\n"
-	"__attribute__((noinline)) int outer(int x)\n"
-	"{\n"
-	"	return inner(x ^ 5) * 7;\n" /* 8 */
-	"}\n"
-	"int main(int argc, char **argv)\n"
-	"{\n"
-	"	(void)argv;\n"
-	"	return outer(argc);\n"
-	"}\n";
 
 /* Leaves `whole`, `whole.debug` (only debug information), `bare` (stripped, with a link to it); the
  * address. */
 static uint64_t build_stripped(const char *flags)
 {
-	fixture_write_text("work.c", work_c);
+	work_write();
 	fixture_must_run("rm -rf .build-id .debug whole* bare* other*");
 	fixture_must_run("cc -O2 -g %s work.c -o whole", flags);
 	fixture_must_run("objcopy --only-keep-debug whole whole.debug");
 	fixture_must_run("objcopy --strip-debug --add-gnu-debuglink=whole.debug whole bare");
 	return fixture_address("whole", "mark");
-}
-
-static void expect_lines(struct symbol_module *m, uint64_t mark)
-{
-	const struct symbol_frame *frames;
-
-	assert_int_equal(symbol_find(m, mark, &frames), 2);
-	assert_non_null(frames[0].function);
-	assert_string_equal(frames[0].function, "inner");
-	assert_non_null(frames[0].file);
-	assert_string_equal(frames[0].file, fixture_path("work.c"));
-	assert_int_equal(frames[0].line, 3);
-	assert_true(frames[0].inlined);
-	assert_non_null(frames[1].function);
-	assert_string_equal(frames[1].function, "outer");
-	assert_int_equal(frames[1].line, 8);
-	assert_false(frames[1].inlined);
 }
 
 static void expect_name_only(struct symbol_module *m, uint64_t address, const char *name)
@@ -80,7 +47,7 @@ static void given_a_debuglink_the_file_beside_is_used(void **state)
 	struct symbol_module *m = fixture_open("bare");
 
 	(void)state;
-	expect_lines(m, mark);
+	work_expect_lines(m, mark);
 	symbol_close(m);
 }
 
@@ -91,7 +58,7 @@ static void given_a_debuglink_the_file_in_dot_debug_is_used(void **state)
 	(void)state;
 	fixture_must_run("mkdir .debug && mv whole.debug .debug/");
 	struct symbol_module *m = fixture_open("bare");
-	expect_lines(m, mark);
+	work_expect_lines(m, mark);
 	symbol_close(m);
 }
 
@@ -104,7 +71,7 @@ static void given_a_debuglink_the_file_below_a_debug_directory_is_used(void **st
 	assert_non_null(realpath(fixture_dir, home));
 	fixture_must_run("mkdir -p other/%s && mv whole.debug other/%s/", home, home);
 	struct symbol_module *m = open_with_dir("bare", fixture_path("other"));
-	expect_lines(m, mark);
+	work_expect_lines(m, mark);
 	symbol_close(m);
 }
 
@@ -114,7 +81,7 @@ static void without_a_build_id_the_checksum_must_match(void **state)
 	struct symbol_module *m = fixture_open("bare");
 
 	(void)state;
-	expect_lines(m, mark);
+	work_expect_lines(m, mark);
 	symbol_close(m);
 	fixture_must_run("printf x >>whole.debug");
 	m = fixture_open("bare");
@@ -148,7 +115,7 @@ static void the_build_id_finds_the_file_below_a_debug_directory(void **state)
 	expect_name_only(m, mark, "outer");
 	symbol_close(m);
 	m = open_with_dir("bare", fixture_path("store"));
-	expect_lines(m, mark);
+	work_expect_lines(m, mark);
 	symbol_close(m);
 }
 
@@ -180,7 +147,7 @@ static void a_sysroot_goes_before_the_path(void **state)
 	fixture_must_run("mv whole.debug usr/lib/debug/.build-id/%.2s/%s.debug", hex, hex + 2);
 	struct symbol_module *m = symbol_open("/bare", NULL, 0, &options, &e);
 	assert_non_null(m);
-	expect_lines(m, mark);
+	work_expect_lines(m, mark);
 	symbol_close(m);
 }
 
@@ -222,7 +189,7 @@ static void names_shared_between_debug_files_are_followed(void **state)
 	fixture_must_run("mkdir -p alt/.build-id/%.2s", hex);
 	fixture_must_run("mv shared.debug alt/.build-id/%.2s/%s.debug", hex, hex + 2);
 	struct symbol_module *m = open_with_dir("whole", fixture_path("alt"));
-	expect_lines(m, mark);
+	work_expect_lines(m, mark);
 	symbol_close(m);
 }
 
@@ -318,7 +285,7 @@ static void a_stripped_library_still_has_its_dynamic_symbols(void **state)
 	const struct symbol_frame *frames;
 
 	(void)state;
-	fixture_write_text("work.c", work_c);
+	work_write();
 	fixture_must_run("cc -O2 -g -shared -fPIC work.c -o work.so");
 	uint64_t outer = fixture_address("work.so", "outer");
 	uint64_t size = fixture_nm("work.so", "outer", 1);
@@ -418,7 +385,7 @@ static void what_is_no_elf_file_is_an_error(void **state)
 static void an_object_file_is_an_error(void **state)
 {
 	(void)state;
-	fixture_write_text("work.c", work_c);
+	work_write();
 	fixture_must_run("cc -c -g work.c -o work.o");
 	expect_error(fixture_path("work.o"), "neither a program nor a shared object");
 }
@@ -474,19 +441,6 @@ static void a_damaged_file_is_put_up_with(void **state)
 	free(data);
 }
 
-/* What the child of the debuginfod test does: the innermost function at an address. */
-static int print_innermost(const char *path, const char *address)
-{
-	const struct symbol_frame *frames;
-	struct symbol_module *m = symbol_open(path, NULL, 0, NULL, NULL);
-
-	if (!m || !symbol_find(m, strtoull(address, NULL, 16), &frames))
-		return 1;
-	puts(frames[0].function);
-	symbol_close(m);
-	return 0;
-}
-
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -514,6 +468,6 @@ int main(int argc, char **argv)
 	};
 
 	if (argc == 3)
-		return print_innermost(argv[1], argv[2]);
+		return work_print_innermost(symbol_open(argv[1], NULL, 0, NULL, NULL), argv[2]);
 	return cmocka_run_group_tests(tests, fixture_begin, fixture_end);
 }

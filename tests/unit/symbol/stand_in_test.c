@@ -1,23 +1,7 @@
 /* stand_in_test.c -- names for programs that are stripped, moved, replaced or gone.
  * Runs: as a unit test of the symbol room.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "fixture.h"
-
-static const char work_c[] =
-	"static inline __attribute__((always_inline)) int inner(int x)\n"
-	"{\n"
-	"	__asm__ volatile(\".globl mark\\nmark:\\n\\tnop\" ::: \"memory\");\n" /* 3 */
-	"	return x + 1;\n"
-	"}\n"
-	"__attribute__((noinline)) int outer(int x)\n"
-	"{\n"
-	"	return inner(x ^ 5) * 7;\n" /* 8 */
-	"}\n"
-	"int main(int argc, char **argv)\n"
-	"{\n"
-	"	(void)argv;\n"
-	"	return outer(argc);\n"
-	"}\n";
+#include "work.h"
 
 static uint64_t mark;
 static char hex[65];
@@ -28,7 +12,7 @@ static size_t id_bytes;
  * `app.debug` are for the tests to put somewhere. */
 static void build(const char *flags)
 {
-	fixture_write_text("work.c", work_c);
+	work_write();
 	fixture_must_run("rm -rf app* place dir && mkdir place dir");
 	fixture_must_run("cc -O2 -g %s work.c -o app.whole", flags);
 	fixture_must_run("objcopy --only-keep-debug app.whole app.debug");
@@ -47,19 +31,13 @@ static struct symbol_module *open_app(struct error *e)
 
 static void expect_lines(void)
 {
-	const struct symbol_frame *frames;
 	struct error e = {0};
 	struct symbol_module *m = open_app(&e);
 
 	if (!m)
 		fail_msg("%s", e.text);
 	assert_false(e.set);
-	assert_int_equal(symbol_find(m, mark, &frames), 2);
-	assert_string_equal(frames[0].function, "inner");
-	assert_string_equal(frames[0].file, fixture_path("work.c"));
-	assert_int_equal(frames[0].line, 3);
-	assert_string_equal(frames[1].function, "outer");
-	assert_int_equal(frames[1].line, 8);
+	work_expect_lines(m, mark);
 	symbol_close(m);
 }
 
@@ -190,17 +168,12 @@ static void given_a_program_that_is_gone_a_server_is_asked(void **state)
 /* What the child of the test above does: the innermost function of a program that is not there. */
 static int print_innermost(const char *build_id, const char *address)
 {
-	const struct symbol_frame *frames;
 	size_t bytes = 0;
 
 	for (; bytes < sizeof(id) && build_id[2 * bytes]; bytes++)
 		(void)sscanf(build_id + 2 * bytes, "%2hhx", &id[bytes]);
 	struct symbol_module *m = symbol_open("/nowhere/app", id, bytes, NULL, NULL);
-	if (!m || !symbol_find(m, strtoull(address, NULL, 16), &frames))
-		return 1;
-	puts(frames[0].function);
-	symbol_close(m);
-	return 0;
+	return work_print_innermost(m, address);
 }
 
 int main(int argc, char **argv)

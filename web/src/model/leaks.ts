@@ -16,10 +16,6 @@ export interface Leak {
 }
 
 const QUARTERS = 4;
-// A leak grows if it has more at the end of each of the last quarters than at the end of the one
-// before, by at least so much of what it has in the end.
-const LEAST_STEP = 0.05;
-
 /** What each site had live when each quarter was over. */
 function byQuarters(p: Profile): Float64Array[] {
   const times = p.pack.f64("point.time_ns");
@@ -36,9 +32,30 @@ function byQuarters(p: Profile): Float64Array[] {
   return result;
 }
 
-function grows(quarters: Float64Array[], site: number, bytes: number): boolean {
-  for (let i = 1; i < quarters.length; i++) if (quarters[i]![site]! - quarters[i - 1]![site]! < LEAST_STEP * bytes) return false;
-  return bytes > 0;
+const keyOf = (name: unknown, file: unknown, line: unknown): string => `${String(name)}\0${String(file)}\0${String(line)}`;
+
+/** The places whose leaks grow all the time, as the findings have them. */
+function growingPlaces(p: Profile): Set<string> {
+  const places = new Set<string>();
+  for (const f of p.pack.header.findings?.findings ?? []) {
+    if (f["kind"] !== "growing-leak" || !Array.isArray(f["stack"])) continue;
+    const frame = f["stack"][Number(f["own_frame"]) || 0] as { [key: string]: unknown } | undefined;
+    if (frame) places.add(keyOf(frame["function"], frame["file"], frame["line"]));
+  }
+  return places;
+}
+
+/** By site: 1 if it belongs to such a place. */
+function findGrowing(p: Profile): Uint8Array {
+  const places = growingPlaces(p);
+  const own = p.pack.u32("site.own");
+  const isGrowing = new Map<number, number>();
+  return Uint8Array.from(own, (frame) => {
+    if (frame >= p.frameCount || !places.size) return 0;
+    let known = isGrowing.get(frame);
+    if (known === undefined) isGrowing.set(frame, (known = places.has(keyOf(p.functionName(frame), p.filePath(frame), p.frameLine[frame])) ? 1 : 0));
+    return known;
+  });
 }
 
 export interface LeakGroup {
@@ -54,12 +71,13 @@ export function findLeaks(p: Profile, shown: number): Record<LeakKind, LeakGroup
   const blocks = p.pack.f64("site.live_blocks");
   const rules = p.pack.u32("site.rule");
   const quarters = byQuarters(p);
+  const growing = findGrowing(p);
   const none = (): LeakGroup => ({ bytes: 0, blocks: 0, stacks: 0, largest: [] });
   const groups = { growing: none(), "one-off": none(), suppressed: none() };
   const sites: Record<LeakKind, number[]> = { growing: [], "one-off": [], suppressed: [] };
   for (let site = 0; site < p.siteCount; site++) {
     if (blocks[site] === 0) continue;
-    const kind = rules[site] ? "suppressed" : grows(quarters, site, bytes[site]!) ? "growing" : "one-off";
+    const kind = rules[site] ? "suppressed" : growing[site] ? "growing" : "one-off";
     groups[kind].bytes += bytes[site]!;
     groups[kind].blocks += blocks[site]!;
     groups[kind].stacks++;

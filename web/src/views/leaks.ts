@@ -10,7 +10,7 @@ import { stackList } from "./stack.ts";
 
 const SHOWN = 200;
 const TITLES: Record<LeakKind, string> = {
-  growing: "Growing: more in every quarter of the recording",
+  growing: "Growing: more and more of it all the time",
   "one-off": "One-off: not growing",
   suppressed: "Suppressed: known and harmless",
 };
@@ -21,10 +21,14 @@ function quarterBars(leak: Leak): HTMLElement {
     ...leak.quarters.map((q) => h("i", { style: `height:${Math.round((100 * q) / most)}%` })));
 }
 
-/** The functions nearest to the allocation. */
+/** The program's own function behind a leak, and what it called. */
 function chain(app: App, site: number): string {
-  const names = [...app.profile.stack(site).subarray(0, 4)].map((f) => app.profile.functionName(f));
-  return names.join(" ‹ ");
+  const { profile } = app;
+  const stack = [...profile.stack(site)];
+  const own = stack.indexOf(profile.pack.u32("site.own")[site]!);
+  const shown = own > 0 ? [stack[own]!, stack[own - 1]!] : stack.slice(0, 2);
+  const names = shown.map((f) => profile.functionName(f));
+  return own > 0 ? `${names[0]} ${profile.place(shown[0]!)} › ${names[1]}` : names.join(" ‹ ");
 }
 
 function leakItem(app: App, leak: Leak): HTMLElement {

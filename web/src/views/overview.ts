@@ -72,13 +72,15 @@ function textOf(value: Json | undefined): string {
 /** A finding as the command prints it, with a link to its place. */
 function finding(app: App, f: { [key: string]: Json }): HTMLElement {
   const stack = Array.isArray(f["stack"]) ? f["stack"] : [];
-  const first = stack[0] as { [key: string]: Json } | undefined;
-  const name = textOf(first?.["function"]);
+  const own = stack[Number(f["own_frame"]) || 0] as { [key: string]: Json } | undefined;
+  const name = textOf(own?.["function"]);
+  const place = [textOf(own?.["file"]).split("/").pop(), String(own?.["line"] ?? "")].filter(Boolean).join(":");
   const kind = textOf(f["kind"]).replaceAll("-", " ");
   const figure = f["kind"] === "growing-leak" ? "leaked" : f["kind"] === "temporary" ? "temporary" : f["kind"] === "regrown" ? "calls" : "peak";
-  const numbers = ["bytes", "blocks", "calls", "saved_bytes"].filter((k) => typeof f[k] === "number" && f[k] !== 0)
-    .map((k) => `${k.replace("_", " ")}: ${k.includes("bytes") ? formatBytes(f[k] as number) : formatCount(f[k] as number)}`);
-  return h("li", {}, h("strong", {}, kind), " ", name ? h("a", { href: app.link({ page: "flame", figure, functions: name, zoom: [] }) }, name) : null, h("span.note", {}, ` ${numbers.join(", ")}`));
+  const numbers = [["bytes", "bytes"], ["blocks", "blocks"], ["calls", "calls that need not be"], ["saved_bytes", "to be saved"]]
+    .filter(([k]) => typeof f[k!] === "number" && f[k!] !== 0)
+    .map(([k, words]) => (k!.includes("bytes") ? `${formatBytes(f[k!] as number)}${words === "bytes" ? "" : ` ${words}`}` : `${formatCount(f[k!] as number)} ${words}`));
+  return h("li", {}, h("strong", {}, kind), " ", name ? h("a", { href: app.link({ page: "flame", figure, functions: name, zoom: [] }) }, name) : null, h("span.place", {}, ` ${place}`), h("span.note", {}, ` ${numbers.join(", ")}`));
 }
 
 function findings(app: App): HTMLElement {
