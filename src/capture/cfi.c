@@ -22,10 +22,6 @@ enum {
 	PE_OMIT = 0xff,
 };
 
-/* Of an .eh_frame_hdr before its table, at most: version, encodings of .eh_frame's address, the
- * count and the table; then the first two. */
-#define HEADER_BYTES (4 + 16)
-
 uint64_t cfi_take_fixed(struct cfi_cursor *c, unsigned bytes)
 {
 	uint64_t value = 0;
@@ -97,7 +93,7 @@ static uint64_t take_encoded(struct cfi_cursor *c, uint8_t encoding)
 
 uint64_t cfi_take_pointer(struct cfi_cursor *c, uint8_t encoding, uint64_t data_base)
 {
-	uint64_t here = (uint64_t)c->at;
+	uint64_t here = (uint64_t)c->at + c->moved;
 	uint64_t value = take_encoded(c, encoding);
 
 	switch (encoding & 0x70) {
@@ -120,11 +116,10 @@ uint64_t cfi_take_pointer(struct cfi_cursor *c, uint8_t encoding, uint64_t data_
 /* Bytes that can be read from `at` on. */
 static uint64_t room_at(const struct image *image, uint64_t at)
 {
-	unsigned count;
-
-	if (!image || !image_find_headers(image, &count))
+	if (!image || !image->read_end)
 		return UINT64_MAX;
-	return image_room(image, at, PF_R);
+	return at - image->read_start < image->read_end - image->read_start ? image->read_end - at
+									    : 0;
 }
 
 /* One length-prefixed entry of .eh_frame. */
@@ -209,15 +204,18 @@ static bool read_cie(const struct image *image, const uint8_t *cie, struct cfi_e
 	return !c.bad && entry->ra_register < ARCH_REGS;
 }
 
-bool cfi_read_fde(const struct image *image, const uint8_t *fde, struct cfi_entry *entry)
+bool cfi_read_parts(const struct image *image, const uint8_t *fde, const uint8_t *cie,
+		    uint64_t moved, struct cfi_entry *entry)
 {
 	const uint8_t *id_at;
 	struct cfi_cursor c;
 
 	if (!open_entry(image, fde, &c, &id_at))
 		return false;
+	c.moved = moved;
+	entry->moved = moved;
 	uint64_t distance = cfi_take_fixed(&c, 4);
-	if (distance == 0 || !read_cie(image, id_at - distance, entry))
+	if (distance == 0 || !read_cie(image, cie ? cie : id_at - distance, entry))
 		return false;
 	entry->pc_start = cfi_take_pointer(&c, entry->pointer_encoding, 0);
 	entry->pc_end = entry->pc_start + take_encoded(&c, entry->pointer_encoding & 0x0f);
@@ -227,6 +225,11 @@ bool cfi_read_fde(const struct image *image, const uint8_t *fde, struct cfi_entr
 	entry->instructions = c.at + skip;
 	entry->instructions_end = c.end;
 	return true;
+}
+
+bool cfi_read_fde(const struct image *image, const uint8_t *fde, struct cfi_entry *entry)
+{
+	return cfi_read_parts(image, fde, NULL, 0, entry);
 }
 
 /* Reads the FDE at `fde`; false if it is not one that covers pc. */
@@ -294,12 +297,39 @@ static bool has_table(const uint8_t *hdr)
 	return hdr[2] != PE_OMIT && (hdr[3] == (PE_DATAREL | PE_SDATA4) || hdr[3] == PE_ABSPTR);
 }
 
-uint64_t cfi_find_untabled(const uint8_t *hdr)
+uint64_t cfi_find_untabled(const uint8_t *head, uint64_t hdr)
 {
-	struct cfi_cursor c = {.at = hdr + 4, .end = hdr + 4 + 8};
-	uint64_t eh_frame = cfi_take_pointer(&c, hdr[1], (uint64_t)hdr);
+	struct cfi_cursor c = {.at = head + 4, .end = head + 4 + 8, .moved = hdr - (uint64_t)head};
+	uint64_t eh_frame = cfi_take_pointer(&c, head[1], hdr);
 
-	return hdr[0] != 1 || has_table(hdr) || c.bad ? 0 : eh_frame;
+	return head[0] != 1 || has_table(head) || c.bad ? 0 : eh_frame;
+}
+
+bool cfi_read_header(const uint8_t *head, uint64_t hdr, struct cfi_table *table)
+{
+	struct cfi_cursor c = {.at = head + 4, .end = head + 4 + 16, .moved = hdr - (uint64_t)head};
+
+	if (head[0] != 1 || !has_table(head))
+		return false;
+	(void)cfi_take_pointer(&c, head[1], hdr);
+	table->hdr = hdr;
+	table->wide = head[3] == PE_ABSPTR;
+	table->count = cfi_take_pointer(&c, head[2], hdr);
+	table->rows = (uint64_t)c.at + c.moved;
+	return !c.bad;
+}
+
+bool cfi_is_within(const struct image *image, const uint8_t *head, uint64_t hdr)
+{
+	uint64_t room = room_at(image, hdr);
+	struct cfi_table table;
+
+	if (room < CFI_HEADER_LEAST)
+		return false;
+	if (!has_table(head))
+		return true;
+	return cfi_read_header(head, hdr, &table) && table.rows - hdr <= room &&
+	       table.count <= (room - (table.rows - hdr)) / (table.wide ? 16 : 8);
 }
 
 /* The table of a header that has one; its rows may lie anywhere. */
@@ -311,24 +341,9 @@ static bool open_table(const uint8_t *hdr, struct cfi_cursor *c, struct table *t
 	return !c->bad;
 }
 
-bool cfi_is_within(const struct image *image, const uint8_t *hdr)
-{
-	uint64_t room = hdr ? room_at(image, (uint64_t)(uintptr_t)hdr) : 0;
-	struct cfi_cursor c = {.at = hdr + 4, .end = hdr + HEADER_BYTES};
-	struct table table;
-
-	if (room < HEADER_BYTES)
-		return false;
-	(void)cfi_take_pointer(&c, hdr[1], (uint64_t)hdr);
-	if (!has_table(hdr))
-		return true;
-	return open_table(hdr, &c, &table) &&
-	       table.count <= (room - (uint64_t)(c.at - hdr)) / (table.wide ? 16 : 8);
-}
-
 bool cfi_find(const struct image *image, const uint8_t *hdr, uint64_t pc, struct cfi_entry *entry)
 {
-	struct cfi_cursor c = {.at = hdr + 4, .end = hdr + HEADER_BYTES};
+	struct cfi_cursor c = {.at = hdr + 4, .end = hdr + CFI_HEADER_MOST};
 	struct table table;
 
 	if (hdr[0] != 1)

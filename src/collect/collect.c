@@ -377,6 +377,11 @@ bool collect_has_foreign_allocator(const struct collector *c)
 	return atomic_load_explicit(&c->map.header->foreign_allocator, memory_order_relaxed) != 0;
 }
 
+bool collect_has_reads_denied(const struct collector *c)
+{
+	return atomic_load_explicit(&c->map.header->reads_denied, memory_order_relaxed) != 0;
+}
+
 bool collect_find_exit(const struct collector *c, int *code)
 {
 	uint32_t said = atomic_load_explicit(&c->map.header->exit_status, memory_order_relaxed);

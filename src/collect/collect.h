@@ -56,6 +56,10 @@ bool collect_has_begun(const struct collector *c);
 /* Whether the program seems to bring a malloc of its own, which hides ours. */
 bool collect_has_foreign_allocator(const struct collector *c);
 
+/* Whether the target may not read through the kernel, so that stacks of its own making (coroutines,
+ * signal stacks) end where they begin. */
+bool collect_has_reads_denied(const struct collector *c);
+
 /* Why collect_run came back. */
 enum collect_end {
 	COLLECT_END_GONE = 0,	   /* the process is dead; all it published has been handled */

@@ -74,9 +74,13 @@ static void search(const struct image *image, const uint8_t *hdr)
 {
 	struct cfi_entry entry;
 
-	if (!cfi_is_within(image, hdr))
+	uint64_t at = (uint64_t)(uintptr_t)hdr;
+	uint8_t head[CFI_HEADER_MOST] = {0};
+
+	memcpy(head, hdr, image->map_end - at < sizeof(head) ? image->map_end - at : sizeof(head));
+	if (!cfi_is_within(image, head, at))
 		return;
-	(void)cfi_find_untabled(hdr);
+	(void)cfi_find_untabled(head, at);
 	for (uint64_t pc = image->map_start; pc < image->map_end; pc += 40)
 		if (cfi_find(image, hdr, pc, &entry)) {
 			if (pc < entry.pc_start || pc >= entry.pc_end)
@@ -115,7 +119,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	memcpy(memory + TABLES_AT, data + 1, bytes - 1);
 	const struct image image = {.map_start = (uint64_t)(uintptr_t)memory,
 				    .map_end = (uint64_t)(uintptr_t)memory + total,
-				    .bias = (uint64_t)(uintptr_t)memory};
+				    .bias = (uint64_t)(uintptr_t)memory,
+				    .read_start = (uint64_t)(uintptr_t)memory,
+				    .read_end = (uint64_t)(uintptr_t)memory + total};
 	search(&image, memory + TABLES_AT);
 	list(&image, memory + TABLES_AT + where);
 	free(memory);

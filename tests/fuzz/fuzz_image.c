@@ -55,9 +55,11 @@ static void read_rooms(const struct image *image)
 static void use(const struct image *image)
 {
 	uint8_t id[IMAGE_BUILD_ID_MAX];
+	struct image_headers headers;
 	uint64_t start, bytes;
 
-	if (image_read_build_id(image, id) > sizeof(id))
+	(void)image_read_headers(image, &headers);
+	if (image_read_build_id(image, &headers, id) > sizeof(id))
 		abort();
 	read_rooms(image);
 	if (sections_find_eh_frame(image, path, &start, &bytes))

@@ -90,7 +90,7 @@ static void read_variables(char **entries)
 		abort();
 	make_names(options.output ? options.output : "");
 	char *copy[ENTRIES_MOST / 2];
-	environment_without_preload(copy, ENTRIES_MOST / 2);
+	environment_for_collector(copy, ENTRIES_MOST / 2);
 	environ = kept;
 }
 

@@ -56,7 +56,7 @@ static uint64_t eh_frame_of(const uint8_t *hdr)
 {
 	struct cfi_cursor c = {.at = hdr + 4, .end = hdr + 12};
 
-	assert_int_equal(cfi_find_untabled(hdr), 0);
+	assert_int_equal(cfi_find_untabled(hdr, (uint64_t)(uintptr_t)hdr), 0);
 	return cfi_take_pointer(&c, hdr[1], (uint64_t)hdr);
 }
 
@@ -130,12 +130,12 @@ static void a_header_without_rows_names_its_eh_frame(void **state)
 
 	(void)state;
 	memcpy(bare + 4, &l.eh_frame, 8);
-	assert_int_equal(cfi_find_untabled(bare), l.eh_frame);
+	assert_int_equal(cfi_find_untabled(bare, (uint64_t)(uintptr_t)bare), l.eh_frame);
 	bare[0] = 2;
-	assert_int_equal(cfi_find_untabled(bare), 0);
+	assert_int_equal(cfi_find_untabled(bare, (uint64_t)(uintptr_t)bare), 0);
 	bare[0] = 1;
 	bare[1] = 0xff;
-	assert_int_equal(cfi_find_untabled(bare), 0);
+	assert_int_equal(cfi_find_untabled(bare, (uint64_t)(uintptr_t)bare), 0);
 }
 
 /* ---- what may be anything -------------------------------------------------------------------- */
