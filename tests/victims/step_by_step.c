@@ -1,8 +1,8 @@
 /* step_by_step.c -- grows when it is told to. Run by tests/e2e/viewer.
  * SPDX-License-Identifier: Apache-2.0
  *
- * For every line of standard input: "+" makes 10 blocks of 1,000 bytes in grow(), "-" frees the
- * last 5 in shrink(); then it writes "done". At the end of the input it exits with 7 and all that
+ * For every line of standard input: "+" makes 10 blocks of 1,000 bytes in grow(), "*" the same by
+ * way of grow_elsewhere(), "-" frees the last 5 in shrink(); then it writes "done". At the end of the input it exits with 7 and all that
  * is left is leaked. */
 #include "truth.h"
 
@@ -21,6 +21,11 @@ static __attribute__((noinline)) void grow(void)
 	}
 }
 
+static __attribute__((noinline)) void grow_elsewhere(void)
+{
+	grow();
+}
+
 static __attribute__((noinline)) void shrink(void)
 {
 	for (int i = 0; i < 5; i++) {
@@ -36,6 +41,8 @@ int main(void)
 	while (read(STDIN_FILENO, &byte, 1) == 1) {
 		if (byte == '+')
 			grow();
+		else if (byte == '*')
+			grow_elsewhere();
 		else if (byte == '-')
 			shrink();
 		else
