@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * For every line of standard input: "+" makes 10 blocks of 1,000 bytes in grow(), "*" the same by
- * way of grow_elsewhere(), "-" frees the last 5 in shrink(); then it writes "done". At the end of the input it exits with 7 and all that
- * is left is leaked. */
+ * way of grow_elsewhere(), "-" frees the last 5 in shrink(); then it writes "done". At the end of
+ * the input it exits with 7 and all that is left is leaked. */
 #include "truth.h"
 
 #include <unistd.h>
