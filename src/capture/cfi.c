@@ -324,7 +324,7 @@ bool cfi_is_within(const struct image *image, const uint8_t *head, uint64_t hdr)
 	uint64_t room = room_at(image, hdr);
 	struct cfi_table table;
 
-	if (room < CFI_HEADER_LEAST)
+	if (room < CFI_HEADER_MOST) /* what is read later may be as long */
 		return false;
 	if (!has_table(head))
 		return true;

@@ -183,9 +183,10 @@ static enum found look(uint64_t address, uint32_t generation, struct loaded *obj
 	}
 	if (found == FOUND_NONE && next_of(t->last) != 0)
 		found = FOUND_STALE;
-	atomic_thread_fence(memory_order_acquire);
-	/* While this is the current table, none other than the other one is being written. */
-	return atomic_load(&version) == seen ? found : FOUND_STALE;
+	/* While this is the current table, none other than the other one is being written. A load
+	 * would not do: what was read above could be read after it. */
+	return atomic_fetch_add_explicit(&version, 0, memory_order_acq_rel) == seen ? found
+										    : FOUND_STALE;
 }
 
 bool loadlist_find(uint64_t address, uint32_t generation, struct loaded *object)
