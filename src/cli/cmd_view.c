@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +10,8 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/load.h"
 #include "cli/message.h"
+#include "cli/options.h"
 #include "cli/viewing.h"
 #include "serve/page.h"
 #include "serve/server.h"
@@ -33,15 +32,13 @@ static const char help[] =
 	"  --no-source          do not show source files\n"
 	"  -h, --help           show this text\n"
 	"\n"
-	"Symbols:\n" LOAD_HELP
-	"  --no-write           do not write symbols that were looked up back to FILE\n";
+	"Symbols:\n" OPTIONS_SYMBOLS_HELP;
 
 struct request {
+	struct options shared;
 	const char *old; /* NULL: nothing to compare with */
 	struct server_options server;
-	struct load_options load;
 	bool open;
-	bool help;
 };
 
 enum option_code {
@@ -50,8 +47,7 @@ enum option_code {
 	OPTION_BIND,
 	OPTION_SOCKET,
 	OPTION_NO_AUTH,
-	OPTION_NO_SOURCE,
-	OPTION_NO_WRITE
+	OPTION_NO_SOURCE
 };
 
 static const struct option options[] = {
@@ -62,10 +58,7 @@ static const struct option options[] = {
 	{"socket", required_argument, NULL, OPTION_SOCKET},
 	{"no-auth", no_argument, NULL, OPTION_NO_AUTH},
 	{"no-source", no_argument, NULL, OPTION_NO_SOURCE},
-	{"no-write", no_argument, NULL, OPTION_NO_WRITE},
-	LOAD_LONG_OPTIONS,
-	{"help", no_argument, NULL, 'h'},
-	{NULL, 0, NULL, 0},
+	OPTIONS_LAST,
 };
 
 static int parse_port(struct request *r, const char *text)
@@ -79,26 +72,24 @@ static int parse_port(struct request *r, const char *text)
 	return COMMAND_GOOD;
 }
 
-static int parse_option(struct request *r, int code, char **argv)
+static int parse_option(void *request, int code, const char *argument)
 {
-	int status = load_parse_option(&r->load, "view", code, optarg);
+	struct request *r = request;
 
-	if (status != LOAD_NOT_MINE)
-		return status;
 	switch (code) {
 	case 'p':
-		return parse_port(r, optarg);
+		return parse_port(r, argument);
 	case OPTION_COMPARE:
-		r->old = optarg;
+		r->old = argument;
 		break;
 	case OPTION_NO_OPEN:
 		r->open = false;
 		break;
 	case OPTION_BIND:
-		r->server.address = optarg;
+		r->server.address = argument;
 		break;
 	case OPTION_SOCKET:
-		r->server.socket = optarg;
+		r->server.socket = argument;
 		break;
 	case OPTION_NO_AUTH:
 		r->server.open_to_all = true;
@@ -106,28 +97,18 @@ static int parse_option(struct request *r, int code, char **argv)
 	case OPTION_NO_SOURCE:
 		r->server.sources = false;
 		break;
-	case OPTION_NO_WRITE:
-		r->load.keep = false;
-		break;
-	case 'h':
-		r->help = true;
-		break;
 	default:
-		return message_bad_option("view", code, argv);
+		return options_take(&r->shared, "view", code, argument);
 	}
 	return COMMAND_GOOD;
 }
 
 static int parse_arguments(struct request *r, int argc, char **argv)
 {
-	int status = COMMAND_GOOD;
-	int code;
+	static const struct options_table table = {"view", ":p:h", options, parse_option};
+	int status = options_parse(&table, r, argc, argv);
 
-	opterr = 0;
-	while (status == COMMAND_GOOD &&
-	       (code = getopt_long(argc, argv, ":p:h", options, NULL)) != -1)
-		status = parse_option(r, code, argv);
-	if (status != COMMAND_GOOD || r->help)
+	if (status != COMMAND_GOOD || r->shared.help)
 		return status;
 	if (argc - optind > 1)
 		return message_usage("view", "one FILE at a time");
@@ -228,12 +209,12 @@ static int view(const struct request *r, const char *file)
 	char *data = NULL;
 	char *old_data = NULL;
 	struct server_content content = {0};
-	int status = viewing_open(&now, file, &r->load);
+	int status = viewing_open(&now, file, &r->shared.load);
 
 	if (status == COMMAND_GOOD)
 		status = pack(&now, &data, &content.data_bytes);
 	if (status == COMMAND_GOOD && r->old)
-		status = viewing_open(&old, r->old, &r->load);
+		status = viewing_open(&old, r->old, &r->shared.load);
 	if (status == COMMAND_GOOD && r->old)
 		status = pack(&old, &old_data, &content.old_bytes);
 	if (status == COMMAND_GOOD) {
@@ -252,17 +233,17 @@ static int view(const struct request *r, const char *file)
 static int run(int argc, char **argv)
 {
 	struct request r = {
-		.load = {.symbols = true, .keep = true},
+		.shared = {.load = {.symbols = true, .keep = true}},
 		.server = {.sources = true},
 		.open = true,
 	};
 	int status = parse_arguments(&r, argc, argv);
 
-	if (status == COMMAND_GOOD && r.help)
+	if (status == COMMAND_GOOD && r.shared.help)
 		command_print_help(&command_view, stdout);
 	else if (status == COMMAND_GOOD)
 		status = view(&r, argv[optind]);
-	load_options_free(&r.load);
+	options_free(&r.shared);
 	return status;
 }
 
