@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,15 +125,26 @@ static bool has_display(void)
 	return getenv("DISPLAY") || getenv("WAYLAND_DISPLAY") || getenv("BROWSER");
 }
 
+/* What the browser would inherit: signals that are held back for us, and a terminal whose ^C would
+ * end it. */
+static void leave_terminal(const sigset_t *held)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	(void)setsid();
+	sigprocmask(SIG_UNBLOCK, held, NULL);
+	for (int fd = 0; fd <= 2 && null >= 0; fd++)
+		(void)dup2(null, fd);
+}
+
 /* The browser is the desktop's child, not ours: forked twice, and silent. */
-static void open_browser(const char *url)
+static void open_browser(const char *url, const sigset_t *held)
 {
 	pid_t child = fork();
 
 	if (child == 0) {
 		if (fork() == 0) {
-			(void)!freopen("/dev/null", "w", stdout);
-			(void)!freopen("/dev/null", "w", stderr);
+			leave_terminal(held);
 			execlp("xdg-open", "xdg-open", url, (char *)NULL);
 			_exit(127);
 		}
@@ -147,7 +159,7 @@ static bool is_loopback(const char *address)
 	return !address || strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
 }
 
-static void announce(const struct request *r, const struct server *s)
+static void announce(const struct request *r, const struct server *s, const sigset_t *held)
 {
 	if (!is_loopback(r->server.address))
 		message_print("warning: listening on %s: what is shown can be read by others on "
@@ -162,7 +174,7 @@ static void announce(const struct request *r, const struct server *s)
 		printf("%s\n", server_get_url(s));
 	fflush(stdout);
 	if (r->open && !r->server.socket && has_display())
-		open_browser(server_get_url(s));
+		open_browser(server_get_url(s), held);
 }
 
 /* ---- serving --------------------------------------------------------------------------------- */
@@ -188,7 +200,7 @@ static int serve(const struct request *r, const struct server_content *content)
 		message_print("%s", e.text);
 		return COMMAND_FAILED;
 	}
-	announce(r, s);
+	announce(r, s, &set);
 	sigwait(&set, &signal);
 	server_close(s);
 	return COMMAND_GOOD;
