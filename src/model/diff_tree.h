@@ -7,11 +7,6 @@
 #include "model/diff.h"
 #include "model/tree.h"
 
-struct diff_delta {
-	int64_t bytes;
-	int64_t blocks;
-};
-
 struct diff_node {
 	uint32_t frame; /* of the model of `side`; its line has no meaning; nor both for node 0 */
 	uint8_t side;
