@@ -76,25 +76,6 @@ static inline int64_t diff_change(uint64_t before, uint64_t now)
 	return (int64_t)(now - before);
 }
 
-/* What became more, or less if negative. */
-struct diff_delta {
-	int64_t bytes;
-	int64_t blocks;
-};
-
-static inline struct diff_delta diff_get_delta(const struct diff_row *row)
-{
-	return (struct diff_delta){diff_change(row->amounts[0].bytes, row->amounts[1].bytes),
-				   diff_change(row->amounts[0].blocks, row->amounts[1].blocks)};
-}
-
-/* Sums of a forged file may run over, which only unsigned numbers bear. */
-static inline void diff_add(struct diff_delta *sum, struct diff_delta d)
-{
-	sum->bytes = (int64_t)((uint64_t)sum->bytes + (uint64_t)d.bytes);
-	sum->blocks = (int64_t)((uint64_t)sum->blocks + (uint64_t)d.blocks);
-}
-
 static inline uint64_t diff_distance(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : b - a;

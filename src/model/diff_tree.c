@@ -75,7 +75,7 @@ static void add_path(struct diff_node *n, const struct diff *d, const struct pat
 {
 	const struct diff_row *row = &d->rows.at[path->row];
 
-	diff_add(&n->delta, diff_get_delta(row));
+	diff_tree_add(&n->delta, diff_tree_get_delta(row));
 	n->gross += diff_distance(figure_get_value(row->amounts[0], d->figure),
 				  figure_get_value(row->amounts[1], d->figure));
 }

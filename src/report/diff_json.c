@@ -164,7 +164,7 @@ static void add_rows(struct json *j, const struct diff *d, double threshold)
 			continue;
 		}
 		omitted++;
-		diff_add(&rest, diff_get_delta(row));
+		diff_tree_add(&rest, diff_tree_get_delta(row));
 	}
 	json_end_list(j);
 	add_omitted(j, omitted, rest);
@@ -213,8 +213,10 @@ static void add_left_out(struct writer *w, const struct diff_node *n)
 {
 	struct diff_delta rest = {0, 0};
 
-	for (uint32_t i = n->shown; i < n->child_count; i++)
-		diff_add(&rest, w->tree->nodes.at[n->first_child + i].delta);
+	for (uint32_t i = n->shown; i < n->child_count; i++) {
+		const struct diff_node *child = &w->tree->nodes.at[n->first_child + i];
+		diff_tree_add(&rest, child->delta);
+	}
 	add_omitted(&w->json, n->child_count - n->shown, rest);
 }
 

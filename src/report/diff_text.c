@@ -283,7 +283,7 @@ static size_t print_section(const struct painter *p, size_t i, double threshold)
 			continue;
 		}
 		left_out++;
-		diff_add(&rest, diff_get_delta(row));
+		diff_tree_add(&rest, diff_tree_get_delta(row));
 	}
 	if (left_out == 0)
 		return i;
@@ -382,7 +382,7 @@ static void print_tree_rest(const struct climber *c, const struct diff_node *n, 
 	struct diff_delta rest = {0, 0};
 
 	for (uint32_t i = n->shown; i < n->child_count; i++)
-		diff_add(&rest, children[i].delta);
+		diff_tree_add(&rest, children[i].delta);
 	print_tree_columns(c, rest);
 	fprintf(c->painter.out, "%*s%s... %s more%s\n", (int)(2 * depth), "",
 		style_ink(c->painter.style, STYLE_QUIET), human_count(count).text,
