@@ -82,7 +82,8 @@ bool cfi_is_within(const struct image *image, const uint8_t *head, uint64_t hdr)
  * are known to be good. False: none. */
 bool cfi_find(const struct image *image, const uint8_t *hdr, uint64_t pc, struct cfi_entry *entry);
 
-/* The address of .eh_frame, if the header at `hdr`, of which `head` is a copy, has no table that can be searched; else 0. */
+/* The address of .eh_frame, if the header at `hdr`, of which `head` is a copy, has no table that
+ * can be searched; else 0. */
 uint64_t cfi_find_untabled(const uint8_t *head, uint64_t hdr);
 
 /* Reads the FDE at `fde`. It and its CIE must lie in the object; without one (NULL) they are known
