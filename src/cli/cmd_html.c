@@ -1,17 +1,15 @@
 /* cmd_html.c -- `midden html`: a profile as one page that a browser shows by itself. Runs: in the
  * midden command.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/load.h"
 #include "cli/message.h"
+#include "cli/options.h"
 #include "cli/outfile.h"
-#include "cli/output.h"
 #include "cli/viewing.h"
 #include "serve/page.h"
 #include "serve/sourcefile.h"
@@ -31,31 +29,26 @@ static const char help[] =
 	"                       either side\n"
 	"  -h, --help           show this text\n"
 	"\n"
-	"Symbols:\n" LOAD_HELP
-	"  --no-write           do not write symbols that were looked up back to FILE\n";
+	"Symbols:\n" OPTIONS_SYMBOLS_HELP;
 
 struct request {
+	struct options shared;
 	const char *out; /* NULL: standard output */
 	const char *old; /* NULL: nothing to compare with */
 	bool sources;
 	unsigned around; /* lines on either side */
-	struct load_options load;
-	bool help;
 };
 
 #define AROUND	    10u
 #define AROUND_MOST 100000u
 
-enum option_code { OPTION_COMPARE = 256, OPTION_SOURCES, OPTION_NO_WRITE };
+enum option_code { OPTION_COMPARE = 256, OPTION_SOURCES };
 
 static const struct option options[] = {
 	{"output", required_argument, NULL, 'o'},
 	{"compare", required_argument, NULL, OPTION_COMPARE},
 	{"sources", optional_argument, NULL, OPTION_SOURCES},
-	{"no-write", no_argument, NULL, OPTION_NO_WRITE},
-	LOAD_LONG_OPTIONS,
-	{"help", no_argument, NULL, 'h'},
-	{NULL, 0, NULL, 0},
+	OPTIONS_LAST,
 };
 
 static int parse_sources(struct request *r, const char *text)
@@ -70,43 +63,30 @@ static int parse_sources(struct request *r, const char *text)
 	return COMMAND_GOOD;
 }
 
-static int parse_option(struct request *r, int code, char **argv)
+static int parse_option(void *request, int code, const char *argument)
 {
-	int status = load_parse_option(&r->load, "html", code, optarg);
+	struct request *r = request;
 
-	if (status != LOAD_NOT_MINE)
-		return status;
 	switch (code) {
 	case 'o':
-		r->out = strcmp(optarg, "-") == 0 ? NULL : optarg;
-		break;
+		r->out = strcmp(argument, "-") == 0 ? NULL : argument;
+		return COMMAND_GOOD;
 	case OPTION_COMPARE:
-		r->old = optarg;
-		break;
+		r->old = argument;
+		return COMMAND_GOOD;
 	case OPTION_SOURCES:
-		return parse_sources(r, optarg);
-	case OPTION_NO_WRITE:
-		r->load.keep = false;
-		break;
-	case 'h':
-		r->help = true;
-		break;
+		return parse_sources(r, argument);
 	default:
-		return message_bad_option("html", code, argv);
+		return options_take(&r->shared, "html", code, argument);
 	}
-	return COMMAND_GOOD;
 }
 
 static int parse_arguments(struct request *r, int argc, char **argv)
 {
-	int status = COMMAND_GOOD;
-	int code;
+	static const struct options_table table = {"html", ":o:h", options, parse_option};
+	int status = options_parse(&table, r, argc, argv);
 
-	opterr = 0;
-	while (status == COMMAND_GOOD &&
-	       (code = getopt_long(argc, argv, ":o:h", options, NULL)) != -1)
-		status = parse_option(r, code, argv);
-	if (status != COMMAND_GOOD || r->help)
+	if (status != COMMAND_GOOD || r->shared.help)
 		return status;
 	if (argc - optind > 1)
 		return message_usage("html", "one FILE at a time");
@@ -150,14 +130,13 @@ static int write_page(const struct request *r, const char *file)
 {
 	struct viewing now = {0};
 	struct viewing old = {0};
-	int status = viewing_open(&now, file, &r->load);
-
 	char *lines = NULL;
+	int status = viewing_open(&now, file, &r->shared.load);
 
 	if (status == COMMAND_GOOD && r->sources)
 		now.request.lines_json = lines = sourcefile_gather(now.model, r->around);
 	if (status == COMMAND_GOOD && r->old)
-		status = viewing_open(&old, r->old, &r->load);
+		status = viewing_open(&old, r->old, &r->shared.load);
 	if (status == COMMAND_GOOD)
 		status = r->out ? write_file(r->out, &now, r->old ? &old : NULL)
 				: write_stdout(&now, r->old ? &old : NULL);
@@ -169,14 +148,14 @@ static int write_page(const struct request *r, const char *file)
 
 static int run(int argc, char **argv)
 {
-	struct request r = {.load = {.symbols = true, .keep = true}};
+	struct request r = {.shared = {.load = {.symbols = true, .keep = true}}};
 	int status = parse_arguments(&r, argc, argv);
 
-	if (status == COMMAND_GOOD && r.help)
+	if (status == COMMAND_GOOD && r.shared.help)
 		command_print_help(&command_html, stdout);
 	else if (status == COMMAND_GOOD)
 		status = write_page(&r, argv[optind]);
-	load_options_free(&r.load);
+	options_free(&r.shared);
 	return status;
 }
 

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <getopt.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 
 #include "cli/command.h"
 #include "cli/following.h"
-#include "cli/load.h"
 #include "cli/message.h"
+#include "cli/options.h"
 #include "cli/viewing.h"
 #include "serve/page.h"
 #include "serve/server.h"
@@ -38,15 +38,13 @@ static const char help[] =
 	"  --no-source          do not show source files\n"
 	"  -h, --help           show this text\n"
 	"\n"
-	"Symbols:\n" LOAD_HELP
-	"  --no-write           do not write symbols that were looked up back to FILE\n";
+	"Symbols:\n" OPTIONS_SYMBOLS_HELP;
 
 struct request {
+	struct options shared;
 	const char *old; /* NULL: nothing to compare with */
 	struct server_options server;
-	struct load_options load;
 	bool open;
-	bool help;
 };
 
 enum option_code {
@@ -55,8 +53,7 @@ enum option_code {
 	OPTION_BIND,
 	OPTION_SOCKET,
 	OPTION_NO_AUTH,
-	OPTION_NO_SOURCE,
-	OPTION_NO_WRITE
+	OPTION_NO_SOURCE
 };
 
 static const struct option options[] = {
@@ -67,10 +64,7 @@ static const struct option options[] = {
 	{"socket", required_argument, NULL, OPTION_SOCKET},
 	{"no-auth", no_argument, NULL, OPTION_NO_AUTH},
 	{"no-source", no_argument, NULL, OPTION_NO_SOURCE},
-	{"no-write", no_argument, NULL, OPTION_NO_WRITE},
-	LOAD_LONG_OPTIONS,
-	{"help", no_argument, NULL, 'h'},
-	{NULL, 0, NULL, 0},
+	OPTIONS_LAST,
 };
 
 static int parse_port(struct request *r, const char *text)
@@ -84,26 +78,24 @@ static int parse_port(struct request *r, const char *text)
 	return COMMAND_GOOD;
 }
 
-static int parse_option(struct request *r, int code, char **argv)
+static int parse_option(void *request, int code, const char *argument)
 {
-	int status = load_parse_option(&r->load, "view", code, optarg);
+	struct request *r = request;
 
-	if (status != LOAD_NOT_MINE)
-		return status;
 	switch (code) {
 	case 'p':
-		return parse_port(r, optarg);
+		return parse_port(r, argument);
 	case OPTION_COMPARE:
-		r->old = optarg;
+		r->old = argument;
 		break;
 	case OPTION_NO_OPEN:
 		r->open = false;
 		break;
 	case OPTION_BIND:
-		r->server.address = optarg;
+		r->server.address = argument;
 		break;
 	case OPTION_SOCKET:
-		r->server.socket = optarg;
+		r->server.socket = argument;
 		break;
 	case OPTION_NO_AUTH:
 		r->server.open_to_all = true;
@@ -111,28 +103,18 @@ static int parse_option(struct request *r, int code, char **argv)
 	case OPTION_NO_SOURCE:
 		r->server.sources = false;
 		break;
-	case OPTION_NO_WRITE:
-		r->load.keep = false;
-		break;
-	case 'h':
-		r->help = true;
-		break;
 	default:
-		return message_bad_option("view", code, argv);
+		return options_take(&r->shared, "view", code, argument);
 	}
 	return COMMAND_GOOD;
 }
 
 static int parse_arguments(struct request *r, int argc, char **argv)
 {
-	int status = COMMAND_GOOD;
-	int code;
+	static const struct options_table table = {"view", ":p:h", options, parse_option};
+	int status = options_parse(&table, r, argc, argv);
 
-	opterr = 0;
-	while (status == COMMAND_GOOD &&
-	       (code = getopt_long(argc, argv, ":p:h", options, NULL)) != -1)
-		status = parse_option(r, code, argv);
-	if (status != COMMAND_GOOD || r->help)
+	if (status != COMMAND_GOOD || r->shared.help)
 		return status;
 	if (argc - optind > 1)
 		return message_usage("view", "one FILE or PID at a time");
@@ -148,15 +130,26 @@ static bool has_display(void)
 	return getenv("DISPLAY") || getenv("WAYLAND_DISPLAY") || getenv("BROWSER");
 }
 
+/* What the browser would inherit: signals that are held back for us, and a terminal whose ^C would
+ * end it. */
+static void leave_terminal(const sigset_t *held)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	(void)setsid();
+	sigprocmask(SIG_UNBLOCK, held, NULL);
+	for (int fd = 0; fd <= 2 && null >= 0; fd++)
+		(void)dup2(null, fd);
+}
+
 /* The browser is the desktop's child, not ours: forked twice, and silent. */
-static void open_browser(const char *url)
+static void open_browser(const char *url, const sigset_t *held)
 {
 	pid_t child = fork();
 
 	if (child == 0) {
 		if (fork() == 0) {
-			(void)!freopen("/dev/null", "w", stdout);
-			(void)!freopen("/dev/null", "w", stderr);
+			leave_terminal(held);
 			execlp("xdg-open", "xdg-open", url, (char *)NULL);
 			_exit(127);
 		}
@@ -171,7 +164,7 @@ static bool is_loopback(const char *address)
 	return !address || strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
 }
 
-static void announce(const struct request *r, const struct server *s)
+static void announce(const struct request *r, const struct server *s, const sigset_t *held)
 {
 	if (!is_loopback(r->server.address))
 		message_print("warning: listening on %s: what is shown can be read by others on "
@@ -186,7 +179,7 @@ static void announce(const struct request *r, const struct server *s)
 		printf("%s\n", server_get_url(s));
 	fflush(stdout);
 	if (r->open && !r->server.socket && has_display())
-		open_browser(server_get_url(s));
+		open_browser(server_get_url(s), held);
 }
 
 /* ---- serving --------------------------------------------------------------------------------- */
@@ -264,7 +257,7 @@ static int serve(const struct request *r, struct show *show)
 		message_print("%s", e.text);
 		return COMMAND_FAILED;
 	}
-	announce(r, s);
+	announce(r, s, &set);
 	stay(show, s, &set);
 	server_close(s);
 	return COMMAND_GOOD;
@@ -278,7 +271,7 @@ static int view(const struct request *r, const struct viewing *now, struct follo
 	int status = set_content(&show.content, now) ? COMMAND_GOOD : COMMAND_FAILED;
 
 	if (status == COMMAND_GOOD && r->old)
-		status = viewing_open(&old, r->old, &r->load);
+		status = viewing_open(&old, r->old, &r->shared.load);
 	if (status == COMMAND_GOOD && r->old) {
 		show.content.old = pack(&old, &show.content.old_bytes);
 		status = show.content.old ? COMMAND_GOOD : COMMAND_FAILED;
@@ -294,7 +287,7 @@ static int view(const struct request *r, const struct viewing *now, struct follo
 static int view_file(const struct request *r, const char *file)
 {
 	struct viewing now = {0};
-	int status = viewing_open(&now, file, &r->load);
+	int status = viewing_open(&now, file, &r->shared.load);
 
 	if (status == COMMAND_GOOD)
 		status = view(r, &now, NULL);
@@ -305,7 +298,7 @@ static int view_file(const struct request *r, const char *file)
 static int view_process(const struct request *r, pid_t pid)
 {
 	struct following following = {0};
-	int status = following_begin(&following, pid, &r->load);
+	int status = following_begin(&following, pid, &r->shared.load);
 
 	if (status == COMMAND_GOOD)
 		status = view(r, &following.now, &following);
@@ -326,18 +319,18 @@ static pid_t find_pid(const char *word)
 static int run(int argc, char **argv)
 {
 	struct request r = {
-		.load = {.symbols = true, .keep = true},
+		.shared = {.load = {.symbols = true, .keep = true}},
 		.server = {.sources = true},
 		.open = true,
 	};
 	int status = parse_arguments(&r, argc, argv);
-	pid_t pid = status == COMMAND_GOOD && !r.help ? find_pid(argv[optind]) : 0;
+	pid_t pid = status == COMMAND_GOOD && !r.shared.help ? find_pid(argv[optind]) : 0;
 
-	if (status == COMMAND_GOOD && r.help)
+	if (status == COMMAND_GOOD && r.shared.help)
 		command_print_help(&command_view, stdout);
 	else if (status == COMMAND_GOOD)
 		status = pid ? view_process(&r, pid) : view_file(&r, argv[optind]);
-	load_options_free(&r.load);
+	options_free(&r.shared);
 	return status;
 }
 

@@ -21,23 +21,40 @@
 #define OWN_MACHINE EM_NONE
 #endif
 
+static bool is_executable(const char *path)
+{
+	struct stat file;
+
+	return access(path, X_OK) == 0 && stat(path, &file) == 0 && S_ISREG(file.st_mode);
+}
+
+/* Searches a list of directories, of which an empty one is the working directory. */
+static char *find_in(const char *list, const char *name)
+{
+	for (;; list++) {
+		int length = (int)strcspn(list, ":");
+		char *path = mem_format("%.*s/%s", length ? length : 1, length ? list : ".", name);
+
+		if (is_executable(path))
+			return path;
+		free(path);
+		list += length;
+		if (!*list)
+			return NULL;
+	}
+}
+
 /* The file that execvp would run for `name`; malloc'ed, NULL if there is none. */
 static char *find_program(const char *name)
 {
 	const char *list = getenv("PATH");
+	char usual[256] = "";
 
-	if (strchr(name, '/') || !list)
+	if (strchr(name, '/'))
 		return mem_copy_string(name);
-	while (*list) {
-		size_t length = strcspn(list, ":");
-		char *path = mem_format("%.*s/%s", (int)length, list, name);
-
-		if (access(path, X_OK) == 0)
-			return path;
-		free(path);
-		list += length + (list[length] == ':');
-	}
-	return NULL;
+	if (!list)
+		(void)confstr(_CS_PATH, usual, sizeof(usual));
+	return find_in(list ? list : usual, name);
 }
 
 static bool starts_with_shebang(const char *path)

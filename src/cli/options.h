@@ -77,13 +77,17 @@ enum options_code {
 #define OPTIONS_PAGER                                                           \
 	{"no-pager", no_argument, NULL, OPTIONS_NO_PAGER}
 
-/* The last ones of a table. */
-#define OPTIONS_END                                                             \
-	{"all-frames", no_argument, NULL, OPTIONS_ALL_FRAMES},                  \
+/* The last ones of a table, for commands that make a model as it is usual. */
+#define OPTIONS_LAST                                                            \
 	{"no-write", no_argument, NULL, OPTIONS_NO_WRITE},                      \
 	LOAD_LONG_OPTIONS,                                                      \
 	{"help", no_argument, NULL, 'h'},                                       \
 	{NULL, 0, NULL, 0}
+
+/* The same for all others. */
+#define OPTIONS_END                                                             \
+	{"all-frames", no_argument, NULL, OPTIONS_ALL_FRAMES},                  \
+	OPTIONS_LAST
 /* clang-format on */
 
 #define OPTIONS_FIGURES_HELP                                                           \

@@ -131,6 +131,20 @@ static uint32_t end_former_image(const struct supervisor *s, pid_t target)
 	return images;
 }
 
+/* Somebody may wait for the last one who holds an end of a pipe: a collector that outlives us must
+ * see its reports fail, and not be kept waiting by a reader that never reads. */
+static void close_pipes_of_others(const struct supervisor *s)
+{
+	for (size_t i = 0; i < s->workers.count; i++) {
+		const struct worker *w = &s->workers.at[i];
+
+		if (w->report_in >= 0)
+			close(w->report_in);
+		if (w->status_out >= 0)
+			close(w->status_out);
+	}
+}
+
 static void __attribute__((noreturn))
 become_collector(const struct supervisor *s, const struct segment_hello *hello,
 		 const struct recording_wires *wires)
@@ -138,6 +152,7 @@ become_collector(const struct supervisor *s, const struct segment_hello *hello,
 	recording_isolate();
 	close(s->listener);
 	close(s->signals);
+	close_pipes_of_others(s);
 	_exit(recording_run(s->request->recording, hello, wires) ? COMMAND_FAILED : COMMAND_GOOD);
 }
 

@@ -130,7 +130,6 @@ uint64_t collect_drain(struct collector *c)
 	return drain_round(&c->drain, &c->streams);
 }
 
-/* As of the last round's limit: all that is earlier is in it, and nothing that is later. */
 static uint64_t count_namesakes(const struct account *a)
 {
 	const char *name = a->snapshots.at[a->snapshots.count - 1].name;
@@ -141,6 +140,7 @@ static uint64_t count_namesakes(const struct account *a)
 	return count;
 }
 
+/* As of the last round's limit: all that is earlier is in it, and nothing that is later. */
 bool collect_take_snapshot(struct collector *c, const char *name, struct collect_snapshot *kept)
 {
 	struct account *a = &c->account;

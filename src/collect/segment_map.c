@@ -167,6 +167,14 @@ static void address(struct segment_map *m, char *base)
 	m->chunks = (void *)(base + m->layout.chunks_offset);
 }
 
+/* Only a memfd could be sealed. The question fails for most other files. */
+static bool is_sealed(int fd)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+
+	return seals > 0 && (seals & F_SEAL_SHRINK);
+}
+
 int segment_map_open(struct segment_map *m, const struct segment_layout *layout, struct error *e)
 {
 	struct stat status;
@@ -175,9 +183,9 @@ int segment_map_open(struct segment_map *m, const struct segment_layout *layout,
 	m->fd = make_file(layout->total_bytes, e);
 	if (m->fd < 0)
 		return -1;
-	/* A memfd could be sealed, and has an inode that the maps of a process show as it is; that
-	 * of a file may look otherwise there (overlays). */
-	if ((fcntl(m->fd, F_GET_SEALS) & F_SEAL_SHRINK) && fstat(m->fd, &status) == 0)
+	/* A memfd has an inode that the maps of a process show as it is; that of a file may look
+	 * otherwise there (overlays). */
+	if (is_sealed(m->fd) && fstat(m->fd, &status) == 0)
 		m->inode = status.st_ino;
 
 	void *base = mmap(NULL, layout->total_bytes, PROT_READ | PROT_WRITE,

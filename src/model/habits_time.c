@@ -10,7 +10,7 @@
 /* A leak that grows: at least so much, in so many blocks, ... */
 #define LEAK_BYTES  (16U << 10)
 #define LEAK_BLOCKS 16U
-#define LEAK_SHARE  0.01 /* of the peak */
+#define LEAK_SHARE  0.01 /* of the peak, or of all leaks if these are more: a file may be damaged */
 /* ... nearly a straight line (the square of the correlation), from the first fifth of the recording
  * to its last tenth. Programs that build something up and end reach their size before. */
 #define LEAK_STRAIGHT 0.97
@@ -41,9 +41,11 @@ static bool is_leak(const struct habits *h, size_t site)
 	return h->places[site] && (!h->verdicts || h->verdicts[site] == FILTER_KEPT);
 }
 
-static void sum_leaks(const struct habits *h, struct leak *leaks)
+/* Returns what a leak's share is of. */
+static double sum_leaks(const struct habits *h, struct leak *leaks)
 {
 	const struct profile *p = model_get_profile(h->model);
+	double all = 0;
 
 	for (size_t i = 0; i < p->sites.count; i++) {
 		const struct profile_site *s = &p->sites.at[i];
@@ -53,19 +55,21 @@ static void sum_leaks(const struct habits *h, struct leak *leaks)
 		leak->finding.amount =
 			amount_plus(leak->finding.amount, figure_get(s, FIGURE_LEAKED));
 		leak->finding.sites++;
+		all += (double)s->live_bytes;
 		if (s->live_bytes >= leak->largest) {
 			leak->largest = s->live_bytes;
 			leak->finding.site = i;
 		}
 	}
+	return all > (double)p->totals.peak_bytes ? all : (double)p->totals.peak_bytes;
 }
 
-static bool is_candidate(const struct profile *p, const struct leak *leak)
+static bool is_candidate(const struct leak *leak, double whole)
 {
 	struct amount a = leak->finding.amount;
 
 	return a.bytes >= LEAK_BYTES && a.blocks >= LEAK_BLOCKS &&
-	       (double)a.bytes >= LEAK_SHARE * (double)p->totals.peak_bytes;
+	       (double)a.bytes >= LEAK_SHARE * whole;
 }
 
 /* Differences first: what each change adds to its place at its point. */
@@ -159,10 +163,10 @@ bool habits_find_growing_leaks(struct habits *h)
 		free(leaks);
 		return false;
 	}
-	sum_leaks(h, leaks);
-	/* At most a hundred: each has a hundredth of the peak. */
+	double whole = sum_leaks(h, leaks);
+	/* At most a hundred: each has a hundredth of all leaks. */
 	for (size_t i = 1; i <= h->place_count; i++)
-		if (is_candidate(p, &leaks[i]))
+		if (is_candidate(&leaks[i], whole))
 			leaks[i].bytes = mem_new(p->points.count, sizeof(uint64_t));
 	fill_series(h, leaks);
 	for (size_t i = 1; i <= h->place_count; i++) {

@@ -55,7 +55,7 @@ static bool parse_word(const char *text, struct moment_name *name)
 		name->kind = MOMENT_AT_PEAK;
 	else if (strcmp(text, "@end") == 0)
 		name->kind = MOMENT_AT_END;
-	else if (strncmp(text, SNAPSHOT, strlen(SNAPSHOT)) == 0)
+	else if (strncmp(text, SNAPSHOT, strlen(SNAPSHOT)) == 0 && text[strlen(SNAPSHOT)])
 		*name = (struct moment_name){.kind = MOMENT_AT_SNAPSHOT,
 					     .text = text + strlen(SNAPSHOT)};
 	else

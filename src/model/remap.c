@@ -73,15 +73,19 @@ static uint32_t *add_modules(struct remap *r, const struct profile *from, struct
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
+#define NOBODY UINT32_MAX /* module 0 owns frames too: those of generated code */
+
 /* The module that a frame was seen in, by frame: what is called the same in two programs is not the
  * same. A frame seen before ends the walk, what follows was claimed with it. */
 static uint32_t *find_owners(const struct profile *from)
 {
 	uint32_t *owners = mem_new(from->frames.count, sizeof(*owners));
 
+	for (size_t i = 0; i < from->frames.count; i++)
+		owners[i] = NOBODY;
 	for (size_t i = 1; i < from->nodes.count; i++) {
 		const struct profile_node *n = &from->nodes.at[i];
-		for (uint32_t f = n->frames; f && !owners[f]; f = from->frames.at[f].next)
+		for (uint32_t f = n->frames; f && owners[f] == NOBODY; f = from->frames.at[f].next)
 			owners[f] = n->module;
 	}
 	return owners;
@@ -112,7 +116,7 @@ static uint32_t *add_frames(struct remap *r, const struct profile *from, struct 
 		f.function = remap_string(r, from, table, f.function);
 		f.file = remap_string(r, from, table, f.file);
 		f.next = numbers[f.next];
-		numbers[i] = find_frame(r, &f, modules[owners[i]]);
+		numbers[i] = find_frame(r, &f, owners[i] == NOBODY ? 0 : modules[owners[i]]);
 	}
 	free(owners);
 	return numbers;

@@ -164,15 +164,23 @@ static const char *find_part(const char *text, const char *part, size_t length)
 	return NULL;
 }
 
+/* Up to the next star or the end; a dollar sign is one unless it is the last character. */
+static size_t part_length(const char *pattern)
+{
+	size_t length = strcspn(pattern, "*$");
+
+	while (pattern[length] == '$' && pattern[length + 1])
+		length += 1 + strcspn(pattern + length + 1, "*$");
+	return length;
+}
+
 bool suppress_has(const char *pattern, const char *text)
 {
 	bool anchored = *pattern == '^';
 
 	for (pattern += anchored; *pattern; anchored = false) {
-		size_t length = strcspn(pattern, "*$");
-		bool at_end = pattern[length] == '$' && !pattern[length + 1];
-		if (pattern[length] == '$' && !at_end)
-			length++; /* a dollar sign inside is one */
+		size_t length = part_length(pattern);
+		bool at_end = pattern[length] == '$';
 		const char *found = find_part(text, pattern, length);
 		if (at_end && strlen(text) >= length)
 			found = find_part(text + strlen(text) - length, pattern, length);

@@ -78,7 +78,8 @@ struct painter {
 	const struct diff *diff;
 	const struct style *style;
 	unsigned depth;
-	bool bytes; /* the figure has bytes */
+	bool bytes;	    /* the figure has bytes */
+	struct fold *folds; /* by side: recursion in its stacks; NULL: there are no stacks */
 };
 
 static unsigned columns_width(const struct painter *p)
@@ -183,11 +184,11 @@ static void print_others(const struct painter *p, const struct diff_row *row)
 static void print_stack(const struct painter *p, const struct diff_row *row)
 {
 	unsigned side = diff_get_side(row);
+	struct fold *fold = &p->folds[side];
 	struct model_stack stack = {0};
-	struct fold fold = {0};
 
 	model_get_stack(p->diff->models[side], row->subjects[side], &stack);
-	fold_stack(p->diff->models[side], &stack, &fold);
+	fold_stack(p->diff->models[side], &stack, fold);
 	for (size_t i = 0; i < stack.frames.count; i++) {
 		if (i > 0)
 			fprintf(p->out, "%*s", (int)columns_width(p), "");
@@ -195,7 +196,7 @@ static void print_stack(const struct painter *p, const struct diff_row *row)
 			fprintf(p->out, "... %s more\n", human_count(stack.frames.count - i).text);
 			break;
 		}
-		struct fold_mark mark = fold_get_mark(&fold, i);
+		struct fold_mark mark = fold_get_mark(fold, i);
 		print_label(p, side, *model_get_frame(p->diff->models[side], stack.frames.at[i]));
 		wording_print_recursion(p->out, mark.cycle, mark.repeats, mark.repeats);
 		if (i == 0)
@@ -203,7 +204,6 @@ static void print_stack(const struct painter *p, const struct diff_row *row)
 		fputc('\n', p->out);
 	}
 	vec_free(&stack.frames);
-	fold_free(&fold);
 }
 
 static void print_module(const struct painter *p, const struct model_frame *f)
@@ -325,14 +325,18 @@ void diff_text_print(FILE *out, const struct diff *d, double threshold, unsigned
 		     const struct style *style)
 {
 	struct painter p = make_painter(out, d, style);
+	struct fold folds[2] = {0};
 
 	p.depth = depth;
+	p.folds = folds;
 	print_heading(&p);
 	if (d->rows.count == 0)
 		fputs("Nothing changed.\n", out);
 	for (size_t i = 0; i < d->rows.count;)
 		i = print_section(&p, i, threshold);
 	print_same(&p);
+	fold_free(&folds[0]);
+	fold_free(&folds[1]);
 }
 
 /* ---- the tree -------------------------------------------------------------------------------- */
@@ -377,9 +381,8 @@ static void print_tree_rest(const struct climber *c, const struct diff_node *n, 
 	uint32_t count = n->child_count - n->shown;
 	struct diff_delta rest = {0, 0};
 
-	for (uint32_t i = n->shown; i < n->child_count; i++) {
+	for (uint32_t i = n->shown; i < n->child_count; i++)
 		diff_tree_add(&rest, children[i].delta);
-	}
 	print_tree_columns(c, rest);
 	fprintf(c->painter.out, "%*s%s... %s more%s\n", (int)(2 * depth), "",
 		style_ink(c->painter.style, STYLE_QUIET), human_count(count).text,

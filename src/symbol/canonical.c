@@ -56,19 +56,26 @@ static bool is_clone_mark(const char *word, size_t length)
 	return false;
 }
 
-/* The length without a final ".0" or ".isra"; a number goes together with the mark before it. */
+/* Where the word begins that ends at `end`. */
+static size_t find_word(const char *name, size_t end)
+{
+	while (end > 0 && is_word(name[end - 1]))
+		end--;
+	return end;
+}
+
+/* The length without a final ".0" or ".isra"; numbers go together with the mark before them. */
 static size_t without_clone_suffix(const char *name, size_t length)
 {
-	size_t end = length, start = length;
+	size_t end = length, start = find_word(name, end);
 
-	while (start > 0 && is_word(name[start - 1]))
-		start--;
+	while (start > 1 && name[start - 1] == '.' && start < end &&
+	       count_digits(name + start) >= end - start) {
+		end = start - 1;
+		start = find_word(name, end);
+	}
 	if (start < 2 || name[start - 1] != '.')
 		return length;
-	if (start < end && count_digits(name + start) >= end - start) {
-		size_t inner = without_clone_suffix(name, start - 1);
-		return inner < start - 1 ? inner : length;
-	}
 	return is_clone_mark(name + start, end - start) ? start - 1 : length;
 }
 

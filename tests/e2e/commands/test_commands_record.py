@@ -4,6 +4,7 @@ SPDX-License-Identifier: Apache-2.0
 """
 
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -56,6 +57,21 @@ def test_quiet_means_quiet(midden, native, tmp_path):
 def test_options_of_the_program_are_its_own(midden, tmp_path):
     done = run(midden, "record", "-q", "-o", "out.mdn", "/bin/echo", "-q", "--", "--follow", cwd=tmp_path)
     assert done.stdout == "-q -- --follow\n"
+
+
+def test_an_empty_place_in_the_search_path_is_the_working_directory(midden, tmp_path):
+    script = tmp_path / "true"
+    script.write_text("#!/bin/sh\necho mine\n")
+    script.chmod(0o755)
+    done = run(midden, "record", "-q", "true", cwd=tmp_path, env={**os.environ, "PATH": ":/usr/bin"})
+    assert (done.returncode, done.stdout) == (0, "mine\n")
+
+
+def test_without_a_search_path_the_working_directory_is_not_searched(midden, tmp_path):
+    shutil.copy("/bin/true", tmp_path / "echo")
+    without = {name: value for name, value in os.environ.items() if name != "PATH"}
+    done = run(midden, "record", "-q", "echo", "found", cwd=tmp_path, env=without)
+    assert (done.returncode, done.stdout) == (0, "found\n")
 
 
 def test_children_that_were_not_recorded_are_mentioned(midden, native, tmp_path):

@@ -3,8 +3,12 @@
 SPDX-License-Identifier: Apache-2.0
 """
 
+import os
+import subprocess
+
 import pytest
 
+from processes import descendants, wait_until
 from recording import check_consistent, check_exact
 
 CHILD_MODES = ("exit", "_exit", "threads", "heap", "exec")
@@ -84,3 +88,32 @@ def test_a_followed_shell_pipeline_gives_every_program_a_profile(record, native)
     profiles = recording.profiles("basic_heap")
     assert len(profiles) == 3
     assert all((stats["allocations"], stats["leaked_blocks"]) == (1100, 500) for stats in profiles)
+
+
+def list_pipes(pid):
+    """The pipes that a process holds an end of."""
+    targets = (os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd"))
+    return {target for target in targets if target.startswith("pipe:")}
+
+
+def test_collectors_hold_no_ends_of_each_others_pipes(midden, tmp_path):
+    # The recorder may go before they do: a report must then fail, and not wait for a reader.
+    command = [midden, "record", "--follow", "--", "sh", "-c", "exec 3<&0; cat <&3 & cat; wait"]
+    recorder = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path
+    )
+
+    def are_apart():
+        below = descendants(recorder.pid)
+        try:
+            pipes = [list_pipes(pid) for pid, comm in below.items() if comm == "midden-collect"]
+        except OSError:
+            return False  # one has just ended
+        started = list(below.values()).count("cat") == 2 and len(pipes) >= 3
+        return started and all(pipes) and len(set.union(*pipes)) == sum(map(len, pipes))
+
+    try:
+        wait_until(are_apart, "three collectors, each with pipes of its own")
+    finally:
+        recorder.stdin.close()
+        assert recorder.wait(60) == 0

@@ -77,8 +77,9 @@ def view(midden):
     """Starts `midden view`; ends it with the test."""
     started = []
 
-    def start(profile, *options):
-        started.append(Viewing([midden, "view", "--no-open", *map(str, options), str(profile)]))
+    def start(profile, *options, opens=False):
+        words = [] if opens else ["--no-open"]
+        started.append(Viewing([midden, "view", *words, *map(str, options), str(profile)]))
         return started[-1]
 
     yield start

@@ -15,6 +15,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from processes import wait_until
+
 
 @pytest.fixture
 def profile(record):
@@ -53,6 +55,25 @@ def test_a_browser_opens_the_address_and_sees_the_page(view, page, profile):
                 ("click", ".files a >> text=known_tree.c"), ("wait", "table.lines"), ("texts", "table.lines tbody tr"), address=viewing.url)
     assert seen[:2] == ["195 KiB", ""]
     assert any("malloc(size)" in line for line in seen[2])
+
+
+def test_the_browser_has_signals_and_a_session_of_its_own(view, profile, tmp_path, monkeypatch):
+    opener = tmp_path / "xdg-open"
+    opener.write_text(
+        f"#!/bin/sh\ncd {tmp_path}\necho \"$1\" >seen.new\ncat /proc/$$/status /proc/$$/stat >>seen.new\n"
+        "mv seen.new seen\n"
+    )
+    opener.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("DISPLAY", ":0")
+    viewing = view(profile, opens=True)
+    wait_until((tmp_path / "seen").exists, "the browser")
+    url, *status, numbers = (tmp_path / "seen").read_text().splitlines()
+    assert url == viewing.url
+    (blocked,) = [line.split()[1] for line in status if line.startswith("SigBlk:")]
+    assert int(blocked, 16) == 0
+    session = int(numbers.rpartition(")")[2].split()[3])
+    assert session != os.getsid(viewing.process.pid)
 
 
 def test_it_listens_on_this_machine_alone_and_ends_when_told(view, profile):

@@ -10,13 +10,25 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "collect/segment_map.h"
 #include "producer.h"
 
 #define MIB (UINT64_C(1) << 20)
+
+/* In place of libc's: a file on the disk, where a test asks for one. */
+static bool gives_file;
+
+int memfd_create(const char *name, unsigned flags)
+{
+	if (gives_file)
+		return open(".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	return (int)syscall(SYS_memfd_create, name, flags);
+}
 
 static void without_a_limit_the_sizes_are_generous(void **state)
 {
@@ -73,6 +85,26 @@ static void the_segment_cannot_be_resized(void **state)
 	collect_free(c);
 }
 
+/* The maps of a process may show another one. */
+static void a_file_in_place_of_a_memfd_has_no_inode_to_go_by(void **state)
+{
+	struct segment_map m;
+	struct segment_layout l;
+	uint64_t buffer_bytes = MIB;
+	struct error e = {0};
+
+	(void)state;
+	assert_int_equal(segment_map_plan(&l, &buffer_bytes, 256 * MIB, &e), 0);
+	assert_int_equal(segment_map_open(&m, &l, &e), 0);
+	assert_int_not_equal(m.inode, 0);
+	segment_map_close(&m);
+	gives_file = true;
+	assert_int_equal(segment_map_open(&m, &l, &e), 0);
+	gives_file = false;
+	assert_int_equal(m.inode, 0);
+	segment_map_close(&m);
+}
+
 static void the_header_is_ready_for_the_target(void **state)
 {
 	struct collector *c = producer_new_collector(0);
@@ -118,6 +150,7 @@ int main(void)
 		cmocka_unit_test(a_small_address_space_gets_a_small_segment),
 		cmocka_unit_test(a_tiny_address_space_is_refused_with_a_reason),
 		cmocka_unit_test(the_segment_cannot_be_resized),
+		cmocka_unit_test(a_file_in_place_of_a_memfd_has_no_inode_to_go_by),
 		cmocka_unit_test(the_header_is_ready_for_the_target),
 		cmocka_unit_test(a_file_size_limit_is_reported_not_suffered),
 	};

@@ -327,6 +327,28 @@ static void a_leak_that_grows_is_found(void **state)
 	end(&f);
 }
 
+/* A file that was damaged or forged need not say what the peak was. Each leak that is looked at
+ * takes memory for all points. */
+static void without_a_peak_a_leak_is_still_a_hundredth_of_all(void **state)
+{
+	const uint32_t leaks = 200;
+	struct profile *p = sample_course();
+	struct found f;
+
+	(void)state;
+	for (unsigned point = 0; point < POINTS; point++)
+		for (uint32_t i = 0; i < leaks; i++)
+			*vec_push(&p->changes) = (struct profile_change){
+				point, i, 100 * grow_steadily(point), grow_steadily(point)};
+	for (uint32_t i = 0; i < leaks; i++)
+		sample_site(p, sample_node(p, 0, "f", i + 1), 100 * grow_steadily(POINTS - 1),
+			    grow_steadily(POINTS - 1));
+	p->totals.peak_bytes = 0;
+	find(&f, p);
+	assert_int_equal(f.findings->list.count, 0);
+	end(&f);
+}
+
 static void leaks_that_do_not_grow_are_summed_up(void **state)
 {
 	uint64_t (*const courses[])(unsigned) = {grow_at_first, grow_once, rise_and_fall};
@@ -421,6 +443,7 @@ int main(void)
 		cmocka_unit_test(many_tiny_blocks_are_found),
 		cmocka_unit_test(few_tiny_blocks_beside_a_large_heap_are_not),
 		cmocka_unit_test(a_leak_that_grows_is_found),
+		cmocka_unit_test(without_a_peak_a_leak_is_still_a_hundredth_of_all),
 		cmocka_unit_test(leaks_that_do_not_grow_are_summed_up),
 		cmocka_unit_test(a_suppressed_leak_is_none),
 		cmocka_unit_test(a_short_recording_does_not_tell),

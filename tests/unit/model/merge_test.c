@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "model/merge_shares.h"
@@ -335,6 +336,27 @@ static void damage_and_bad_ends_are_handed_on(void **state)
 	profile_free(p);
 }
 
+#define CHAIN	   1000000u
+#define DEADLINE_S 600u /* for what takes a second; by the square it would take a day */
+
+/* Only a forged file has such a chain; it compresses to little. */
+static void a_chain_of_frames_outside_of_modules_is_followed_once(void **state)
+{
+	struct profile *a = sample_new(), *b = sample_tables();
+	uint32_t innermost = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < CHAIN; i++)
+		innermost = sample_frame(a, "f", "", 1, innermost);
+	for (uint32_t i = 0; i < CHAIN; i++)
+		sample_node_in(a, 0, 0, innermost);
+	alarm(DEADLINE_S);
+	struct profile *p = merge(a, b, PROFILE_MERGE_SUM);
+	alarm(0);
+	assert_true(p->frames.count > CHAIN && p->nodes.count > CHAIN);
+	profile_free(p);
+}
+
 static void nothing_cannot_be_merged(void **state)
 {
 	const struct merge_options options = {.mode = PROFILE_MERGE_SUM};
@@ -363,6 +385,7 @@ int main(void)
 		cmocka_unit_test(runs_have_the_same_threads_by_name),
 		cmocka_unit_test(further_threads_share_what_there_is_no_room_for),
 		cmocka_unit_test(damage_and_bad_ends_are_handed_on),
+		cmocka_unit_test(a_chain_of_frames_outside_of_modules_is_followed_once),
 		cmocka_unit_test(nothing_cannot_be_merged),
 	};
 

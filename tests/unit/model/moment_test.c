@@ -99,12 +99,13 @@ static void spans_have_two_ends_which_may_be_left_out(void **state)
 	assert_int_equal(names[0].text_bytes, 3);
 	assert_string_equal(names[1].text, "two");
 	assert_int_equal(moment_parse_span("1s", names, &e), -1);
+	assert_int_equal(moment_parse_span("@snapshot:..@end", names, &e), -1);
 }
 
 static void nonsense_is_refused(void **state)
 {
-	static const char *const texts[] = {"",	    "x",  "-1s", "1parsec", "nan",   "inf",
-					    "101%", "@x", "s",	 "1s ",	    "1.5.2s"};
+	static const char *const texts[] = {"",	    "x",  "-1s", "1parsec", "nan",    "inf",
+					    "101%", "@x", "s",	 "1s ",	    "1.5.2s", "@snapshot:"};
 	struct moment_name name;
 
 	(void)state;

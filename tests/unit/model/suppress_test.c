@@ -26,6 +26,8 @@ static void patterns_are_searched_with_stars_and_anchors(void **state)
 	assert_false(suppress_has("a*l", "load"));
 	assert_true(suppress_has("*", ""));
 	assert_true(suppress_has("a$b", "xa$by"));
+	assert_false(suppress_has("a$b", "xa$yb"));
+	assert_true(suppress_has("a$*b$", "a$yb"));
 	assert_true(suppress_has("ab$", "abab"));
 	assert_false(suppress_has("ab*ab$", "ab"));
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "report/diff_json.h"
@@ -205,6 +206,30 @@ static void json_is_json_in_every_form(void **state)
 	pair_free(&c);
 }
 
+/* Only a forged file can hold as much; what counts is that sums are made without harm. */
+static void sums_of_changes_may_run_over(void **state)
+{
+	const struct tree_view view = {.threshold = 100};
+	struct profile *now = sample_new();
+	struct page page;
+
+	(void)state;
+	for (uint32_t i = 0; i < 2; i++)
+		sample_site(now, sample_node(now, 0, i ? "many" : "more", i + 1), INT64_MAX,
+			    INT64_MAX);
+	struct pair c = pair_new(sample_new(), now, FIGURE_PEAK, DIFF_BY_STACK);
+	struct diff_tree *tree = diff_tree_build(c.diff, &view);
+	page_open(&page);
+	diff_text_print(page.out, c.diff, 100, 0, &plain);
+	diff_text_print_tree(page.out, tree, &plain);
+	diff_json_print(page.out, c.diff, 100);
+	diff_json_print_tree(page.out, tree);
+	assert_non_null(strstr(page_text(&page), "... 2 more stacks"));
+	page_close(&page);
+	diff_tree_free(tree);
+	pair_free(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -216,6 +241,7 @@ int main(void)
 		cmocka_unit_test(a_figure_without_bytes_has_fewer_columns),
 		cmocka_unit_test(a_tree_joins_stacks_at_the_allocating_function),
 		cmocka_unit_test(json_is_json_in_every_form),
+		cmocka_unit_test(sums_of_changes_may_run_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

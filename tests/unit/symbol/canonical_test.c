@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "symbol/canonical.h"
@@ -131,6 +132,23 @@ static void names_that_make_no_sense_do_no_harm(void **state)
 	}
 }
 
+/* A profile can hold names of many megabytes. */
+static void a_name_of_a_million_numbers_takes_no_stack(void **state)
+{
+	const size_t numbers = 1000000;
+	char *name = malloc(2 * numbers + 2);
+
+	(void)state;
+	assert_non_null(name);
+	name[0] = 'f';
+	for (size_t i = 0; i < numbers; i++)
+		memcpy(name + 1 + 2 * i, ".0", 3);
+	char *canonical = canonical_name(name);
+	assert_string_equal(canonical, name);
+	free(canonical);
+	free(name);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -142,6 +160,7 @@ int main(void)
 		cmocka_unit_test(a_lambda_is_the_same_in_symbol_tables_and_debug_information),
 		cmocka_unit_test(a_bare_name_has_no_arguments_of_templates),
 		cmocka_unit_test(names_that_make_no_sense_do_no_harm),
+		cmocka_unit_test(a_name_of_a_million_numbers_takes_no_stack),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -278,6 +278,13 @@ static void names_without_end_come_back_as_they_are(void **state)
 }
 
 /* The two halves fit together: what the demangler prints is what is understood here. */
+/* Nothing is left of it. */
+static void a_name_that_is_all_abi_tag_stays(void **state)
+{
+	(void)state;
+	expect_unchanged("[abi:::]");
+}
+
 static void mangled_names_come_out_short(void **state)
 {
 	static const struct {
@@ -319,6 +326,7 @@ int main(void)
 		cmocka_unit_test(names_of_other_languages_stay),
 		cmocka_unit_test(what_does_not_add_up_stays),
 		cmocka_unit_test(names_without_end_come_back_as_they_are),
+		cmocka_unit_test(a_name_that_is_all_abi_tag_stays),
 		cmocka_unit_test(mangled_names_come_out_short),
 	};
 
