@@ -23,7 +23,7 @@
 #include "format/wire.h"
 
 static const char help[] =
-	"midden record [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
+	"usage: midden record [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
 	"\n"
 	"Runs PROGRAM and records every allocation it makes, with its call stack. The profile is\n"
 	"written when the program ends, however it ends; exit status and signals are handed on.\n"
@@ -41,7 +41,7 @@ static const char help[] =
 	"      --trace          keep every single event in the profile, 1 to 5 bytes each\n"
 	"      --no-symbols     leave function names to the first `midden report`\n"
 	"      --library FILE   another libmidden.so (for a program of another architecture)\n"
-	"  -h, --help           this text\n"
+	"  -h, --help           show this text\n"
 	"\n"
 	"Each option has a variable for use with LD_PRELOAD=libmidden.so alone: MIDDEN_OUTPUT,\n"
 	"MIDDEN_FOLLOW, MIDDEN_MAX_DEPTH, MIDDEN_BUFFER, MIDDEN_PATIENCE, MIDDEN_SYMBOLS,\n"

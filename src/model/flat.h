@@ -15,7 +15,8 @@ enum flat_key {
 
 /* "It" is what a row stands for: a function, a line or a module. */
 struct flat_row {
-	uint32_t frame;	     /* one frame of it: the members that the key names have a meaning */
+	uint32_t frame;	     /* one frame of it: the members that the key names have a meaning; of a
+			      * line that several functions have, the one with the most */
 	struct amount self;  /* stacks that it is the allocating end of */
 	struct amount total; /* stacks that it is anywhere on; once each, however often it recurs */
 };

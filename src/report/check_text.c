@@ -63,10 +63,13 @@ char *check_text_limit(const struct check_result *r)
 static struct human print_exactly(const struct check_result *r, uint64_t value, uint64_t other)
 {
 	struct human h = print_amount(r->kind, value);
+	size_t used;
 
 	if (value == other || strcmp(h.text, print_amount(r->kind, other).text) != 0)
 		return h;
-	(void)snprintf(h.text, sizeof(h.text), "%" PRIu64 " byte%s", value, value == 1 ? "" : "s");
+	h = human_count(value);
+	used = strlen(h.text);
+	(void)snprintf(h.text + used, sizeof(h.text) - used, " byte%s", value == 1 ? "" : "s");
 	return h;
 }
 

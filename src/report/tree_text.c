@@ -56,7 +56,6 @@ static void print_titles(const struct painter *p)
 		style_ink(p->style, STYLE_PLAIN));
 }
 
-/* "3", "1 to 30" */
 /* What else there is to say about a frame, malloc'ed. A frame without figures of its own has the
  * same heat as the one above it. */
 static char *make_remarks(const struct tree_node *n, const struct model_frame *f, bool has_figures)
@@ -133,13 +132,18 @@ static const char *rest_word(const struct painter *p, unsigned depth, bool one)
 	return one ? "callee" : "callees";
 }
 
+/* Where nothing else is below a frame, the rest has the very figures of the frame. */
 static void print_rest(const struct painter *p, const struct tree_node *n, unsigned depth,
-		       const char *mark)
+		       bool is_all)
 {
 	uint32_t shown = tree_get_shown(p->tree, n, depth);
 	uint32_t count = n->child_count - shown;
+	const char *mark = is_all || !depth ? "" : p->marks->last;
 
-	figures_print(p->out, &p->figures, tree_get_rest(p->tree, n, shown));
+	if (is_all)
+		figures_print_blank(p->out, &p->figures);
+	else
+		figures_print(p->out, &p->figures, tree_get_rest(p->tree, n, shown));
 	fprintf(p->out, "%s%s%s... %s more %s%s\n", p->prefix.at, mark,
 		style_ink(p->style, STYLE_QUIET), human_count(count).text,
 		rest_word(p, depth, count == 1), style_ink(p->style, STYLE_PLAIN));
@@ -173,7 +177,7 @@ static void print_branches(struct painter *p, const struct tree_node *n, unsigne
 	if (has_self)
 		print_self(p, n, has_rest ? p->marks->fork : p->marks->last);
 	if (has_rest)
-		print_rest(p, n, depth, depth ? p->marks->last : "");
+		print_rest(p, n, depth, depth && !shown && !has_self);
 }
 
 static void print_below(struct painter *p, const struct tree_node *n, unsigned depth)

@@ -4,6 +4,7 @@ SPDX-License-Identifier: Apache-2.0
 """
 
 import json
+import shutil
 import subprocess
 
 import pytest
@@ -88,14 +89,14 @@ def test_keys_choose_pages_and_move(page, tree):
 
 def test_the_tree_shows_what_the_report_shows(page, midden, tree):
     report = ask(midden, "report", "--top-down", "--json", tree)
-    names = page(tree, ("goto", "#table"), ("wait", ".rows .row"), ("texts", ".rows .row"))[0]
+    names = page(tree, ("goto", "#table"), ("wait", ".rows-inner .row"), ("texts", ".rows-inner .row"))[0]
     first = next(line for line in names if line.startswith(("▾", "▸", "·")))
     assert "195 KiB" in first and "151" in first and "100.0 %" in first
     assert report["total_bytes"] == 200030 if "total_bytes" in report else True
 
 
 def test_functions_have_callers_and_callees(page, tree):
-    seen = page(tree, ("goto", "#callers"), ("wait", ".rows .row"), ("click", ".rows .row a >> text=table_new"), ("text", "#neighbours"))
+    seen = page(tree, ("goto", "#callers"), ("wait", ".rows-inner .row"), ("click", ".rows-inner .row a >> text=table_new"), ("text", "#neighbours"))
     assert "table_new" in seen[0] and "load" in seen[0] and "save" in seen[0]
     assert "195 KiB with callees, 195 KiB by itself" in seen[0]
 
@@ -191,9 +192,31 @@ def test_two_profiles_are_compared(page, record, midden):
     old = record.victim("known_tree", "late").path
     new = record.victim("known_tree", "full").path
     diff = [read_stats(path)["peak_bytes"] for path in (old, new)]
-    seen = page(new, ("goto", "#compare"), ("wait", "#compare-totals"), ("data", "#compare-totals", "old"), ("data", "#compare-totals", "now"), ("texts", ".rows .row"), options=("--compare", old))
+    seen = page(new, ("goto", "#compare"), ("wait", "#compare-totals"), ("data", "#compare-totals", "old"), ("data", "#compare-totals", "now"), ("texts", ".rows-inner .row"), options=("--compare", old))
     assert [int(seen[0]), int(seen[1])] == diff
     assert any("table_new" in row for row in seen[2])
+
+
+def test_a_build_under_another_name_is_compared_as_the_same_program(page, record, native, tmp_path):
+    other = tmp_path / "known_tree.old"
+    shutil.copy(native.victim("known_tree"), other)
+    old = record.run([other, "late"]).path
+    new = record.victim("known_tree", "full").path
+    rows = page(new, ("goto", "#compare"), ("wait", ".rows-inner .row"), ("texts", ".rows-inner .row"), options=("--compare", old))[0]
+    table_new = [row.split() for row in rows if row.startswith("table_new")]
+    assert [row[2] for row in table_new] == ["grown"]
+
+
+def test_of_a_short_recording_no_leak_is_called_one_off(page, midden, record):
+    profile = record.victim("known_tree", "late").path
+    assert ask(midden, "report", "--findings", "--json", profile)["has_time_line"] is False
+    assert "too short" in page(profile, ("goto", "#leaks"), ("wait", "#leaks-one-off"), ("text", "#leaks-one-off h2"))[0]
+
+
+def test_heads_of_columns_stay_above_their_columns(page, tree):
+    edges = "[...document.querySelectorAll('.rows .row')].slice(0, 2).map(r => Math.round(r.children[4].getBoundingClientRect().right))"
+    seen = page(tree, ("size", 420, 800), ("goto", "#table"), ("wait", ".rows-inner .row"), ("eval", "document.querySelector('.rows').scrollLeft = 300"), ("eval", edges))
+    assert seen[1][0] == seen[1][1]
 
 
 def test_dark_mode_and_narrow_windows_work(page, tree):

@@ -60,6 +60,30 @@ static void calls_are_ordered_by_number(void **state)
 	assert_flat(p, FIGURE_CALLS, "often 10/10, big 1/1");
 }
 
+/* Instances of a template share their lines. */
+static void a_line_is_named_by_the_function_that_has_most_of_it(void **state)
+{
+	struct profile *p = sample_new();
+	struct model *m;
+	struct flat *f;
+
+	(void)state;
+	sample_site(p, sample_node(p, 0, "allocate<char>", 7), 10, 1);
+	sample_site(p, sample_node(p, 0, "allocate<int>", 7), 600, 1);
+	sample_site(p, sample_node(p, 0, "allocate<long>", 7), 390, 9);
+	m = model_new(p, &usual);
+	f = flat_build_of(m, FIGURE_PEAK, FLAT_BY_LINE, NULL);
+	assert_int_equal(f->rows.count, 1);
+	assert_int_equal(f->rows.at[0].self.bytes, 1000);
+	assert_string_equal(model_get_frame(m, f->rows.at[0].frame)->function, "allocate<int>");
+	flat_free(f);
+	f = flat_build_of(m, FIGURE_CALLS, FLAT_BY_LINE, NULL);
+	assert_string_equal(model_get_frame(m, f->rows.at[0].frame)->function, "allocate<long>");
+	flat_free(f);
+	model_free(m);
+	profile_free(p);
+}
+
 static void an_empty_profile_has_no_rows(void **state)
 {
 	(void)state;
@@ -72,6 +96,7 @@ int main(void)
 		cmocka_unit_test(lines_of_one_function_are_one_row),
 		cmocka_unit_test(given_recursion_then_a_function_counts_once_per_stack),
 		cmocka_unit_test(calls_are_ordered_by_number),
+		cmocka_unit_test(a_line_is_named_by_the_function_that_has_most_of_it),
 		cmocka_unit_test(an_empty_profile_has_no_rows),
 	};
 

@@ -87,6 +87,21 @@ static void recursion_is_named_once(void **state)
 			   "  main (app.c:1)\n");
 }
 
+static void given_a_limit_missed_by_little_then_bytes_are_exact(void **state)
+{
+	struct profile *p = sample_new();
+	struct page page;
+
+	(void)state;
+	sample_site(p, sample_node(p, 0, "main", 1), (UINT64_C(1) << 30) + 1, 1);
+	struct checked c = make(p);
+	page_open(&page);
+	check_text_print(page.out, c.check, &plain);
+	assert_non_null(strstr(page_text(&page), "at most 1.00 GiB: 1,073,741,825 bytes\n"));
+	page_close(&page);
+	release(&c);
+}
+
 static void json_is_json(void **state)
 {
 	struct checked c = make(sample_tables());
@@ -143,6 +158,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(limits_are_listed_with_the_stacks_behind_a_failure),
 		cmocka_unit_test(recursion_is_named_once),
+		cmocka_unit_test(given_a_limit_missed_by_little_then_bytes_are_exact),
 		cmocka_unit_test(json_is_json),
 		cmocka_unit_test(xml_is_xml_whatever_functions_are_called),
 	};

@@ -91,7 +91,7 @@ static void what_a_filter_leaves_out_is_stated_first(void **state)
 			   "Held at the peak: 700 B in 7 blocks (of 1000 B in 10 blocks)\n"
 			   "  share     bytes  blocks  allocating function, callers below\n"
 			   "100.00%     700 B       7  table_new (app.c:30) [hot]\n"
-			   "100.00%     700 B       7  `- ... 2 more callers\n");
+			   "                           ... 2 more callers\n");
 	filter_free(&filter);
 }
 
@@ -110,7 +110,7 @@ static void live_at_a_time_says_which_point_stands_for_it(void **state)
 			   "  500 ms is point 1 of 2 on the time line, taken at 400 ms\n"
 			   "  share     bytes  blocks  allocating function, callers below\n"
 			   "100.00%     800 B       8  table_new (app.c:30) [hot]\n"
-			   "100.00%     800 B       8  `- ... 3 more callers\n");
+			   "                           ... 3 more callers\n");
 }
 
 static const struct sheet growth = {
@@ -204,9 +204,9 @@ static void own_peaks_do_not_claim_to_have_been_held_at_once(void **state)
 			   "  each at its own time; the most that was held at once is 700 B\n"
 			   "  share     bytes  allocating function, callers below\n"
 			   " 95.00%     950 B  table_new (app.c:30) [hot]\n"
-			   " 95.00%     950 B  `- ... 3 more callers\n"
+			   "                   ... 3 more callers\n"
 			   "  5.00%      50 B  save (app.c:40)\n"
-			   "  5.00%      50 B  `- ... 1 more caller\n");
+			   "                   ... 1 more caller\n");
 }
 
 static void suppressed_leaks_are_stated_by_rule(void **state)
@@ -226,9 +226,9 @@ static void suppressed_leaks_are_stated_by_rule(void **state)
 		    "    700 B in 7 blocks: leak:load\n"
 		    "  share     bytes  blocks  allocating function, callers below\n"
 		    " 83.33%     250 B       2  table_new (app.c:30) [hot]\n"
-		    " 83.33%     250 B       2  `- ... 1 more caller\n"
+		    "                           ... 1 more caller\n"
 		    " 16.67%      50 B       1  save (app.c:40)\n"
-		    " 16.67%      50 B       1  `- ... 1 more caller\n");
+		    "                           ... 1 more caller\n");
 	suppress_free(&rules);
 }
 

@@ -100,9 +100,9 @@ static void given_a_depth_then_the_levels_below_are_summed_up(void **state)
 	page_assert(&page, "Held at the peak: 1000 B in 10 blocks\n"
 			   "  share     bytes  blocks  allocating function, callers below\n"
 			   " 95.00%     950 B       9  table_new (app.c:30) [hot]\n"
-			   " 95.00%     950 B       9  `- ... 3 more callers\n"
+			   "                           ... 3 more callers\n"
 			   "  5.00%      50 B       1  save (app.c:40)\n"
-			   "  5.00%      50 B       1  `- ... 1 more caller\n");
+			   "                           ... 1 more caller\n");
 }
 
 static void given_recursion_then_shares_stay_right(void **state)

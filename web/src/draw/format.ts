@@ -20,12 +20,14 @@ export function formatBytes(n: number): string {
 
 export function formatTime(ns: number): string {
   if (ns < 0) return "–";
-  if (ns < 1e3) return `${Math.round(ns)} ns`;
-  if (ns < 1e6) return `${(ns / 1e3).toPrecision(3)} µs`;
-  if (ns < 1e9) return `${(ns / 1e6).toPrecision(3)} ms`;
-  if (ns < 120e9) return `${(ns / 1e9).toPrecision(3)} s`;
-  const minutes = Math.floor(ns / 60e9);
-  if (minutes < 120) return `${minutes} min ${Math.round((ns / 1e9) % 60)} s`;
+  if (ns < 999.5) return `${Math.round(ns)} ns`;
+  // Three digits, and never 1.00e+3: what rounds up to a thousand is one of the next unit.
+  if (ns < 999.5e3) return `${(ns / 1e3).toPrecision(3)} µs`;
+  if (ns < 999.5e6) return `${(ns / 1e6).toPrecision(3)} ms`;
+  if (ns < 119.5e9) return `${(ns / 1e9).toPrecision(3)} s`;
+  const seconds = Math.round(ns / 1e9);
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 120) return `${minutes} min ${seconds % 60} s`;
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 

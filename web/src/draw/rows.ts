@@ -13,8 +13,9 @@ export class Rows {
   private make: (i: number) => HTMLElement = () => h("div");
   private shown = "";
 
-  constructor(label: string) {
-    this.element = h("div.rows", { tabindex: 0, role: "treegrid", "aria-label": label }, this.inner);
+  /** The head stays in sight above the rows, and moves sideways with them. */
+  constructor(label: string, private readonly head: HTMLElement) {
+    this.element = h("div.rows", { tabindex: 0, role: "treegrid", "aria-label": label }, head, this.inner);
     this.element.addEventListener("scroll", () => this.draw());
     new ResizeObserver(() => this.draw()).observe(this.element);
   }
@@ -30,7 +31,8 @@ export class Rows {
 
   scrollTo(i: number): void {
     const top = i * ROW;
-    const { scrollTop, clientHeight } = this.element;
+    const { scrollTop } = this.element;
+    const clientHeight = this.element.clientHeight - this.head.offsetHeight;
     if (top < scrollTop) this.element.scrollTop = top;
     else if (top + ROW > scrollTop + clientHeight) this.element.scrollTop = top + ROW - clientHeight;
     this.draw();

@@ -10,7 +10,7 @@ export interface Header {
   duration_ns: number;
   start_unix_ns: number;
   stats: { [key: string]: Json } | null;
-  findings: { findings: { [key: string]: Json }[] } | null;
+  findings: { findings: { [key: string]: Json }[]; has_time_line?: boolean } | null;
   diff: { [key: string]: Json } | null;
   lines: { files: { [path: string]: (number | string)[][] } } | null;
   columns: { [name: string]: { type: string; at: number; count: number } };

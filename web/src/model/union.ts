@@ -2,9 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Functions are the same if name and module are; lines and addresses may differ from build to build.
+// The program is the same whatever its file is called, and a library whatever its version, as in `midden diff`.
 
 import type { Profile } from "./profile.ts";
 import { answer, type Answer, type Question } from "./question.ts";
+
+function moduleKey(p: Profile, frame: number): string {
+  if (p.modulePath(frame) === p.pack.header.stats?.["executable"]) return "[program]";
+  return p.moduleName(frame).replace(/(\.so)\..*$| \(deleted\)$/, "$1");
+}
 
 export class Union {
   readonly stackStarts: Uint32Array;
@@ -34,7 +40,7 @@ export class Union {
     const ids = new Uint32Array(p.frameCount);
     for (let i = 0; i < p.frameCount; i++) {
       const frame = p.frameGroup[i]!;
-      const key = `${p.functionName(frame)}\0${p.moduleName(frame)}`;
+      const key = `${p.functionName(frame)}\0${moduleKey(p, frame)}`;
       let id = known.get(key);
       if (id === undefined) {
         known.set(key, (id = this.subjects.length));

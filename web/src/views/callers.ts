@@ -13,7 +13,7 @@ class CallersPage {
   readonly element: HTMLElement;
   private readonly controls;
   private readonly head = h("div.row.head.functions", { role: "row" });
-  private readonly rows = new Rows("functions");
+  private readonly rows = new Rows("functions", this.head);
   private readonly side = h("div.neighbours", { id: "neighbours" });
   private answer: Answer | null = null;
   private list: FunctionRow[] = [];
@@ -21,7 +21,7 @@ class CallersPage {
   constructor(private readonly app: App) {
     this.controls = makeControls(app, { direction: false });
     this.element = h("div.callers-page", {}, this.controls.element,
-      h("div.split", {}, h("div", {}, this.head, this.rows.element), this.side));
+      h("div.split", {}, h("div", {}, this.rows.element), this.side));
   }
 
   private show(n: number): string {

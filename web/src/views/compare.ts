@@ -24,7 +24,8 @@ class ComparePage {
   private readonly totals = h("p", { id: "compare-totals" });
   private readonly canvas = h("canvas.flame", { role: "img", "aria-label": "differential flame graph" }) as HTMLCanvasElement;
   private readonly card = h("div.hover", { hidden: true });
-  private readonly rows = new Rows("changes by function");
+  private readonly rows = new Rows("changes by function", h("div.row.changes.head", { role: "row" },
+    ...["Function", "Change", "Before", "Now", "Difference"].map((title) => h("span.cell", {}, title))));
   private union: Union | null = null;
   private data: ReturnType<Union["answer"]> | null = null;
   private tree: CallTree | null = null;

@@ -15,6 +15,8 @@ const TITLES: Record<LeakKind, string> = {
   suppressed: "Suppressed: known and harmless",
 };
 
+const TOO_SHORT = "Not freed; the recording is too short to tell what grows";
+
 function quarterBars(leak: Leak): HTMLElement {
   const most = Math.max(1, ...leak.quarters);
   return h("span.quarters", { title: leak.quarters.map(formatBytes).join(" → ") },
@@ -44,7 +46,8 @@ function leakItem(app: App, leak: Leak): HTMLElement {
 function section(app: App, kind: LeakKind, group: LeakGroup): HTMLElement | null {
   if (!group.stacks) return null;
   const rest = group.stacks - group.largest.length;
-  return h("section", { id: `leaks-${kind}`, "data-bytes": group.bytes, "data-blocks": group.blocks }, h("h2", {}, TITLES[kind]),
+  const title = kind === "one-off" && app.profile.pack.header.findings?.has_time_line === false ? TOO_SHORT : TITLES[kind];
+  return h("section", { id: `leaks-${kind}`, "data-bytes": group.bytes, "data-blocks": group.blocks }, h("h2", {}, title),
     h("p.note", {}, `${formatBytes(group.bytes)} in ${formatCount(group.blocks)} blocks, ${formatCount(group.stacks)} stacks`),
     ...group.largest.map((l) => leakItem(app, l)),
     rest ? h("p.note", {}, `and ${formatCount(rest)} stacks with less; the tree has them all`) : null);

@@ -80,7 +80,7 @@ function finding(app: App, f: { [key: string]: Json }): HTMLElement {
   const numbers = [["bytes", "bytes"], ["blocks", "blocks"], ["calls", "calls that need not be"], ["saved_bytes", "to be saved"]]
     .filter(([k]) => typeof f[k!] === "number" && f[k!] !== 0)
     .map(([k, words]) => (k!.includes("bytes") ? `${formatBytes(f[k!] as number)}${words === "bytes" ? "" : ` ${words}`}` : `${formatCount(f[k!] as number)} ${words}`));
-  return h("li", {}, h("strong", {}, kind), " ", name ? h("a", { href: app.link({ page: "flame", figure, functions: name, zoom: [] }) }, name) : null, h("span.place", {}, ` ${place}`), h("span.note", {}, ` ${numbers.join(", ")}`));
+  return h("li", {}, h("strong", {}, kind), " ", name ? h("a", { href: app.link({ page: "flame", figure, functions: name, zoom: [] }) }, name) : null, h("span.place", {}, ` ${place}`), h("span.note", {}, `: ${numbers.join(", ")}`));
 }
 
 function findings(app: App): HTMLElement {
@@ -92,7 +92,7 @@ function findings(app: App): HTMLElement {
 function run(s: Stats): HTMLElement {
   const rows = RUN.filter(([key]) => s.get(key) !== undefined && s.get(key) !== null && s.get(key) !== "");
   return h("section", { id: "run" }, h("h2", {}, "The run"),
-    h("table.plain", {}, ...rows.map(([key, title]) => h("tr", {}, h("th", {}, title), h("td", {}, typeof s.get(key) === "string" ? String(s.get(key)) : String(s.get(key)))))));
+    h("table.plain", {}, ...rows.map(([key, title]) => h("tr", {}, h("th", {}, title), h("td", {}, key === "pid" ? String(s.get(key)) : textOf(s.get(key)))))));
 }
 
 export const overview: View = {

@@ -60,7 +60,7 @@ class SizesPage {
         h("td.number", {}, formatCount(columns[2]![i]!)), h("td.number", {}, formatBytes(columns[3]![i]!)),
         h("td.when", {}, h("div.meter", { style: `width:${(100 * columns[0]![i]!) / most}%` }))));
     }
-    clear(this.histogram, h("thead", {}, h("tr", {}, ...["Size", "Blocks", "Bytes", "Left at the end", "Bytes left", ""].map((t) => h("th", {}, t)))), h("tbody", {}, ...rows));
+    clear(this.histogram, h("thead", {}, h("tr", {}, ...["Size", "Blocks", "Bytes", "Left at the end", "Bytes left", ""].map((t, i) => h(i ? "th.number" : "th", {}, t)))), h("tbody", {}, ...rows));
   }
 
   private chosen(): Cell | null {

@@ -39,7 +39,7 @@ class SourcePage {
     const list = allFiles(app.profile, answer);
     const items = list.slice(0, FILES_SHOWN).map((f) => h("li", {},
       h("a", { href: app.link({ file: f.file, line: 0 }), title: app.profile.text(f.file), "aria-current": f.file === app.state.file ? "true" : undefined }, app.profile.text(f.file).split("/").slice(-2).join("/")),
-      h("span.note", {}, ` ${this.show(f.self)} of ${this.show(f.total)}`)));
+      h("span.note", { title: "allocated here, and by what is called from here" }, `${this.show(f.self)} of ${this.show(f.total)}`)));
     clear(this.files, list.length ? h("ul", {}, ...items) : "No stack has source lines: the program has no debug information.");
   }
 

@@ -18,7 +18,7 @@ class TablePage {
   readonly element: HTMLElement;
   private readonly controls;
   private readonly head = h("div.row.head", { role: "row" });
-  private readonly rows = new Rows("call tree");
+  private readonly rows = new Rows("call tree", this.head);
   private open = new Set<TreeNode>();
   private list: TreeNode[] = [];
   private tree: CallTree | null = null;
@@ -27,7 +27,7 @@ class TablePage {
 
   constructor(private readonly app: App) {
     this.controls = makeControls(app, { direction: true });
-    this.element = h("div.table-page", {}, this.controls.element, makeSaving(app, null), this.head, this.rows.element);
+    this.element = h("div.table-page", {}, this.controls.element, makeSaving(app, null), this.rows.element);
     this.rows.element.addEventListener("keydown", (e) => this.onKey(e));
   }
 

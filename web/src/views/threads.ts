@@ -60,7 +60,7 @@ function makeTable(app: App): HTMLElement {
   const sort = COLUMNS.find((c) => c.id === app.state.sort) ?? COLUMNS[1]!;
   const order = [...serials.keys()].sort((a, b) => sort.value(app, b) - sort.value(app, a));
   const head = h("tr", {}, h("th", {}, "Thread"), ...COLUMNS.map((c) =>
-    h("th", { "aria-sort": c === sort ? "descending" : undefined }, h("button", { type: "button", onclick: () => app.go({ sort: c.id }) }, c.title))), h("th", {}, "When"));
+    h("th.number", { "aria-sort": c === sort ? "descending" : undefined }, h("button", { type: "button", onclick: () => app.go({ sort: c.id }) }, c.title))), h("th", {}, "When"));
   return h("table.grid", { id: "threads" }, h("thead", {}, head), h("tbody", {}, ...order.map((i) =>
     h("tr", { "data-serial": serials[i] }, h("th", {}, h("a", { href: app.link({ page: "flame", thread: serials[i], zoom: [] }) }, nameOf(app, i)), ` ${tids[i]}`),
       ...COLUMNS.map((c) => h("td.number", {}, c.format(c.value(app, i)))), h("td.when", {}, bar(app, i))))));

@@ -62,7 +62,7 @@ function axis(format: (n: number) => string): uPlot.Axis {
   return {
     ...(format === formatBytes ? { incrs: BINARY_STEPS } : {}),
     stroke: cssColour("--faint"), grid: { stroke: cssColour("--line"), width: 1 }, ticks: { stroke: cssColour("--line") },
-    size: 80, values: (_u, ticks) => ticks.map((t) => (t === null ? "" : format(t))),
+    size: 96, values: (_u, ticks) => ticks.map((t) => (t === null ? "" : format(t))),
   };
 }
 
