@@ -31,14 +31,29 @@ export function languageOf(path: string): Language {
   return BY_ENDING.find(([ending]) => ending.test(path))?.[1] ?? C;
 }
 
-/** Colours lines one after another: what a line leaves open goes on in the next. */
+/** Colours lines: what a line leaves open goes on in the next. How each line begins is worked out as
+ * far as it is asked for, and kept. */
 export class Highlighter {
   private open = ""; // what ends the comment or string that is open
   private openKind: TokenKind = "";
+  private readonly begins: [string, TokenKind][] = [["", ""]];
 
-  constructor(private readonly language: Language) {}
+  constructor(private readonly language: Language, private readonly lines: string[]) {}
 
-  line(text: string): Token[] {
+  /** Line i, from 0. */
+  at(i: number): Token[] {
+    for (let next = this.begins.length; next <= i; next++) this.read(next - 1);
+    return this.read(i);
+  }
+
+  private read(i: number): Token[] {
+    [this.open, this.openKind] = this.begins[i]!;
+    const tokens = this.line(this.lines[i]!);
+    this.begins[i + 1] = [this.open, this.openKind];
+    return tokens;
+  }
+
+  private line(text: string): Token[] {
     const tokens: Token[] = [];
     let rest = text;
     if (this.open) rest = this.finish(tokens, rest, 0);

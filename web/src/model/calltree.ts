@@ -8,7 +8,8 @@
 
 import type { Answer } from "./question.ts";
 
-/** Stacks, root first, and which frames are of one function: a profile's, or two profiles'. */
+/** Stacks, root first, and which frames are of one function: a profile's, two profiles', or those of
+ * stacks.ts. What the tree calls a site is a row of them. */
 export interface Stacks {
   stackStarts: Uint32Array;
   stackFrames: Uint32Array;
@@ -23,6 +24,8 @@ export interface TreeNode {
   frame: number;
   depth: number; // the root's is 0
   value: number;
+  /** What was added and what was taken away, together: more than `value` where something shrank. */
+  size: number;
   bytes: number;
   blocks: number;
   /** Of the stacks that end here. */
@@ -61,17 +64,19 @@ export class CallTree {
     const { order } = this;
     const { stackStarts } = this.profile;
     let value = 0;
+    let size = 0;
     let byteSum = 0;
     let blockSum = 0;
     let self = 0;
     for (let i = from; i < to; i++) {
       const site = order[i]!;
       value += values[site]!;
+      size += Math.abs(values[site]!);
       byteSum += bytes[site]!;
       blockSum += blocks[site]!;
       if (stackStarts[site + 1]! - stackStarts[site]! === depth) self += values[site]!;
     }
-    return { parent, frame, depth, value, bytes: byteSum, blocks: blockSum, self, from, to, children: null };
+    return { parent, frame, depth, value, size, bytes: byteSum, blocks: blockSum, self, from, to, children: null };
   }
 
   /** Puts the frame of each site of the node at its depth, from the side that the tree begins with,
@@ -127,7 +132,7 @@ export class CallTree {
       from = ends[i]!;
       places[frame] = 0;
     });
-    children.sort((x, y) => Math.abs(y.value) - Math.abs(x.value) || x.frame - y.frame);
+    children.sort((x, y) => y.size - x.size || x.frame - y.frame);
     node.children = children;
     return children;
   }
