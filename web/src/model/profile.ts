@@ -66,6 +66,19 @@ export class Profile {
     return hits;
   }
 
+  /** By site: 1 if one of these frames is on its stack. Goes along the tree of stacks: most of what
+   * stacks have they have in common. */
+  sitesWith(frames: Uint8Array): Uint8Array {
+    const parents = this.pack.u32("node.parent");
+    const frameOf = this.pack.u32("node.frame");
+    const has = new Uint8Array(parents.length);
+    for (let i = 1; i < has.length; i++) has[i] = has[parents[i]!]! | frames[frameOf[i]!]!;
+    const leaves = this.pack.u32("site.node");
+    const sites = new Uint8Array(leaves.length);
+    for (let i = 0; i < sites.length; i++) sites[i] = has[leaves[i]!]!;
+    return sites;
+  }
+
   /** What a frame is called: its function, or where it is in its module. */
   functionName(frame: number): string {
     const name = this.text(this.frameFunction[frame]!);

@@ -121,19 +121,12 @@ function ofTime(p: Profile, q: Question): [Float64Array, Float64Array, string] {
 /** Which sites have these words in a function's and a module's name; null: all. */
 function chooseSites(p: Profile, q: Question): Uint8Array | null {
   if (!q.functions && !q.module) return null;
-  const isFunction = q.functions ? p.search(q.functions) : new Uint8Array(p.frameCount).fill(1);
-  const isModule = new Uint8Array(p.frameCount).fill(1);
-  if (q.module) for (let i = 0; i < p.frameCount; i++) isModule[i] = p.moduleName(i) === q.module ? 1 : 0;
-  const chosen = new Uint8Array(p.siteCount);
-  for (let site = 0; site < p.siteCount; site++) {
-    let function_ = 0;
-    let module = 0;
-    for (let i = p.stackStarts[site]!; i < p.stackStarts[site + 1]!; i++) {
-      function_ |= isFunction[p.stackFrames[i]!]!;
-      module |= isModule[p.stackFrames[i]!]!;
-    }
-    chosen[site] = function_ & module;
-  }
+  const hasFunction = q.functions ? p.sitesWith(p.search(q.functions)) : null;
+  if (!q.module) return hasFunction;
+  const isModule = new Uint8Array(p.frameCount);
+  for (let i = 0; i < p.frameCount; i++) isModule[i] = p.moduleName(i) === q.module ? 1 : 0;
+  const chosen = p.sitesWith(isModule);
+  if (hasFunction) for (let i = 0; i < chosen.length; i++) chosen[i]! &= hasFunction[i]!;
   return chosen;
 }
 

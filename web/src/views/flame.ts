@@ -20,19 +20,12 @@ function labelOf(app: App, tree: CallTree, node: TreeNode): string {
 }
 
 /** Stacks with a hit on them, once each: what they come to. */
-function searchShare(tree: CallTree, from: TreeNode, hits: Uint8Array): number {
-  const { stackStarts, stackFrames } = tree.profile;
+function searchShare(tree: CallTree, from: TreeNode, hasHit: Uint8Array): number {
   const { values } = tree.answer;
+  const siteOf = tree.profile instanceof ByThread ? tree.profile.siteOf : null;
+  const rows = tree.sites(from);
   let found = 0;
-  for (const site of tree.sites(from)) {
-    if (values[site] === 0) continue;
-    const end = stackStarts[site + 1]!;
-    for (let i = stackStarts[site]!; i < end; i++)
-      if (hits[stackFrames[i]!]) {
-        found += Math.abs(values[site]!);
-        break;
-      }
-  }
+  for (let i = 0; i < rows.length; i++) if (hasHit[siteOf ? siteOf[rows[i]!]! : rows[i]!]) found += Math.abs(values[rows[i]!]!);
   return found;
 }
 
@@ -48,6 +41,7 @@ class FlamePage {
   private readonly found = h("output", { id: "search-share" });
   private boxes: Box<TreeNode>[] = [];
   private chosen: TreeNode | null = null;
+  private told: TreeNode | null = null; // what the card is about
 
   constructor(private readonly app: App) {
     this.controls = makeControls(app, { direction: true, shape: true });
@@ -111,7 +105,7 @@ class FlamePage {
     };
     this.boxes = layOut(source, width);
     paint(this.canvas, source, this.boxes, { text: cssColour("--ink"), paper: cssColour("--paper"), mark: cssColour("--mark") });
-    const share = app.state.search ? searchShare(tree, root, hits) : 0;
+    const share = app.state.search ? searchShare(tree, root, app.profile.sitesWith(hits)) : 0;
     clear(this.found, app.state.search ? `${formatShare(share, root.size)} of what is shown` : "");
     this.showLegend(dark);
     if (!this.boxes.length) clear(this.path, "Nothing to show: no stack has anything of this figure.");
@@ -173,7 +167,7 @@ class FlamePage {
     const node = this.at(e);
     this.card.hidden = !node;
     if (!node) return;
-    this.fillCard(node);
+    if (node !== this.told) this.fillCard(node);
     const box = this.canvas.parentElement!.getBoundingClientRect();
     const x = Math.min(e.clientX - box.left + 12, Math.max(0, box.width - 380));
     this.card.style.left = `${x}px`;
@@ -182,6 +176,7 @@ class FlamePage {
 
   /** All figures of the sites behind a box. */
   private fillCard(node: TreeNode): void {
+    this.told = node;
     const { profile } = this.app;
     const tree = this.tree();
     const sites = tree.sites(node);

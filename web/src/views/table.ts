@@ -75,8 +75,8 @@ class TablePage {
 
   private key(): Key {
     const sort = this.app.state.sort;
-    if (sort === "self") return (n) => Math.abs(n.self);
-    if (sort === "blocks") return (n) => n.blocks;
+    if (sort === "self") return (n) => Math.abs(this.tree!.sum(n).self);
+    if (sort === "blocks") return (n) => this.tree!.sum(n).blocks;
     const column = FIGURE_COLUMNS.find((c) => c.id === sort);
     return column ? (n) => this.sum(n, column.column) : (n) => Math.abs(n.value);
   }
@@ -115,16 +115,17 @@ class TablePage {
     const tree = this.tree!;
     const count = countsBlocks(tree.answer.question.figure);
     const show = (n: number) => (count ? formatCount(n) : formatBytes(n));
+    const sums = tree.sum(node);
     const isOpen = this.open.has(node);
     const leaf = isOpen && tree.open(node).length === 0;
     const name = h("span.cell.name", { style: `padding-left:${(node.depth - 1) * 14}px` },
       h("button.twist", { type: "button", tabindex: -1, "aria-label": isOpen ? "close" : "open", onclick: () => this.toggle(i) }, leaf ? "·" : isOpen ? "▾" : "▸"),
       h("a", { href: this.app.link({ page: "callers", functions: "", file: 0, zoom: [profile.frameGroup[node.frame]!] }), title: profile.modulePath(node.frame) }, profile.functionName(node.frame)),
       h("span.place", {}, ` ${profile.place(node.frame)}`));
-    return h(`div.row${i === this.at ? ".chosen" : ""}`, { role: "row", "aria-level": node.depth, "aria-expanded": leaf ? undefined : String(isOpen), "data-depth": node.depth, "data-bytes": node.bytes, "data-blocks": node.blocks }, name,
+    return h(`div.row${i === this.at ? ".chosen" : ""}`, { role: "row", "aria-level": node.depth, "aria-expanded": leaf ? undefined : String(isOpen), "data-depth": node.depth, "data-bytes": sums.bytes, "data-blocks": sums.blocks }, name,
       h("span.cell", { title: show(node.value) }, `${formatShare(node.value, tree.root.value)}  ${show(node.value)}`),
-      h("span.cell", {}, node.self ? show(node.self) : ""),
-      h("span.cell", {}, formatCount(node.blocks)),
+      h("span.cell", {}, sums.self ? show(sums.self) : ""),
+      h("span.cell", {}, formatCount(sums.blocks)),
       ...FIGURE_COLUMNS.map((c) => h("span.cell", { "data-figure": c.id, "data-value": this.sum(node, c.column) }, c.bytes ? formatBytes(this.sum(node, c.column)) : formatCount(this.sum(node, c.column)))));
   }
 

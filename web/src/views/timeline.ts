@@ -166,14 +166,16 @@ class TimePage {
       ],
       hooks: {
         setSelect: [(u) => this.onSelect(u)],
-        ready: [(u) => this.listen(u)],
+        ready: [(u) => this.listen(u, chart.title)],
         draw: [(u) => this.drawMarks(u)],
         setCursor: [(u) => u.over.matches(":hover") && this.nameMark(u)],
       },
     };
   }
 
-  private listen(u: uPlot): void {
+  private listen(u: uPlot, title: string): void {
+    u.ctx.canvas.setAttribute("role", "img");
+    u.ctx.canvas.setAttribute("aria-label", title);
     let pressedAt = 0;
     u.over.addEventListener("dblclick", () => this.app.go({ from: -1, to: -1, zoom: [] }));
     u.over.addEventListener("mousedown", (e) => (pressedAt = e.clientX));
