@@ -8,10 +8,10 @@ SETUP  := true
 endif
 
 .DEFAULT_GOAL := all
-.PHONY: all help setup demo test test-quick test-programs torture sanitizers golden bench fuzz web format lint install clean
+.PHONY: all help setup demo test test-quick test-portability test-programs torture sanitizers golden bench fuzz web format lint install clean
 
 help: ## this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: ## install what is missing (Debian packages)
 	@$(SETUP) build
@@ -41,6 +41,12 @@ test-quick: ## unit and rule tests only, without sanitizers
 	@cmake --preset release -DMIDDEN_TESTS=ON -DMIDDEN_WERROR=ON >/dev/null
 	@cmake --build $(BUILD)
 	@tests/run.py unit rules
+
+test-portability: ## other Debian releases, arm64 and amd64, gcc and clang, musl (20 minutes; QUICK=1: 4)
+	@$(SETUP) build test portability
+	@cmake --preset release -DMIDDEN_TESTS=ON -DMIDDEN_WERROR=ON >/dev/null
+	@cmake --build $(BUILD) --target midden libmidden
+	@tools/portability.py $(if $(QUICK),--quick)
 
 golden: ## write the expected outputs in tests/golden anew
 	@cmake --preset release -DMIDDEN_TESTS=ON >/dev/null

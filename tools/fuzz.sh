@@ -8,7 +8,7 @@ for fuzzer in "$build"/tests/fuzz/fuzz_*; do
 	name=${fuzzer##*/fuzz_}
 	mkdir -p "$build/found/$name"
 	echo "fuzz_$name: $seconds s"
-	"$fuzzer" -max_total_time="$seconds" -print_final_stats=0 -verbosity=0 \
+	"$fuzzer" -max_total_time="$seconds" -timeout=20 -print_final_stats=0 -verbosity=0 \
 		-artifact_prefix="$build/found/$name-" "$build/found/$name" "tests/fuzz/corpus/$name"
 done
 echo "no findings"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the Debian packages that are missing: setup.sh build [test] [bench] [programs]
+# Installs the Debian packages that are missing: setup.sh build [test] [portability] [bench] [programs]
 # As root or through sudo; otherwise prints the one line to run.
 # SPDX-License-Identifier: Apache-2.0
 set -eu
@@ -13,11 +13,12 @@ esac
 test="g++ clang clang-format clang-tidy llvm libclang-rt-14-dev libcmocka-dev binutils
       libunwind-dev libc6-dbg python3 python3-pytest python3-pytest-xdist valgrind heaptrack gdb git xz-utils perl
       sqlite3
-      redis-server nginx-light rustc libjemalloc-dev libgoogle-perftools-dev
+      redis-server nginx-light rustc musl-tools libjemalloc-dev libgoogle-perftools-dev
       libmimalloc-dev mandoc zsh dwz libdebuginfod1 qemu-user-static graphviz libdevel-nytprof-perl chromium $cross"
 # These often come from elsewhere than Debian, and then exclude its packages.
 command -v go >/dev/null || test="$test golang-go"
 command -v npm >/dev/null || test="$test nodejs npm"
+portability="mmdebstrap debian-archive-keyring"
 bench="g++ clang python3 sqlite3 redis-server redis-tools heaptrack valgrind zstd libc-devtools libjemalloc-dev
        libjemalloc2 google-perftools libgoogle-perftools-dev"
 programs="postgresql postgresql-client nginx-light apache2-utils redis-server redis-tools git stress-ng
@@ -28,6 +29,7 @@ for group in "$@"; do
 	case $group in
 	build) wanted="$wanted $build" ;;
 	test) wanted="$wanted $test" ;;
+	portability) wanted="$wanted $portability" ;;
 	bench) wanted="$wanted $bench" ;;
 	programs) wanted="$wanted $programs" ;;
 	*)

@@ -38,10 +38,11 @@ static size_t put_special(FILE *out, const char *text)
 	uint32_t code;
 	size_t bytes = utf8_decode(text, &code);
 
-	if (bytes > 1)
-		fwrite(text, 1, bytes, out);
-	else if (bytes == 1)
+	/* JSON is printed on terminals too: what they would obey is written another way. */
+	if (bytes == 1 || (bytes > 1 && code <= 0xffff && utf8_is_unsafe(code)))
 		put_escaped(out, code);
+	else if (bytes > 1)
+		fwrite(text, 1, bytes, out);
 	else
 		fputs("\xef\xbf\xbd", out); /* U+FFFD */
 	return bytes ? bytes : 1;

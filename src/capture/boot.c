@@ -179,7 +179,10 @@ static void look_up_all(struct real *r)
 	if (!look_up("free_aligned_sized", &r->free_aligned_sized))
 		r->free_aligned_sized = plain_free_aligned_sized;
 	(void)look_up("fork", &r->fork);
+	if (!look_up("_Fork", &r->bare_fork)) /* glibc 2.34, musl 1.2.3 */
+		r->bare_fork = r->fork;
 	(void)look_up("dlclose", &r->dlclose);
+	(void)look_up("mlockall", &r->mlockall);
 	(void)look_up("posix_spawn", &r->posix_spawn);
 	(void)look_up("posix_spawnp", &r->posix_spawnp);
 	(void)look_up("system", &r->system);
@@ -200,7 +203,8 @@ bool boot_resolve(void)
 		return expected == LOOKUP_DONE;
 	int saved = errno;
 	look_up_all(&found);
-	family_find((const void *)(uintptr_t)found.malloc); /* NOLINT: a data pointer to compare */
+	/* NOLINTNEXTLINE: a data pointer to compare */
+	found.may_nest = family_find((const void *)(uintptr_t)found.malloc);
 	real = found;
 	errno = saved;
 	atomic_store_explicit(&lookup, LOOKUP_DONE, memory_order_release);

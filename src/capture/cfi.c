@@ -93,7 +93,7 @@ static uint64_t take_encoded(struct cfi_cursor *c, uint8_t encoding)
 
 uint64_t cfi_take_pointer(struct cfi_cursor *c, uint8_t encoding, uint64_t data_base)
 {
-	uint64_t here = (uint64_t)c->at;
+	uint64_t here = (uint64_t)c->at + c->moved;
 	uint64_t value = take_encoded(c, encoding);
 
 	switch (encoding & 0x70) {
@@ -113,20 +113,39 @@ uint64_t cfi_take_pointer(struct cfi_cursor *c, uint8_t encoding, uint64_t data_
 	return value;
 }
 
-/* One length-prefixed entry of .eh_frame. */
-static bool open_entry(const uint8_t *at, struct cfi_cursor *c, const uint8_t **id_at)
+/* Bytes that can be read from `at` on. */
+static uint64_t room_at(const struct image *image, uint64_t at)
 {
+	if (!image || !image->read_end)
+		return UINT64_MAX;
+	return at - image->read_start < image->read_end - image->read_start ? image->read_end - at
+									    : 0;
+}
+
+/* One length-prefixed entry of .eh_frame. */
+static bool open_entry(const struct image *image, const uint8_t *at, struct cfi_cursor *c,
+		       const uint8_t **id_at)
+{
+	uint64_t room = room_at(image, (uint64_t)(uintptr_t)at);
 	uint32_t length;
 
+	if (room < 4)
+		return false;
 	memcpy(&length, at, 4);
 	at += 4;
+	room -= 4;
 	if (length == 0)
 		return false; /* the terminator */
 	uint64_t bytes = length;
 	if (length == 0xffffffffu) {
+		if (room < 8)
+			return false;
 		memcpy(&bytes, at, 8);
 		at += 8;
+		room -= 8;
 	}
+	if (bytes > room)
+		return false;
 	*id_at = at;
 	*c = (struct cfi_cursor){.at = at, .end = at + bytes};
 	return true;
@@ -159,12 +178,12 @@ static void take_augmentation(struct cfi_cursor *c, const char *letters, struct 
 	c->at = next;
 }
 
-static bool read_cie(const uint8_t *cie, struct cfi_entry *entry)
+static bool read_cie(const struct image *image, const uint8_t *cie, struct cfi_entry *entry)
 {
 	const uint8_t *id_at;
 	struct cfi_cursor c;
 
-	if (!open_entry(cie, &c, &id_at) || cfi_take_fixed(&c, 4) != 0)
+	if (!open_entry(image, cie, &c, &id_at) || cfi_take_fixed(&c, 4) != 0)
 		return false;
 	uint64_t version = cfi_take_fixed(&c, 1);
 	const char *letters = (const char *)c.at;
@@ -185,15 +204,18 @@ static bool read_cie(const uint8_t *cie, struct cfi_entry *entry)
 	return !c.bad && entry->ra_register < ARCH_REGS;
 }
 
-bool cfi_read_fde(const uint8_t *fde, struct cfi_entry *entry)
+bool cfi_read_parts(const struct image *image, const uint8_t *fde, const uint8_t *cie,
+		    uint64_t moved, struct cfi_entry *entry)
 {
 	const uint8_t *id_at;
 	struct cfi_cursor c;
 
-	if (!open_entry(fde, &c, &id_at))
+	if (!open_entry(image, fde, &c, &id_at))
 		return false;
+	c.moved = moved;
+	entry->moved = moved;
 	uint64_t distance = cfi_take_fixed(&c, 4);
-	if (distance == 0 || !read_cie(id_at - distance, entry))
+	if (distance == 0 || !read_cie(image, cie ? cie : id_at - distance, entry))
 		return false;
 	entry->pc_start = cfi_take_pointer(&c, entry->pointer_encoding, 0);
 	entry->pc_end = entry->pc_start + take_encoded(&c, entry->pointer_encoding & 0x0f);
@@ -205,20 +227,27 @@ bool cfi_read_fde(const uint8_t *fde, struct cfi_entry *entry)
 	return true;
 }
 
-/* Reads the FDE at `fde`; false if it is not one that covers pc. */
-static bool read_fde(const uint8_t *fde, uint64_t pc, struct cfi_entry *entry)
+bool cfi_read_fde(const struct image *image, const uint8_t *fde, struct cfi_entry *entry)
 {
-	return cfi_read_fde(fde, entry) && pc >= entry->pc_start && pc < entry->pc_end;
+	return cfi_read_parts(image, fde, NULL, 0, entry);
+}
+
+/* Reads the FDE at `fde`; false if it is not one that covers pc. */
+static bool read_fde(const struct image *image, const uint8_t *fde, uint64_t pc,
+		     struct cfi_entry *entry)
+{
+	return cfi_read_fde(image, fde, entry) && pc >= entry->pc_start && pc < entry->pc_end;
 }
 
 /* Entry by entry, for an object whose .eh_frame_hdr has no table. */
-static bool scan_entries(const uint8_t *at, uint64_t pc, struct cfi_entry *entry)
+static bool scan_entries(const struct image *image, const uint8_t *at, uint64_t pc,
+			 struct cfi_entry *entry)
 {
 	const uint8_t *id_at;
 	struct cfi_cursor c;
 
-	while (open_entry(at, &c, &id_at)) {
-		if (cfi_take_fixed(&c, 4) != 0 && read_fde(at, pc, entry))
+	while (open_entry(image, at, &c, &id_at)) {
+		if (cfi_take_fixed(&c, 4) != 0 && read_fde(image, at, pc, entry))
 			return true;
 		at = c.end;
 	}
@@ -268,28 +297,60 @@ static bool has_table(const uint8_t *hdr)
 	return hdr[2] != PE_OMIT && (hdr[3] == (PE_DATAREL | PE_SDATA4) || hdr[3] == PE_ABSPTR);
 }
 
-uint64_t cfi_find_untabled(const uint8_t *hdr)
+uint64_t cfi_find_untabled(const uint8_t *head, uint64_t hdr)
 {
-	struct cfi_cursor c = {.at = hdr + 4, .end = hdr + 4 + 8};
-	uint64_t eh_frame = cfi_take_pointer(&c, hdr[1], (uint64_t)hdr);
+	struct cfi_cursor c = {.at = head + 4, .end = head + 4 + 8, .moved = hdr - (uint64_t)head};
+	uint64_t eh_frame = cfi_take_pointer(&c, head[1], hdr);
 
-	return hdr[0] != 1 || has_table(hdr) || c.bad ? 0 : eh_frame;
+	return head[0] != 1 || has_table(head) || c.bad ? 0 : eh_frame;
 }
 
-bool cfi_find(const uint8_t *hdr, uint64_t pc, struct cfi_entry *entry)
+bool cfi_read_header(const uint8_t *head, uint64_t hdr, struct cfi_table *table)
 {
-	/* version, encodings of: .eh_frame's address, the count, the table */
-	struct cfi_cursor c = {.at = hdr + 4, .end = hdr + 4 + 16};
+	struct cfi_cursor c = {.at = head + 4, .end = head + 4 + 16, .moved = hdr - (uint64_t)head};
+
+	if (head[0] != 1 || !has_table(head))
+		return false;
+	(void)cfi_take_pointer(&c, head[1], hdr);
+	table->hdr = hdr;
+	table->wide = head[3] == PE_ABSPTR;
+	table->count = cfi_take_pointer(&c, head[2], hdr);
+	table->rows = (uint64_t)c.at + c.moved;
+	return !c.bad;
+}
+
+bool cfi_is_within(const struct image *image, const uint8_t *head, uint64_t hdr)
+{
+	uint64_t room = room_at(image, hdr);
+	struct cfi_table table;
+
+	if (room < CFI_HEADER_MOST) /* what is read later may be as long */
+		return false;
+	if (!has_table(head))
+		return true;
+	return cfi_read_header(head, hdr, &table) && table.rows - hdr <= room &&
+	       table.count <= (room - (table.rows - hdr)) / (table.wide ? 16 : 8);
+}
+
+/* The table of a header that has one; its rows may lie anywhere. */
+static bool open_table(const uint8_t *hdr, struct cfi_cursor *c, struct table *t)
+{
+	*t = (struct table){.hdr = hdr, .wide = hdr[3] == PE_ABSPTR};
+	t->count = cfi_take_pointer(c, hdr[2], (uint64_t)hdr);
+	t->rows = c->at;
+	return !c->bad;
+}
+
+bool cfi_find(const struct image *image, const uint8_t *hdr, uint64_t pc, struct cfi_entry *entry)
+{
+	struct cfi_cursor c = {.at = hdr + 4, .end = hdr + CFI_HEADER_MOST};
+	struct table table;
 
 	if (hdr[0] != 1)
 		return false;
 	const uint8_t *eh_frame = (const uint8_t *)cfi_take_pointer(&c, hdr[1], (uint64_t)hdr);
 	if (!has_table(hdr))
-		return !c.bad && scan_entries(eh_frame, pc, entry);
-
-	struct table table = {.hdr = hdr, .wide = hdr[3] == PE_ABSPTR};
-	table.count = cfi_take_pointer(&c, hdr[2], (uint64_t)hdr);
-	table.rows = c.at;
-	const uint8_t *fde = c.bad ? NULL : search_table(&table, pc);
-	return fde && read_fde(fde, pc, entry);
+		return !c.bad && scan_entries(image, eh_frame, pc, entry);
+	const uint8_t *fde = open_table(hdr, &c, &table) ? search_table(&table, pc) : NULL;
+	return fde && read_fde(image, fde, pc, entry);
 }

@@ -4,8 +4,8 @@
  *
  * Three steps: cfi_find locates the FDE of a pc in an object's .eh_frame, cfi_run executes its
  * program up to the pc and leaves a row of rules, cfi_evaluate computes a DWARF expression that a
- * rule may hold. The tables belong to loaded objects and are trusted as far as the dynamic linker
- * trusts them, yet every read is bounded by the entry's length. */
+ * rule may hold. The tables belong to loaded objects, which may be damaged where the program itself
+ * never looks: every read is bounded by what the object has mapped. */
 #ifndef MIDDEN_CAPTURE_CFI_H
 #define MIDDEN_CAPTURE_CFI_H
 
@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "capture/host.h"
+#include "capture/image.h"
 
 enum cfi_kind {
 	CFI_UNSAID = 0, /* no rule: unchanged for a callee-saved register */
@@ -49,6 +50,7 @@ struct cfi_entry {
 	uint64_t code_align;
 	int64_t data_align;
 	uint32_t ra_register;
+	uint64_t moved; /* as in struct cfi_cursor */
 	uint8_t pointer_encoding;
 	bool signal_frame;
 	bool has_augmentation; /* the FDE has a length of augmentation data before its program */
@@ -66,14 +68,42 @@ struct cfi_work {
 #define CFI_ABSPTR 0x00
 #define CFI_UDATA4 0x03
 
-/* Finds the entry that covers pc through the object's .eh_frame_hdr at `hdr`. False: none. */
-bool cfi_find(const uint8_t *hdr, uint64_t pc, struct cfi_entry *entry);
+/* Bytes of an .eh_frame_hdr before its table, at least and at most: version, encodings of
+ * .eh_frame's address, the count and the table; then the first two, of four or eight bytes. */
+#define CFI_HEADER_LEAST 12
+#define CFI_HEADER_MOST	 20
 
-/* The address of .eh_frame, if the header at `hdr` has no table that can be searched; else 0. */
-uint64_t cfi_find_untabled(const uint8_t *hdr);
+/* Whether the .eh_frame_hdr at `hdr`, of which `head` is a copy, and its table lie in what can be
+ * read of the object. What an object without headers says of itself is believed, here as below. */
+bool cfi_is_within(const struct image *image, const uint8_t *head, uint64_t hdr);
 
-/* Reads the FDE at `fde`, which lies in mapped memory as its CIE does. False: not understood. */
-bool cfi_read_fde(const uint8_t *fde, struct cfi_entry *entry);
+/* Finds the entry that covers pc through the object's .eh_frame_hdr at `hdr`, which is one that
+ * cfi_is_within found good, or our own (cfi_index.h). Entries must lie in the object; NULL: they
+ * are known to be good. False: none. */
+bool cfi_find(const struct image *image, const uint8_t *hdr, uint64_t pc, struct cfi_entry *entry);
+
+/* The address of .eh_frame, if the header at `hdr`, of which `head` is a copy, has no table that can be searched; else 0. */
+uint64_t cfi_find_untabled(const uint8_t *head, uint64_t hdr);
+
+/* Reads the FDE at `fde`. It and its CIE must lie in the object; without one (NULL) they are known
+ * to be in mapped memory. False: not understood. */
+bool cfi_read_fde(const struct image *image, const uint8_t *fde, struct cfi_entry *entry);
+
+/* The same of an FDE and a CIE (NULL: where the FDE says) that may be copies, the FDE `moved` bytes
+ * before where it belongs; copies have no image. */
+bool cfi_read_parts(const struct image *image, const uint8_t *fde, const uint8_t *cie,
+		    uint64_t moved, struct cfi_entry *entry);
+
+/* The table of an .eh_frame_hdr: rows of (start of function, FDE). */
+struct cfi_table {
+	uint64_t hdr;
+	uint64_t rows;
+	uint64_t count;
+	bool wide; /* rows hold addresses (cfi_index.c), not 32-bit offsets from the header */
+};
+
+/* Reads a header, of which `head` is a copy. False: it has no table. */
+bool cfi_read_header(const uint8_t *head, uint64_t hdr, struct cfi_table *table);
 
 /* Runs the entry's program for pc; the result is in work->row. False: an instruction we do not
  * know. */
@@ -95,7 +125,8 @@ bool cfi_evaluate(const struct cfi_rule *rule, const uint64_t regs[ARCH_REGS], c
 struct cfi_cursor {
 	const uint8_t *at;
 	const uint8_t *end;
-	bool bad; /* read past the end; values are zero from then on */
+	uint64_t moved; /* what is read is a copy: so far before the address that it belongs to */
+	bool bad;	/* read past the end; values are zero from then on */
 };
 
 /* One byte; programs are mostly made of these. */

@@ -20,10 +20,7 @@ struct index {
 	uint64_t bytes;
 	uint64_t hash;	    /* of the .eh_frame: another object may have come in its place */
 	uint8_t header[16]; /* from here on as in an .eh_frame_hdr */
-	struct cfi_index_row {
-		uint64_t pc;
-		uint64_t fde;
-	} rows[];
+	struct cfi_index_row rows[];
 };
 
 static _Atomic(struct index *) indexes;
@@ -64,10 +61,8 @@ static bool has_cie(const uint8_t *start, uint64_t bytes, uint64_t id_at, uint32
 	return id == 0;
 }
 
-/* Goes through the entries. Those that cover code of the object are counted, and put into the
- * first `room` rows. */
-static uint64_t take_rows(const struct image *image, const uint8_t *start, uint64_t bytes,
-			  struct cfi_index_row *rows, uint64_t room)
+uint64_t cfi_index_take_rows(const struct image *image, const uint8_t *start, uint64_t bytes,
+			     struct cfi_index_row *rows, uint64_t room)
 {
 	uint64_t count = 0, id_offset, length;
 
@@ -81,7 +76,7 @@ static uint64_t take_rows(const struct image *image, const uint8_t *start, uint6
 			continue;
 		if (!has_cie(start, bytes, at + id_offset, id))
 			break;
-		if (!cfi_read_fde(start + at, &entry) || entry.pc_start < image->map_start ||
+		if (!cfi_read_fde(NULL, start + at, &entry) || entry.pc_start < image->map_start ||
 		    entry.pc_end > image->map_end || entry.pc_start >= entry.pc_end)
 			continue;
 		if (count < room)
@@ -142,7 +137,7 @@ static uint64_t hash_of(const uint8_t *at, uint64_t bytes)
 
 static struct index *make(const struct image *image, const uint8_t *start, uint64_t bytes)
 {
-	uint64_t count = take_rows(image, start, bytes, NULL, 0);
+	uint64_t count = cfi_index_take_rows(image, start, bytes, NULL, 0);
 	struct index *made =
 		count && count <= UINT32_MAX
 			? host_map(sizeof(struct index) + count * sizeof(struct cfi_index_row))
@@ -150,7 +145,7 @@ static struct index *make(const struct image *image, const uint8_t *start, uint6
 
 	if (!made)
 		return NULL;
-	(void)take_rows(image, start, bytes, made->rows, count);
+	(void)cfi_index_take_rows(image, start, bytes, made->rows, count);
 	sort(made->rows, count);
 	made->start = (uint64_t)(uintptr_t)start;
 	made->bytes = bytes;

@@ -275,6 +275,7 @@ bool cfi_run(const struct cfi_entry *entry, uint64_t pc, struct cfi_work *work)
 		return false;
 	work->initial = work->row;
 	r.location = entry->pc_start;
-	r.c = (struct cfi_cursor){.at = entry->instructions, .end = entry->instructions_end};
+	r.c = (struct cfi_cursor){
+		.at = entry->instructions, .end = entry->instructions_end, .moved = entry->moved};
 	return execute(&r);
 }

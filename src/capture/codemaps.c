@@ -2,28 +2,32 @@
  * Runs: any thread of the target, inside malloc. Called by returns.c.
  * SPDX-License-Identifier: Apache-2.0
  *
- * Each range is one word, so that threads may read while another one writes: they find an old range
- * or a new one. */
+ * Each range is one word, put there when a question has led to it and replaced by later ones: a
+ * reader finds a range as it was, or not at all, and then asks the kernel itself. */
 #include "capture/codemaps.h"
 
-#include <fcntl.h>
 #include <stdatomic.h>
 
 #include "capture/host.h"
+#include "capture/maps.h"
 
-#define RANGES	    256
-#define PAGE_BITS   12
-#define COUNT_BITS  28 /* pages of a range: a terabyte */
-#define SKIP_MOST   4095
-#define CHUNK_BYTES 1024
+#define RANGES	   256
+#define PAGE_BITS  12
+#define COUNT_BITS 28 /* pages of a range: a terabyte */
+#define SKIP_MOST  4095
+#define DENIED	   64 /* a power of two */
 
 static _Atomic uint64_t ranges[RANGES]; /* number of the first page, how many; 0: none */
+static _Atomic uint32_t turn;		/* which one is replaced next */
 
-/* Questions to leave unanswered before the list is read again, and how many after that. */
-static _Atomic uint32_t skip;
-static _Atomic uint32_t skip_next;
+/* Addresses that were found in no executable range, a word each: the address above, below it how
+ * many questions about it to leave unasked. How many the next time: in a word of its own, where a
+ * mixture of two addresses does no harm. */
+#define LEFT_BITS 16
+static _Atomic uint64_t denied[DENIED];
+static _Atomic uint32_t denied_next[DENIED];
 
-static bool is_listed(uint64_t address)
+bool codemaps_is_known(uint64_t address)
 {
 	uint64_t page = address >> PAGE_BITS;
 
@@ -38,100 +42,62 @@ static bool is_listed(uint64_t address)
 	return false;
 }
 
-/* ---- the list -------------------------------------------------------------------------------- */
-
-/* A line is "START-END PERMISSIONS ...". */
-struct line {
-	unsigned field;	 /* 0 start, 1 end, 2 permissions, 3 the rest */
-	unsigned letter; /* of the permissions */
-	uint64_t bounds[2];
-	bool executable;
+struct question {
+	uint64_t address;
+	bool found;
 };
 
-struct list {
-	struct line line;
-	unsigned count;
-	uint64_t last; /* range that another one may continue */
-};
-
-static void add_range(struct list *l)
+static bool look_at(void *context, const struct maps_range *range)
 {
-	uint64_t first = l->line.bounds[0] >> PAGE_BITS;
-	uint64_t pages = (l->line.bounds[1] >> PAGE_BITS) - first;
-	uint64_t count = l->last & ((UINT64_C(1) << COUNT_BITS) - 1);
+	struct question *q = context;
+	uint64_t first = range->start >> PAGE_BITS;
+	uint64_t pages = (range->end >> PAGE_BITS) - first;
 
-	if (l->count && (l->last >> COUNT_BITS) + count == first) {
-		first -= count;
-		pages += count;
-		l->count--;
+	if (q->address >= range->end)
+		return true;
+	q->found = q->address >= range->start && range->executable;
+	if (q->found && pages >> COUNT_BITS == 0) {
+		uint32_t i = atomic_fetch_add_explicit(&turn, 1, memory_order_relaxed) % RANGES;
+
+		atomic_store_explicit(&ranges[i], first << COUNT_BITS | pages,
+				      memory_order_relaxed);
 	}
-	if (l->count == RANGES || pages >> COUNT_BITS)
-		return;
-	l->last = first << COUNT_BITS | pages;
-	atomic_store_explicit(&ranges[l->count++], l->last, memory_order_relaxed);
+	return false; /* those that follow are higher */
 }
 
-static void take_letter(struct line *line, char letter)
+/* Whether the question is one to leave unasked. */
+static bool is_denied(uint64_t address, unsigned i)
 {
-	if (line->field < 2 && (letter == '-' || letter == ' ')) {
-		line->field++;
-	} else if (line->field < 2) {
-		unsigned digit = (unsigned)(letter <= '9' ? letter - '0' : letter - 'a' + 10);
+	uint64_t word = atomic_load_explicit(&denied[i], memory_order_relaxed);
 
-		line->bounds[line->field] = line->bounds[line->field] << 4 | (digit & 15);
-	} else if (line->field == 2) {
-		line->executable = line->executable || (line->letter == 2 && letter == 'x');
-		line->field += ++line->letter == 4;
-	}
+	if (word >> LEFT_BITS != address || (word & ((1u << LEFT_BITS) - 1)) == 0)
+		return false;
+	atomic_store_explicit(&denied[i], word - 1, memory_order_relaxed);
+	return true;
 }
 
-static void take_text(struct list *l, const char *text, long bytes)
+static void deny(uint64_t address, unsigned i)
 {
-	for (long i = 0; i < bytes; i++) {
-		if (text[i] != '\n') {
-			take_letter(&l->line, text[i]);
-			continue;
-		}
-		if (l->line.executable)
-			add_range(l);
-		l->line = (struct line){0};
-	}
-}
+	uint64_t word = atomic_load_explicit(&denied[i], memory_order_relaxed);
+	uint32_t next = atomic_load_explicit(&denied_next[i], memory_order_relaxed);
 
-/* By the thread: the process's own list is empty once its main thread has ended. */
-static void read_list(void)
-{
-	struct list list = {0};
-	char text[CHUNK_BYTES];
-	int fd = (int)HOST_CALL4(SYS_openat, AT_FDCWD, "/proc/thread-self/maps",
-				 O_RDONLY | O_CLOEXEC, 0);
-	long got;
-
-	if (fd < 0)
-		return;
-	while ((got = HOST_CALL3(SYS_read, fd, text, sizeof(text))) > 0)
-		take_text(&list, text, got);
-	(void)host_close(fd);
-	if (list.count == 0)
-		return; /* nothing could be read: what is known stays */
-	for (; list.count < RANGES; list.count++)
-		atomic_store_explicit(&ranges[list.count], 0, memory_order_relaxed);
+	next = word >> LEFT_BITS == address ? 2 * next + 1 : 1;
+	next = next < SKIP_MOST ? next : SKIP_MOST;
+	atomic_store_explicit(&denied_next[i], next, memory_order_relaxed);
+	atomic_store_explicit(&denied[i], address << LEFT_BITS | next, memory_order_relaxed);
 }
 
 bool codemaps_has(uint64_t address)
 {
-	if (is_listed(address))
+	unsigned i = (unsigned)(address * UINT64_C(0x9e3779b97f4a7c15) >> 58) % DENIED;
+	struct question q = {.address = address};
+
+	if (codemaps_is_known(address))
 		return true;
-	uint32_t left = atomic_load_explicit(&skip, memory_order_relaxed);
-	if (left) {
-		atomic_store_explicit(&skip, left - 1, memory_order_relaxed);
+	if (is_denied(address, i))
 		return false;
-	}
-	read_list();
-	bool found = is_listed(address);
-	uint32_t next = found ? 0 : 2 * atomic_load_explicit(&skip_next, memory_order_relaxed) + 1;
-	next = next < SKIP_MOST ? next : SKIP_MOST;
-	atomic_store_explicit(&skip_next, next, memory_order_relaxed);
-	atomic_store_explicit(&skip, next, memory_order_relaxed);
-	return found;
+	(void)maps_read(look_at, &q);
+	if (!q.found)
+		deny(address, i);
+	return q.found;
 }

@@ -7,8 +7,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whether the memory at `address` is executable. An address that is not in the list has it read
- * again, but if that is of no use, more and more seldom. */
+/* Whether the memory at `address` is executable. Asks the kernel, unless the address is in memory
+ * that was found to be; only an address that was itself found not to be is not asked about again at
+ * once, but more and more seldom. */
 bool codemaps_has(uint64_t address);
+
+/* Whether it is in memory that was found to be executable. */
+bool codemaps_is_known(uint64_t address);
 
 #endif

@@ -4,6 +4,7 @@
 #include "capture/cold.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -12,6 +13,7 @@
 #include "capture/environment.h"
 #include "capture/link.h"
 #include "capture/modules.h"
+#include "capture/orphan.h"
 #include "capture/ring.h"
 #include "capture/say.h"
 #include "capture/thread.h"
@@ -44,6 +46,8 @@ static void begin(struct segment_header *h)
 	p->layout = h->layout;
 	p->max_depth = (uint32_t)depth;
 	p->pid = host_getpid();
+	atomic_store(&p->clock, h->clock == SEGMENT_CLOCK_COUNTER ? PROCESS_CLOCK_ALONE
+								  : PROCESS_CLOCK_KERNEL);
 	p->thread_bytes = sizeof(struct thread) + memo_bytes((uint32_t)depth) +
 			  _Alignof(struct shortcut_table) + sizeof(struct shortcut_table) +
 			  (depth + 1) * sizeof(uint32_t);
@@ -52,7 +56,7 @@ static void begin(struct segment_header *h)
 	parent_segment = h;
 	parent_segment_bytes = h->layout.total_bytes;
 	thread_init_key();
-	modules_refresh();
+	modules_init();
 	p->own_module = modules_find_own();
 	atomic_store_explicit(&h->target_state, SEGMENT_TARGET_RECORDING, memory_order_release);
 	atomic_store_explicit(&p->state, PROCESS_RECORDING, memory_order_release);
@@ -107,6 +111,8 @@ void cold_start(void)
 	bool forked = was_started;
 	int saved = errno;
 
+	if (orphan_is_forking())
+		return;
 	if (!process && !thread_init_process())
 		return;
 	if (!atomic_compare_exchange_strong(&process->state, &fresh, PROCESS_STARTING))
@@ -121,13 +127,19 @@ void cold_start(void)
 	errno = saved;
 }
 
-void cold_after_fork(void)
+void cold_after_fork(struct orphan *copy)
 {
+	if (copy) {
+		orphan_adopt(copy, parent_segment, parent_segment_bytes);
+		return;
+	}
 	/* A handler of pthread_atfork may have allocated, and the child been started by it. */
 	if (process && atomic_load(&process->state) != PROCESS_NEW && process->pid == host_getpid())
 		return;
+	uint64_t blocked = host_block_signals();
 	thread_wipe();
 	cold_start();
+	host_set_signals(blocked);
 }
 
 static void count_lost(struct thread *t)
@@ -143,8 +155,10 @@ static void count_lost(struct thread *t)
 static bool attach(void)
 {
 	int saved = errno;
+	uint64_t blocked = host_block_signals();
 	bool attached = thread_attach();
 
+	host_set_signals(blocked);
 	if (!attached)
 		count_lost(thread_self);
 	errno = saved;
@@ -153,12 +167,20 @@ static bool attach(void)
 
 NOINLINE bool cold_refill(struct thread *t)
 {
-	if (atomic_load_explicit(&process->state, memory_order_relaxed) == PROCESS_RECORDING &&
-	    ring_refill(t))
+	if (t->state == THREAD_READY &&
+	    atomic_load_explicit(&process->state, memory_order_relaxed) == PROCESS_RECORDING &&
+	    ring_refill(t) && t->state == THREAD_READY)
 		return true;
-	t->state = THREAD_OFF;
-	t->limit = NULL;
-	count_lost(t);
+	if (t->state == THREAD_READY) {
+		t->state = THREAD_OFF;
+		t->limit = NULL;
+		count_lost(t);
+	} else if (t->state == THREAD_ORPHAN) {	     /* a fork came in between */
+		t->chunk_limit = THREAD_ORPHAN_LEFT; /* the refill may have gone through */
+		t->limit = t->chunk_limit;
+	} else {
+		t->limit = NULL; /* wiped, by a fork just before the thread was busy */
+	}
 	return false;
 }
 
@@ -175,7 +197,46 @@ static bool enter_new(void)
 	return false;
 }
 
-NOINLINE bool cold_enter(void)
+static bool is_on_alternate_stack(void)
+{
+	stack_t stack;
+
+	return HOST_CALL2(SYS_sigaltstack, 0, &stack) == 0 && (stack.ss_flags & SS_ONSTACK);
+}
+
+/* Whether the hook that keeps the thread busy is gone: a signal handler that interrupted it has
+ * jumped out (longjmp), so that we are called from no further in than it was. */
+static bool is_cut_off(const struct thread *t, uint64_t frame)
+{
+	uint32_t outwards = (uint32_t)frame - (uint32_t)(uintptr_t)t->limit;
+
+	return outwards <= (uint32_t)INT32_MAX &&
+	       frame - t->stack.low < t->stack.high - t->stack.low && !is_on_alternate_stack();
+}
+
+/* In a fork child whose thread has left the hook that its parent began: begins as any child. */
+static bool leave_orphan(void)
+{
+	uint64_t blocked = host_block_signals();
+
+	thread_self = &thread_none;
+	__builtin_memset(process, 0, sizeof(*process));
+	cold_start();
+	host_set_signals(blocked);
+	return enter_new();
+}
+
+/* What it was about to record is lost. */
+static void leave_cut_off(struct thread *t)
+{
+	uint64_t blocked = host_block_signals();
+
+	count_lost(t);
+	thread_abandon(t);
+	host_set_signals(blocked);
+}
+
+NOINLINE bool cold_enter(uint64_t frame)
 {
 	struct thread *t = thread_self;
 
@@ -183,11 +244,17 @@ NOINLINE bool cold_enter(void)
 	case THREAD_NEW:
 		return enter_new();
 	case THREAD_READY:
-		if (t->limit)
+		if (!thread_is_busy(t))
 			return true; /* the chunk is full: hot_enter sees to it */
+		if (is_cut_off(t, frame)) {
+			leave_cut_off(t);
+			return enter_new();
+		}
 		if (!t->freeing)
 			thread_count(&t->slot->losses.reentrant_calls);
 		return false;
+	case THREAD_ORPHAN:
+		return (!thread_is_busy(t) || is_cut_off(t, frame)) && leave_orphan();
 	case THREAD_STARTING:
 		thread_count(&t->slot->losses.reentrant_calls);
 		return false;
@@ -197,13 +264,36 @@ NOINLINE bool cold_enter(void)
 	}
 }
 
+bool cold_mask(void *block, uint64_t frame)
+{
+	struct thread *t = thread_self;
+
+	if (t->state != THREAD_READY || thread_is_busy(t))
+		return false;
+	t->freeing = block;
+	t->limit = thread_busy(frame);
+	return true;
+}
+
+void cold_unmask(bool masked)
+{
+	struct thread *t = thread_self;
+
+	if (masked && thread_is_busy(t)) {
+		t->freeing = NULL;
+		t->limit = t->chunk_limit;
+	}
+}
+
 NOINLINE void cold_failed(void)
 {
 	struct thread *t = thread_self;
 
-	if (t->state == THREAD_NEW && !cold_enter())
+	if (t->state == THREAD_NEW && !cold_enter(0))
 		return;
 	t = thread_self;
-	if (t->slot)
-		thread_count(&t->slot->losses.failed_allocations);
+	if (!t->slot)
+		return;
+	thread_count(&t->slot->losses.failed_allocations);
+	t->last = THREAD_FAILED;
 }

@@ -5,19 +5,28 @@
 #define MIDDEN_CAPTURE_COLD_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "capture/host.h"
 
+struct orphan;
 struct thread;
 
-/* Makes the calling thread able to write an event, maybe after a refill. False: the
- * event is not to be recorded; it has been counted as lost or re-entrant where it should be. Keeps
- * errno. */
-NOINLINE bool cold_enter(void);
+/* Makes the calling thread able to write an event, maybe after a refill. `frame` is the stack
+ * pointer of the hook's caller. False: the event is not to be recorded; it has been counted as lost
+ * or re-entrant where it should be. Keeps errno. */
+NOINLINE bool cold_enter(uint64_t frame);
 
-/* Gives the thread, whose limit is NULL, a fresh chunk. False: the recording has ended; the
+/* Gives the thread, which is busy, a fresh chunk. False: the recording has ended; the
  * event is counted as lost. */
 NOINLINE bool cold_refill(struct thread *t);
+
+/* While a function of the allocator's runs that may do its work on `block` through the names we
+ * stand in for, so that what it does is not recorded a second time. False: an outer wrapper has
+ * masked it already. */
+bool cold_mask(void *block, uint64_t frame);
+void cold_unmask(bool masked);
+#define COLD_MASK(block) cold_mask((block), (uint64_t)(uintptr_t)__builtin_dwarf_cfa())
 
 /* Counts an allocation that returned NULL. */
 NOINLINE void cold_failed(void);
@@ -30,7 +39,7 @@ void cold_start(void);
 void cold_stay_off(const char *why);
 
 /* In a fork child: ends the parent's recording here, and begins one of its own if children are
- * followed. */
-void cold_after_fork(void);
+ * followed. `copy` is what orphan_prepare gave. */
+void cold_after_fork(struct orphan *copy);
 
 #endif

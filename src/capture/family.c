@@ -132,38 +132,15 @@ static inline word record_block(word block, size_t bytes, uint32_t api,
 	return block;
 }
 
-/* While the allocator's own function runs, a free of the same block that it goes through is not
- * a second one. False: an outer wrapper has masked it already. */
-static bool mask(void *block)
-{
-	struct thread *t = thread_self;
-
-	if (!t->limit)
-		return false;
-	t->freeing = block;
-	t->limit = NULL;
-	return true;
-}
-
-static void unmask(bool masked)
-{
-	struct thread *t = thread_self;
-
-	if (masked && t->state == THREAD_READY) {
-		t->freeing = NULL;
-		t->limit = t->chunk_limit;
-	}
-}
-
 static word release(family_fn *real_fn, word block, word b, word c)
 {
 	if (!block)
 		return real_fn(block, b, c, 0);
 	(void)hot_release(as_pointer(block), SEGMENT_EVENT_FREE);
-	bool masked = mask(as_pointer(block));
+	bool masked = COLD_MASK(as_pointer(block));
 	word result = real_fn(block, b, c, 0);
 
-	unmask(masked);
+	cold_unmask(masked);
 	return result;
 }
 
@@ -191,10 +168,10 @@ static word resize(family_fn *real_fn, const word args[4], size_t bytes,
 				    SEGMENT_API_REALLOC, start);
 	}
 	bool begun = hot_release(block, SEGMENT_EVENT_RESIZE);
-	bool masked = mask(block);
+	bool masked = COLD_MASK(block);
 	word moved = real_fn(args[0], args[1], args[2], args[3]);
 
-	unmask(masked);
+	cold_unmask(masked);
 	if (begun)
 		end_resize(moved, bytes, start);
 	return moved;
@@ -319,7 +296,7 @@ static void want(const struct member *members, size_t count, const void *object)
 	}
 }
 
-void family_find(const void *real_malloc)
+bool family_find(const void *real_malloc)
 {
 	const void *allocator = object_of(real_malloc);
 	const void *libc = object_of((const void *)(uintptr_t)dlsym); /* NOLINT */
@@ -329,6 +306,7 @@ void family_find(const void *real_malloc)
 	if (dlsym(RTLD_DEFAULT, "mallocx") || dlsym(RTLD_DEFAULT, "tc_malloc") ||
 	    dlsym(RTLD_DEFAULT, "mi_malloc"))
 		want(names, COUNT(names), NULL);
+	return allocator != libc;
 }
 
 void family_patch(void)

@@ -4,9 +4,12 @@
 #ifndef MIDDEN_CAPTURE_FAMILY_H
 #define MIDDEN_CAPTURE_FAMILY_H
 
+#include <stdbool.h>
+
 /* Finds out which entry points there are. Called while the real allocator is being looked up, so
- * that what a failing dlsym allocates comes from our arena and not from the program's heap. */
-void family_find(const void *real_malloc);
+ * that what a failing dlsym allocates comes from our arena and not from the program's heap. Whether
+ * the allocator is another one than libc's. */
+bool family_find(const void *real_malloc);
 
 /* Puts our wrappers in front of those entry points that the allocator in use defines. Nothing is
  * defined where there was nothing: a program that asks whether `mallocx` exists gets the true

@@ -14,6 +14,7 @@
 #include "capture/boot.h"
 #include "capture/cold.h"
 #include "capture/modules.h"
+#include "capture/orphan.h"
 #include "capture/thread.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -24,16 +25,34 @@ static void count_child(void)
 		atomic_fetch_add_explicit(&process->header->children, 1, memory_order_relaxed);
 }
 
+static pid_t fork_by(pid_t (*make_child)(void))
+{
+	struct orphan *copy = orphan_prepare();
+	pid_t child = make_child();
+
+	if (child == 0) {
+		cold_after_fork(copy);
+		return 0;
+	}
+	if (child > 0)
+		count_child();
+	orphan_drop(copy);
+	return child;
+}
+
 EXPORT pid_t fork(void)
 {
 	(void)boot_resolve();
-	pid_t child = real.fork();
+	return fork_by(real.fork);
+}
 
-	if (child == 0)
-		cold_after_fork();
-	else if (child > 0)
-		count_child();
-	return child;
+/* The fork for signal handlers. */
+extern pid_t _Fork(void); /* NOLINT: libc's name */
+
+EXPORT pid_t _Fork(void) /* NOLINT */
+{
+	(void)boot_resolve();
+	return fork_by(real.bare_fork);
 }
 
 EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
@@ -87,6 +106,5 @@ EXPORT int dlclose(void *handle)
 	int result = real.dlclose(handle);
 
 	atomic_fetch_add(&modules_generation, 1);
-	modules_refresh();
 	return result;
 }

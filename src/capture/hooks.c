@@ -17,7 +17,9 @@
 #define EXPORT __attribute__((visibility("default")))
 
 /* Some allocators build one entry point on another, through the very names we stand in for. Then
- * the inner call has recorded the block already, and left its address in `last`. */
+ * the inner call has recorded the block already, and left its address in `last`, or has counted the
+ * failure. What has been recorded before the real call is made (a resize, a free) is masked
+ * instead. */
 static inline void expect_inner(void)
 {
 	thread_self->last = NULL;
@@ -25,7 +27,7 @@ static inline void expect_inner(void)
 
 static inline bool was_recorded(const void *block)
 {
-	return block && thread_self->last == block;
+	return thread_self->last == (block ? block : THREAD_FAILED);
 }
 
 EXPORT void *malloc(size_t bytes)
@@ -72,8 +74,10 @@ static void *move_from_arena(const void *block, size_t bytes)
 static inline void *resize(void *block, size_t bytes, const struct walk_start *start)
 {
 	bool begun = hot_release(block, SEGMENT_EVENT_RESIZE);
+	bool masked = real.may_nest && COLD_MASK(block);
 	void *moved = real.realloc(block, bytes);
 
+	cold_unmask(masked);
 	if (unlikely(!begun))
 		return moved;
 	if (likely(moved)) {
@@ -173,9 +177,11 @@ EXPORT int posix_memalign(void **block, size_t alignment, size_t bytes)
 	int result = real.posix_memalign(block, alignment, bytes);
 	struct walk_start start = WALK_START();
 
+	if (was_recorded(result == 0 ? *block : NULL))
+		return result;
 	if (result != 0)
 		cold_failed();
-	else if (!was_recorded(*block))
+	else
 		hot_alloc(*block, bytes, SEGMENT_API_ALIGNED, &start);
 	return result;
 }
@@ -190,7 +196,9 @@ EXPORT void free_sized(void *block, size_t bytes)
 	if (unlikely(!block || boot_owns(block)))
 		return;
 	(void)hot_release(block, SEGMENT_EVENT_FREE);
+	bool masked = real.may_nest && COLD_MASK(block);
 	real.free_sized(block, bytes);
+	cold_unmask(masked);
 }
 
 EXPORT void free_aligned_sized(void *block, size_t alignment, size_t bytes)
@@ -198,7 +206,9 @@ EXPORT void free_aligned_sized(void *block, size_t alignment, size_t bytes)
 	if (unlikely(!block || boot_owns(block)))
 		return;
 	(void)hot_release(block, SEGMENT_EVENT_FREE);
+	bool masked = real.may_nest && COLD_MASK(block);
 	real.free_aligned_sized(block, alignment, bytes);
+	cold_unmask(masked);
 }
 
 EXPORT size_t malloc_usable_size(void *block)

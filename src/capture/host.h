@@ -20,6 +20,14 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define NOINLINE    __attribute__((noinline))
 
+/* On the declaration of what the hot path reads: it lies in this library, so that no look at the
+ * global offset table is needed to find it. */
+#define HIDDEN __attribute__((visibility("hidden")))
+
+/* As in <linux/futex.h>: kernel headers are not everywhere beside libc's (musl-gcc). */
+#define HOST_FUTEX_WAIT 0
+#define HOST_FUTEX_WAKE 1
+
 /* The kernel's answer: negative errno on failure. */
 #define HOST_CALL0(n)	       arch_syscall((n), 0, 0, 0, 0, 0, 0)
 #define HOST_CALL1(n, a)       arch_syscall((n), (long)(a), 0, 0, 0, 0, 0)
@@ -46,6 +54,11 @@ static inline long host_close(int fd)
 {
 	return HOST_CALL1(SYS_close, fd);
 }
+
+/* Keeps all signals from the calling thread; what was kept before, for host_set_signals. For what a
+ * handler must neither see half done nor jump out of. */
+uint64_t host_block_signals(void);
+void host_set_signals(uint64_t blocked);
 
 /* Anonymous private memory, zeroed and untouched; NULL on failure. */
 void *host_map(size_t bytes);

@@ -4,8 +4,9 @@
  *
  * Assumes: nothing; an all-zero thread is valid. Leaves when: pos >= limit, which covers a new
  * thread, a full chunk, a hook interrupted by a signal handler that allocates, and a recording that
- * has ended. Leaves how: one call into cold.c. While an event is being made, limit is NULL; the
- * stores to it are ordered against signal handlers, not threads. */
+ * has ended. Leaves how: one call into cold.c. While an event is being made, limit is less than any
+ * pos, and says where the hook's frame is; the stores to it are ordered against signal handlers,
+ * not threads. */
 #ifndef MIDDEN_CAPTURE_HOT_H
 #define MIDDEN_CAPTURE_HOT_H
 
@@ -24,15 +25,16 @@ static inline uint64_t hot_word(const struct thread *t, uint32_t kind, uint32_t 
 {
 	uint64_t ticks;
 
-	/* A second thread sets `threaded` before it does anything that we could depend on.
-	 * Whoever has seen a pointer of its making sees the flag too: loads are not reordered on
+	/* A second thread makes it ORDERED before it does anything that we could depend on.
+	 * Whoever has seen a pointer of its making sees that too: loads are not reordered on
 	 * x86_64, the one place where it matters. */
-	if (unlikely(t->clock != SEGMENT_CLOCK_COUNTER))
-		ticks = clock_monotonic_ns();
-	else if (atomic_load_explicit(&process->threaded, memory_order_relaxed))
+	uint32_t clock = atomic_load_explicit(&process->clock, memory_order_relaxed);
+	if (clock == PROCESS_CLOCK_ALONE)
+		ticks = clock_counter_alone();
+	else if (likely(clock == PROCESS_CLOCK_ORDERED))
 		ticks = clock_counter();
 	else
-		ticks = clock_counter_alone();
+		ticks = clock_monotonic_ns();
 	return (ticks - t->clock_base) << 8 | api << 4 | kind;
 }
 
@@ -50,13 +52,14 @@ static inline void hot_publish(struct thread *t, uint64_t *end)
 static inline struct thread *hot_enter(void)
 {
 	struct thread *t = thread_self;
+	const uint64_t frame = (uint64_t)(uintptr_t)__builtin_dwarf_cfa();
 
 	if (unlikely(t->pos >= t->limit)) {
-		if (!cold_enter())
+		if (!cold_enter(frame))
 			return NULL;
 		t = thread_self;
 	}
-	t->limit = NULL;
+	t->limit = thread_busy(frame);
 	atomic_signal_fence(memory_order_seq_cst);
 	if (unlikely(t->pos >= t->chunk_limit) && !cold_refill(t))
 		return NULL;

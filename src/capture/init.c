@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "capture/boot.h"
 #include "capture/cold.h"
@@ -10,6 +11,7 @@
 #include "capture/family.h"
 #include "capture/link.h"
 #include "capture/sanitizer.h"
+#include "capture/stackrange.h"
 #include "capture/thread.h"
 
 /* Not in musl. */
@@ -49,22 +51,27 @@ static void note_exit(int status, void *header)
 		link_wait_for_collector(process->header);
 }
 
-/* libc's own constructor has not run yet, so the environment is the one that we are given. */
+/* glibc's own constructor has not run yet, so the environment is the one that we are given. musl
+ * gives its constructors nothing, but knows the environment by now. */
 static __attribute__((constructor)) void init(int argc, char **argv, char **envp)
 {
 	(void)argc;
 	(void)argv;
-	environment_init(envp);
+	char **environment = environ ? environ : envp;
+	environment_init(environment);
 	if (sanitizer_is_inside())
 		cold_stay_off("the program has a sanitizer's malloc built in: not recording");
 	else
 		cold_start();
 	if (!process || atomic_load(&process->state) != PROCESS_RECORDING)
 		return;
+	/* Attaches the thread while any system call is allowed: a filter may come in main. */
+	(void)cold_enter(0);
 	check_interposition();
+	atomic_store(&process->header->reads_denied, stackrange_is_denied());
 	family_patch();
 	if (on_exit)
 		(void)on_exit(note_exit, process->header);
 	if (!process->header->follow)
-		environment_clean(envp, own_name());
+		environment_clean(environment, own_name());
 }

@@ -124,6 +124,7 @@ static void __attribute__((noreturn)) become_collector(char *path, int fd, char 
 	char *arguments[] = {name, word, number, NULL};
 
 	(void)HOST_CALL0(SYS_setsid);
+	host_set_signals(0);
 	/* dup3 of a descriptor onto itself fails, and the close-on-exec flag must go either way. */
 	if (fd == 3)
 		(void)HOST_CALL3(SYS_fcntl, fd, F_SETFD, 0);
@@ -230,12 +231,31 @@ static bool receive_welcome(int fd, struct segment_welcome *welcome, int *segmen
 	return welcome->magic == SEGMENT_HELLO_MAGIC && welcome->version == SEGMENT_VERSION;
 }
 
+/* Above what 32 bits can say (thread_busy), where it is anyway unless an emulator rules the address
+ * space. */
+static long map_high(int fd, uint64_t bytes)
+{
+	const long high = 1L << 40;
+	long wish = 0;
+
+	for (;;) {
+		long at = HOST_CALL6(SYS_mmap, wish, bytes, PROT_READ | PROT_WRITE,
+				     MAP_SHARED | MAP_NORESERVE, fd, 0);
+
+		if (at < 0 || at > UINT32_MAX)
+			return at;
+		(void)HOST_CALL2(SYS_munmap, at, bytes);
+		if (wish)
+			return -ENOMEM;
+		wish = high;
+	}
+}
+
 static struct segment_header *map_segment(int fd, uint64_t bytes)
 {
-	long at = HOST_CALL6(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-			     fd, 0);
+	long at = map_high(fd, bytes);
 
-	if (at < 0 && at > -4096)
+	if (at < 0)
 		return NULL;
 	(void)HOST_CALL3(SYS_madvise, at, bytes, MADV_DONTDUMP);
 	struct segment_header *header =

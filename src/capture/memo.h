@@ -20,6 +20,7 @@ enum memo_flag {
 	MEMO_USES_FP = 1,  /* the step out of the frame depends on fp */
 	MEMO_NEEDS_FP = 2, /* so does the remainder of the walk */
 	MEMO_EXACT = 4,	   /* pc itself was executing */
+	MEMO_RECORD = 8,   /* the frame was left by its frame record */
 };
 
 /* A frame, with the words read to step out of it; `at` 0: none was. */

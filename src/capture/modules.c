@@ -2,9 +2,10 @@
  * Runs: any thread of the target, inside malloc. Called by rules.c on a cache miss.
  * SPDX-License-Identifier: Apache-2.0
  *
- * glibc 2.35 and later are asked through _dl_find_object, which takes no lock. Elsewhere a table is
- * filled by dl_iterate_phdr at start-up and after dlclose, never inside malloc: the loader's lock
- * may be held by a thread that waits for a lock of ours' caller.
+ * glibc 2.35 and later are asked through _dl_find_object, which takes no lock; elsewhere the list
+ * that loaders keep for debuggers is read (loadlist.c). Between the answer and its use the object
+ * may be unloaded by another thread, unless a live frame of it is on our own stack. So nothing here
+ * follows a pointer into it, or into what the loader knows of it: all is copied (peek.h).
  *
  * Objects go away by dlclose, which is wrapped, and by libc's own hand (modules of iconv): then the
  * loader is seen to free what it knew of them. */
@@ -13,12 +14,15 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "capture/cfi.h"
 #include "capture/cfi_index.h"
 #include "capture/host.h"
 #include "capture/image.h"
+#include "capture/loadlist.h"
+#include "capture/peek.h"
 #include "capture/sections.h"
 #include "capture/thread.h"
 #include "format/clock.h"
@@ -36,21 +40,19 @@ struct dl_find_object {
 #endif
 extern int _dl_find_object(void *address, struct dl_find_object *result) __attribute__((weak));
 
-/* What glibc's loader tells debuggers. */
-extern struct r_debug _r_debug __attribute__((weak));
+#define PATH_ROOM 1024 /* longer ones are left out */
+
+_Static_assert(IMAGE_BUILD_ID_MAX == SEGMENT_BUILD_ID_MAX, "a build-id fits the segment");
 
 _Atomic uint32_t modules_generation = 1;
 
 struct modules_loader modules_loader;
 
-/* An object as the loader describes it. */
+/* What is known of an object while it is being registered. */
 struct object {
-	uint64_t map_start;
-	uint64_t map_end;
-	uint64_t bias;
-	const char *path;
-	const void *map;
-	const uint8_t *eh_frame_hdr;
+	struct image image;
+	struct image_headers headers;
+	char path[PATH_ROOM];
 };
 
 /* ---- registration ---------------------------------------------------------------------------- */
@@ -65,47 +67,6 @@ static uint32_t put_string(const char *text)
 		return 0; /* the empty string */
 	memcpy((char *)h + process->layout.strings_offset + offset, text, bytes);
 	return offset;
-}
-
-static struct image image_of(const struct object *o)
-{
-	return (struct image){.map_start = o->map_start, .map_end = o->map_end, .bias = o->bias};
-}
-
-/* The build id among the notes in [at, end). */
-static uint32_t find_build_id(uint64_t at, uint64_t end, uint8_t id[SEGMENT_BUILD_ID_MAX])
-{
-	while (at + sizeof(Elf64_Nhdr) <= end) {
-		const Elf64_Nhdr *note = (const void *)(uintptr_t)at; /* NOLINT */
-		uint64_t name = at + sizeof(*note);
-		uint64_t desc = name + ((note->n_namesz + 3u) & ~3u);
-
-		at = desc + ((note->n_descsz + 3u) & ~3u);
-		if (at > end || note->n_type != NT_GNU_BUILD_ID || note->n_namesz != 4 ||
-		    note->n_descsz > SEGMENT_BUILD_ID_MAX ||
-		    memcmp((const void *)(uintptr_t)name, "GNU", 4) != 0) /* NOLINT */
-			continue;
-		memcpy(id, (const void *)(uintptr_t)desc, note->n_descsz); /* NOLINT */
-		return note->n_descsz;
-	}
-	return 0;
-}
-
-static uint32_t read_build_id(const struct object *o, uint8_t id[SEGMENT_BUILD_ID_MAX])
-{
-	const struct image image = image_of(o);
-	unsigned count = 0;
-	const Elf64_Phdr *phdr = image_find_headers(&image, &count);
-	uint32_t bytes = 0;
-
-	for (unsigned i = 0; i < count && bytes == 0; i++) {
-		uint64_t at = o->bias + phdr[i].p_vaddr;
-		uint64_t end = at + phdr[i].p_memsz;
-
-		if (phdr[i].p_type == PT_NOTE && at >= o->map_start && end <= o->map_end)
-			bytes = find_build_id(at, end, id);
-	}
-	return bytes;
 }
 
 static struct segment_module *module_at(uint32_t id)
@@ -140,10 +101,11 @@ static uint32_t find_registered(const struct segment_module *wanted, const char 
 static uint32_t register_object(const struct object *o)
 {
 	struct segment_header *h = process->header;
-	struct segment_module wanted = {
-		.bias = o->bias, .map_start = o->map_start, .map_end = o->map_end};
+	struct segment_module wanted = {.bias = o->image.bias,
+					.map_start = o->image.map_start,
+					.map_end = o->image.map_end};
 
-	wanted.build_id_bytes = read_build_id(o, wanted.build_id);
+	wanted.build_id_bytes = image_read_build_id(&o->image, &o->headers, wanted.build_id);
 	uint32_t id = find_registered(&wanted, o->path);
 	if (id)
 		return id;
@@ -165,15 +127,46 @@ static uint32_t register_object(const struct object *o)
 	return id;
 }
 
+/* ---- the loader ------------------------------------------------------------------------------ */
+
+static bool ask_loader(uint64_t address, struct loaded *l)
+{
+	struct dl_find_object found;
+
+	if (!_dl_find_object)
+		return loadlist_find(address, atomic_load(&modules_generation), l);
+	if (_dl_find_object((void *)(uintptr_t)address, &found) != 0) /* NOLINT */
+		return false;
+	*l = (struct loaded){.map_start = (uint64_t)(uintptr_t)found.dlfo_map_start,
+			     .map_end = (uint64_t)(uintptr_t)found.dlfo_map_end,
+			     .map = (uint64_t)(uintptr_t)found.dlfo_link_map,
+			     .eh_frame_hdr = (uint64_t)(uintptr_t)found.dlfo_eh_frame};
+	return true;
+}
+
+/* Whether the object has been there all the time: loaders forget it before they unmap it, and the
+ * generation changes before another one can have its struct link_map. */
+static bool is_there(const struct loaded *l, uint32_t generation)
+{
+	struct loaded now;
+
+	return ask_loader(l->map_start, &now) && now.map == l->map &&
+	       now.map_start == l->map_start && atomic_load(&modules_generation) == generation;
+}
+
 /* ---- what is known --------------------------------------------------------------------------- */
 
 /* An object while it is loaded. */
 struct facts {
-	uint64_t map; /* struct link_map, or the program headers */
+	uint64_t map; /* struct link_map */
 	uint64_t map_start;
 	uint64_t map_end;
+	uint64_t bias;
 	uint64_t id;
-	uint64_t tables; /* .eh_frame_hdr, or what stands in for it */
+	uint64_t tables;     /* .eh_frame_hdr, or what stands in for it */
+	uint64_t read_start; /* as in struct image */
+	uint64_t read_end;
+	uint64_t code; /* first byte of code, and one past the last, from map_start: 32 bits each */
 };
 
 /* A cache of facts, shared by all threads, without locks. `check` covers the facts and the
@@ -184,8 +177,12 @@ struct known {
 	_Atomic uint64_t map;
 	_Atomic uint64_t map_start;
 	_Atomic uint64_t map_end;
+	_Atomic uint64_t bias;
 	_Atomic uint64_t id;
 	_Atomic uint64_t tables;
+	_Atomic uint64_t read_start;
+	_Atomic uint64_t read_end;
+	_Atomic uint64_t code;
 };
 
 #define KNOWN_SETS 256 /* by address */
@@ -205,7 +202,9 @@ static uint64_t check_of(const struct facts *f, uint32_t generation)
 {
 	uint64_t hash = mix(mix(mix(generation, f->map), f->map_start), f->map_end);
 
-	return mix(mix(hash, f->id), f->tables) | 1; /* never that of an empty entry */
+	hash = mix(mix(mix(mix(hash, f->bias), f->id), f->tables), f->code);
+	hash = mix(mix(hash, f->read_start), f->read_end);
+	return hash | 1; /* never that of an empty entry */
 }
 
 static bool take_facts(struct known *k, uint32_t generation, struct facts *f)
@@ -216,8 +215,12 @@ static bool take_facts(struct known *k, uint32_t generation, struct facts *f)
 	f->map = atomic_load_explicit(&k->map, memory_order_relaxed);
 	f->map_start = atomic_load_explicit(&k->map_start, memory_order_relaxed);
 	f->map_end = atomic_load_explicit(&k->map_end, memory_order_relaxed);
+	f->bias = atomic_load_explicit(&k->bias, memory_order_relaxed);
 	f->id = atomic_load_explicit(&k->id, memory_order_relaxed);
 	f->tables = atomic_load_explicit(&k->tables, memory_order_relaxed);
+	f->read_start = atomic_load_explicit(&k->read_start, memory_order_relaxed);
+	f->read_end = atomic_load_explicit(&k->read_end, memory_order_relaxed);
+	f->code = atomic_load_explicit(&k->code, memory_order_relaxed);
 	return check == check_of(f, generation);
 }
 
@@ -242,60 +245,130 @@ static void put_facts(const struct facts *f, uint32_t generation)
 	atomic_store_explicit(&k->map, f->map, memory_order_relaxed);
 	atomic_store_explicit(&k->map_start, f->map_start, memory_order_relaxed);
 	atomic_store_explicit(&k->map_end, f->map_end, memory_order_relaxed);
+	atomic_store_explicit(&k->bias, f->bias, memory_order_relaxed);
 	atomic_store_explicit(&k->id, f->id, memory_order_relaxed);
 	atomic_store_explicit(&k->tables, f->tables, memory_order_relaxed);
+	atomic_store_explicit(&k->read_start, f->read_start, memory_order_relaxed);
+	atomic_store_explicit(&k->read_end, f->read_end, memory_order_relaxed);
+	atomic_store_explicit(&k->code, f->code, memory_order_relaxed);
 	/* Pairs with the acquire in take_facts. */
 	atomic_store_explicit(&k->check, check_of(f, generation), memory_order_release);
 }
 
-static bool find_facts(const struct object *o, uint32_t generation, struct facts *f)
+static bool find_facts(const struct loaded *o, uint32_t generation, struct facts *f)
 {
 	struct known *set = known_set(o->map_start);
 
 	for (uint32_t way = 0; way < KNOWN_WAYS; way++)
-		if (take_facts(&set[way], generation, f) && f->map == (uint64_t)(uintptr_t)o->map &&
+		if (take_facts(&set[way], generation, f) && f->map == o->map &&
 		    f->map_start == o->map_start && f->map_end == o->map_end)
 			return true;
 	return false;
 }
 
-/* The object's own table of its unwind information, or one made for it. */
-static const uint8_t *find_tables(const struct object *o)
+/* The object's own table of its unwind information, or one made for it, for which all of its
+ * unwind information is read in place: not done, but *later set, for an object that may be gone. */
+static const uint8_t *find_tables(struct object *o, const uint8_t *hdr, bool *later)
 {
-	const struct image image = image_of(o);
-	uint64_t start = o->eh_frame_hdr ? cfi_find_untabled(o->eh_frame_hdr) : 0;
-	uint64_t bytes;
+	uint64_t at = (uint64_t)(uintptr_t)hdr, start = 0, bytes;
+	uint8_t head[CFI_HEADER_MOST] = {0};
 
-	if (o->eh_frame_hdr && !start)
-		return o->eh_frame_hdr;
-	if (start)
-		bytes = image_room(&image, start, PF_R);
-	else if (!sections_find_eh_frame(&image, o->path, &start, &bytes))
+	if (hdr && !peek_copy(at, head, sizeof(head)) && !peek_copy(at, head, CFI_HEADER_LEAST))
 		return NULL;
-	const uint8_t *index = cfi_index_find(&image, start, bytes);
-	return index ? index : o->eh_frame_hdr;
+	image_bound(&o->image, &o->headers, at);
+	if (hdr && !cfi_is_within(&o->image, head, at))
+		hdr = NULL;
+	if (hdr)
+		start = cfi_find_untabled(head, at);
+	if (hdr && !start)
+		return hdr;
+	if (start)
+		bytes = image_room(&o->image, start, PF_R);
+	else if (!sections_find_eh_frame(&o->image, o->path, &start, &bytes))
+		return NULL;
+	*later = thread_self->doubtful;
+	if (*later)
+		return NULL;
+	const uint8_t *index = cfi_index_find(&o->image, start, bytes);
+	image_bound(&o->image, &o->headers, start);
+	return index ? index : hdr;
+}
+
+/* From the first byte of code to the last; all of the object if its headers are not to be had. */
+static uint64_t find_code(const struct object *o)
+{
+	uint64_t start = UINT32_MAX, end = 0;
+
+	for (unsigned i = 0; i < o->headers.count; i++) {
+		const Elf64_Phdr *p = &o->headers.at[i];
+		uint64_t from = o->image.bias + p->p_vaddr - o->image.map_start;
+		uint64_t to = from + p->p_filesz;
+
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X))
+			continue;
+		start = from < start ? from : start;
+		end = to > end ? to : end;
+	}
+	if (o->headers.count == 0)
+		return (uint64_t)UINT32_MAX << 32;
+	return start | (end < UINT32_MAX ? end : UINT32_MAX) << 32;
+}
+
+/* Reads what the loader and the object itself say of it. */
+static void describe(const struct loaded *l, struct object *o)
+{
+	struct link_map map = {0};
+
+	o->image = (struct image){.map_start = l->map_start, .map_end = l->map_end};
+	o->path[0] = 0;
+	if (l->map && peek_copy(l->map, &map, sizeof(map))) {
+		o->image.bias = map.l_addr;
+		if (!peek_text((uint64_t)(uintptr_t)map.l_name, o->path, sizeof(o->path)))
+			o->path[0] = 0;
+	}
+	(void)image_read_headers(&o->image, &o->headers);
+}
+
+static NOINLINE void find_out(const struct loaded *l, uint32_t generation, struct facts *f)
+{
+	struct object o;
+	bool later = false;
+
+	describe(l, &o);
+	*f = (struct facts){.map = l->map,
+			    .map_start = l->map_start,
+			    .map_end = l->map_end,
+			    .bias = o.image.bias,
+			    .code = find_code(&o)};
+	const uint8_t *hdr = (const uint8_t *)(uintptr_t)l->eh_frame_hdr; /* NOLINT */
+	f->tables = (uint64_t)(uintptr_t)find_tables(&o, hdr, &later);
+	f->read_start = o.image.read_start;
+	f->read_end = o.image.read_end;
+	if (!is_there(l, generation))
+		return; /* it was unloaded meanwhile: what was read may be anything */
+	f->id = register_object(&o);
+	if (!later)
+		put_facts(f, generation);
 }
 
 /* Two threads may register the same object at once: both entries are then found under either id,
  * which is harmless, and find_registered makes it rare. */
-static void give_span(const struct object *o, struct module_span *span)
+static void give_span(const struct loaded *l, struct module_span *span)
 {
 	uint32_t generation = atomic_load(&modules_generation);
 	struct facts f;
 
-	if (!find_facts(o, generation, &f)) {
-		f = (struct facts){.map = (uint64_t)(uintptr_t)o->map,
-				   .map_start = o->map_start,
-				   .map_end = o->map_end,
-				   .id = register_object(o),
-				   .tables = (uint64_t)(uintptr_t)find_tables(o)};
-		put_facts(&f, generation);
-	}
+	if (!find_facts(l, generation, &f))
+		find_out(l, generation, &f);
 	*span = (struct module_span){
 		.id = (uint32_t)f.id,
 		.map_start = f.map_start,
 		.map_end = f.map_end,
-		.bias = o->bias,
+		.map = f.map,
+		.read_start = f.read_start,
+		.read_end = f.read_end,
+		.code_start = f.map_start + (uint32_t)f.code,
+		.code_end = f.map_start + (f.code >> 32),
 		.has_build_id = f.id && module_at((uint32_t)f.id)->build_id_bytes,
 		.eh_frame_hdr = (const uint8_t *)(uintptr_t)f.tables}; /* NOLINT */
 }
@@ -317,98 +390,36 @@ void modules_note_free(const void *block)
 		atomic_fetch_add(&modules_generation, 1);
 }
 
-/* ---- without _dl_find_object ----------------------------------------------------------------- */
-
-#define TABLE_COUNT 1024
-static struct object table[TABLE_COUNT];
-static _Atomic uint32_t table_count;
-
-static int add_object(struct dl_phdr_info *info, size_t size, void *context)
-{
-	struct object o = {
-		.map_start = UINT64_MAX, .bias = info->dlpi_addr, .path = info->dlpi_name};
-	uint32_t *count = context;
-
-	(void)size;
-	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-		uint64_t start = o.bias + p->p_vaddr;
-
-		if (p->p_type == PT_GNU_EH_FRAME)
-			o.eh_frame_hdr = (const uint8_t *)(uintptr_t)start; /* NOLINT */
-		if (p->p_type != PT_LOAD)
-			continue;
-		if (start < o.map_start)
-			o.map_start = start & ~UINT64_C(4095);
-		if (start + p->p_memsz > o.map_end)
-			o.map_end = start + p->p_memsz;
-	}
-	o.map = info->dlpi_phdr;
-	if (*count < TABLE_COUNT)
-		table[(*count)++] = o;
-	return 0;
-}
-
-static void find_loader(void)
-{
-	struct dl_find_object found;
-
-	if (!&_r_debug ||
-	    _dl_find_object((void *)(uintptr_t)_r_debug.r_ldbase, &found) != 0) /* NOLINT */
-		return;
-	modules_loader.start = (uint64_t)(uintptr_t)found.dlfo_map_start;
-	modules_loader.bytes = (uint64_t)(uintptr_t)found.dlfo_map_end - modules_loader.start;
-}
-
-void modules_refresh(void)
-{
-	uint32_t count = 0;
-
-	if (_dl_find_object) {
-		find_loader();
-		return;
-	}
-	atomic_store(&table_count, 0);
-	(void)dl_iterate_phdr(add_object, &count);
-	/* Pairs with the acquire in find_in_table. */
-	atomic_store_explicit(&table_count, count, memory_order_release);
-}
-
-static bool find_in_table(uint64_t address, struct module_span *span)
-{
-	uint32_t count = atomic_load_explicit(&table_count, memory_order_acquire);
-
-	for (uint32_t i = 0; i < count; i++) {
-		if (address - table[i].map_start < table[i].map_end - table[i].map_start) {
-			give_span(&table[i], span);
-			return true;
-		}
-	}
-	return false;
-}
-
 /* ---- the question ---------------------------------------------------------------------------- */
 
 bool modules_find(uint64_t address, struct module_span *span)
 {
-	struct dl_find_object found;
+	struct loaded l;
 
-	if (!_dl_find_object)
-		return find_in_table(address, span);
-	if (_dl_find_object((void *)(uintptr_t)address, &found) != 0) /* NOLINT */
+	if (!ask_loader(address, &l))
 		return false;
-	const struct object o = {
-		.map_start = (uint64_t)(uintptr_t)found.dlfo_map_start,
-		.map_end = (uint64_t)(uintptr_t)found.dlfo_map_end,
-		.bias = found.dlfo_link_map ? found.dlfo_link_map->l_addr : 0,
-		.path = found.dlfo_link_map && found.dlfo_link_map->l_name
-				? found.dlfo_link_map->l_name
-				: "",
-		.map = found.dlfo_link_map,
-		.eh_frame_hdr = found.dlfo_eh_frame,
-	};
-	give_span(&o, span);
+	give_span(&l, span);
 	return true;
+}
+
+bool modules_is_loaded(const struct module_span *span, uint32_t generation)
+{
+	const struct loaded l = {.map = span->map, .map_start = span->map_start};
+
+	return is_there(&l, generation);
+}
+
+/* musl's loader is libc itself, and unloads nothing: no free of its is to be looked at. */
+void modules_init(void)
+{
+	uint64_t own = (uint64_t)(uintptr_t)dlsym;
+	struct loaded l;
+
+	if (!loadlist_init() || !ask_loader(loadlist_loader(), &l) ||
+	    own - l.map_start < l.map_end - l.map_start)
+		return;
+	modules_loader.start = l.map_start;
+	modules_loader.bytes = l.map_end - l.map_start;
 }
 
 uint32_t modules_find_own(void)

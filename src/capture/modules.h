@@ -8,25 +8,30 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "capture/host.h"
+
 struct module_span {
 	uint32_t id; /* index in the segment; 0 if its table is full */
 	uint64_t map_start;
 	uint64_t map_end;
-	uint64_t bias;
+	uint64_t map;	     /* what the loader knows it by */
+	uint64_t read_start; /* its unwind information lies between these; as in struct image */
+	uint64_t read_end;
+	uint64_t code_start; /* whatever is code lies between these */
+	uint64_t code_end;
 	bool has_build_id; /* then the same id is the same code, even when it was loaded again */
 	const uint8_t *eh_frame_hdr; /* or what stands in for it (cfi_index.h); NULL: none */
 };
 
 /* Changes whenever an object may have been unloaded: what was cached about addresses is void. */
-extern _Atomic uint32_t modules_generation;
+extern _Atomic uint32_t modules_generation HIDDEN;
 
-/* The loader's own memory; 0 bytes if it is not known. Hidden, so that every free reads it without
- * a look at the global offset table. */
+/* The loader's own memory; 0 bytes if it is not known. */
 struct modules_loader {
 	uint64_t start;
 	uint64_t bytes;
 };
-extern struct modules_loader modules_loader __attribute__((visibility("hidden")));
+extern struct modules_loader modules_loader HIDDEN;
 
 /* Whether the loader is there, for a caller of free: it frees what it knew of an object that it has
  * unloaded, whoever asked for that, and before anything else can be loaded there. */
@@ -46,9 +51,12 @@ bool modules_find(uint64_t address, struct module_span *span);
 /* The id of libmidden.so; UINT32_MAX if it is not to be found. */
 uint32_t modules_find_own(void);
 
-/* Finds the loader, and fills the table used where it cannot be asked without its lock (glibc <
- * 2.35, musl). At start-up and after dlclose; outside of any lock of ours. */
-void modules_refresh(void);
+/* Whether the object of a span is still there, and has been all the time since `generation`: then
+ * so is what was read of it. */
+bool modules_is_loaded(const struct module_span *span, uint32_t generation);
+
+/* Finds the loader. At start-up. */
+void modules_init(void);
 
 /* Forgets what this process registered: a fork child has a segment of its own. */
 void modules_reset(void);

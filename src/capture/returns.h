@@ -10,7 +10,8 @@
 #include "capture/walk_step.h"
 
 /* What a frame record is said to hold, without a signature. In an object it must follow a call, or
- * be where the kernel has signal handlers return to; elsewhere it must be executable. */
+ * be where the kernel has signal handlers return to; elsewhere it must be executable,
+ * and follow a call unless that code is known already. */
 bool returns_has(const struct walk *w, uint64_t address);
 
 #endif

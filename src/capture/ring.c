@@ -4,7 +4,6 @@
 #include "capture/ring.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <stddef.h>
 #include <time.h>
 
@@ -86,7 +85,7 @@ static void wake_collector(struct segment_header *h)
 {
 	if (atomic_load_explicit(&h->sleeping, memory_order_relaxed) &&
 	    atomic_exchange_explicit(&h->sleeping, 0, memory_order_acq_rel))
-		(void)HOST_CALL3(SYS_futex, &h->sleeping, FUTEX_WAKE, 1);
+		(void)HOST_CALL3(SYS_futex, &h->sleeping, HOST_FUTEX_WAKE, 1);
 }
 
 static bool collector_is_gone(const struct segment_header *h)
@@ -114,7 +113,7 @@ static void wait_for_chunk(struct segment_header *h)
 	atomic_fetch_add(&h->waiters, 1);
 	wake_collector(h);
 	if ((uint32_t)atomic_load(&h->free_chunks) == 0)
-		(void)HOST_CALL4(SYS_futex, &h->freed, FUTEX_WAIT, seen, &slice);
+		(void)HOST_CALL4(SYS_futex, &h->freed, HOST_FUTEX_WAIT, seen, &slice);
 	atomic_fetch_sub(&h->waiters, 1);
 }
 

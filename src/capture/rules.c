@@ -7,11 +7,14 @@
 #include "capture/rules.h"
 
 #include <sys/auxv.h>
-#include <sys/uio.h>
 
+#include "capture/cfi_copy.h"
 #include "capture/host.h"
 #include "capture/modules.h"
 #include "capture/pcs.h"
+#include "capture/peek.h"
+
+#define ENTRY_BYTES 64 /* of the program's entry point: fourteen instructions on aarch64 */
 
 struct rule_entry rules_cache[1u << RULES_BITS];
 
@@ -35,6 +38,12 @@ static bool fits(int64_t bytes)
 	return bytes >= 0 && bytes % 8 == 0 && bytes / 8 <= 0xfffff;
 }
 
+/* The same of an offset downwards, which may be anything. */
+static bool fits_below(int64_t bytes)
+{
+	return bytes <= 0 && bytes > -INT32_MAX && fits(-bytes);
+}
+
 /* GCC realigns a stack through fp: DW_OP_breg(fp) -k, DW_OP_deref gives the CFA, and fp is saved
  * where it points. */
 static bool is_realigned(const struct cfi_row *row, struct rule *r)
@@ -46,7 +55,7 @@ static bool is_realigned(const struct cfi_row *row, struct rule *r)
 	if (row->cfa.length < 3 || code[0] != 0x70 + ARCH_REG_FP)
 		return false;
 	int64_t offset = cfi_take_sleb(&c);
-	if (cfi_take_fixed(&c, 1) != 0x06 || c.bad || c.at != c.end || !fits(-offset))
+	if (cfi_take_fixed(&c, 1) != 0x06 || c.bad || c.at != c.end || !fits_below(offset))
 		return false;
 	code = (const uint8_t *)(uintptr_t)fp->value; /* NOLINT */
 	if (fp->kind != CFI_EXPRESSION || fp->length != 2 || code[0] != 0x70 + ARCH_REG_FP ||
@@ -79,24 +88,39 @@ static void condense(const struct cfi_row *row, uint32_t ra_register, struct rul
 		return;
 	}
 	r->kind = cfa_kind(row, r);
-	if (ra->kind != CFI_OFFSET || !fits(-ra->value) || ra->value == 0) {
+	if (ra->kind != CFI_OFFSET || !fits_below(ra->value) || ra->value == 0) {
 		r->kind = RULE_COMPLEX;
 		return;
 	}
 	r->ra = (uint32_t)-ra->value;
 	if (r->kind == RULE_FP_DEREF)
 		return;
-	if (fp->kind == CFI_OFFSET && fits(-fp->value) && fp->value != 0)
+	if (fp->kind == CFI_OFFSET && fits_below(fp->value) && fp->value != 0)
 		r->fp = (uint32_t)-fp->value;
 	else if (fp->kind != CFI_UNSAID && fp->kind != CFI_SAME)
 		r->kind = RULE_COMPLEX;
 }
 
+/* Frames that are left by the tables are live, and so are their objects; the others may be what an
+ * object left that is going away at this moment. */
+static bool find_entry(struct thread *t, const struct module_span *span, uint64_t address,
+		       struct cfi_entry *entry)
+{
+	const struct image image = {.map_start = span->map_start,
+				    .map_end = span->map_end,
+				    .read_start = span->read_start,
+				    .read_end = span->read_end};
+
+	if (!span->eh_frame_hdr)
+		return false;
+	return t->doubtful ? cfi_copy_find(span->eh_frame_hdr, address, &t->cfi_copy, entry)
+			   : cfi_find(&image, span->eh_frame_hdr, address, entry);
+}
+
 static bool find_row(struct thread *t, const struct module_span *span, uint64_t address,
 		     struct cfi_entry *entry)
 {
-	return span->eh_frame_hdr && cfi_find(span->eh_frame_hdr, address, entry) &&
-	       cfi_run(entry, address, &t->cfi);
+	return find_entry(t, span, address, entry) && cfi_run(entry, address, &t->cfi);
 }
 
 bool rules_find_row(struct thread *t, uint64_t address, struct cfi_entry *entry)
@@ -108,13 +132,13 @@ bool rules_find_row(struct thread *t, uint64_t address, struct cfi_entry *entry)
 
 /* A return address that is the first byte of a function, with nothing before it, was not left by
  * a call: makecontext plants such a one at the root of a coroutine. */
-static bool is_planted(uint64_t address)
+static bool is_planted(struct thread *t, uint64_t address)
 {
 	struct module_span span;
 	struct cfi_entry entry;
 
-	return modules_find(address, &span) && span.eh_frame_hdr &&
-	       cfi_find(span.eh_frame_hdr, address, &entry) && entry.pc_start == address;
+	return modules_find(address, &span) && find_entry(t, &span, address, &entry) &&
+	       entry.pc_start == address;
 }
 
 /* A trampoline without unwind information. The address is in an object, but maybe in a hole of
@@ -122,12 +146,17 @@ static bool is_planted(uint64_t address)
 static bool is_trampoline(uint64_t address)
 {
 	uint8_t code[ARCH_SIGRETURN_BYTES];
-	struct iovec local = {.iov_base = code, .iov_len = sizeof(code)};
-	struct iovec remote = {.iov_base = (void *)(uintptr_t)address, /* NOLINT */
-			       .iov_len = sizeof(code)};
-	long got = HOST_CALL6(SYS_process_vm_readv, host_gettid(), &local, 1, &remote, 1, 0);
 
-	return got == (long)sizeof(code) && arch_is_sigreturn(code);
+	return peek_strictly(address, code, sizeof(code)) && arch_is_sigreturn(code);
+}
+
+/* Whether a function without unwind information is the root of all that it calls: the loader's
+ * entry point is the one piece of it that has none, and so has the program's own with glibc before
+ * 2.33 on aarch64. */
+static bool is_root(struct thread *t, const struct module_span *span, uint64_t address)
+{
+	return (span->id && span->map_start == getauxval(AT_BASE)) || is_planted(t, address + 1) ||
+	       address - getauxval(AT_ENTRY) < ENTRY_BYTES;
 }
 
 static struct rule make(struct thread *t, const struct module_span *span, uint64_t address)
@@ -142,9 +171,7 @@ static struct rule make(struct thread *t, const struct module_span *span, uint64
 			condense(&t->cfi.row, entry.ra_register, &rule);
 	} else if (span->id && is_trampoline(address + 1)) { /* `address` is one before it */
 		rule.kind = RULE_SIGNAL;
-	} else if ((span->id && span->map_start == getauxval(AT_BASE)) || is_planted(address + 1)) {
-		/* The loader's entry point is the one piece of it without unwind information, and
-		 * the root of all that runs before the program's own entry point. */
+	} else if (is_root(t, span, address)) {
 		rule.kind = RULE_END;
 	}
 	return rule;
@@ -158,7 +185,7 @@ static void remember(uint64_t address, uint32_t generation, uint64_t rule, uint6
 	atomic_store_explicit(&e->place, place, memory_order_relaxed);
 	/* Pairs with the acquire in rules_find: whoever uses the number of the place, and publishes
 	 * a node with it, has seen the place. */
-	atomic_store_explicit(&e->check, rules_key(address, generation) ^ rule ^ place << 32,
+	atomic_store_explicit(&e->check, rules_check(address, generation, rule, place),
 			      memory_order_release);
 }
 
@@ -179,7 +206,13 @@ NOINLINE uint64_t rules_build(struct thread *t, uint64_t address, uint32_t gener
 	if (known && span.id && span.has_build_id) {
 		rule = places.at[known].rule;
 	} else {
-		const struct rule made = make(t, &span, address);
+		struct rule made = make(t, &span, address);
+
+		if (t->doubtful && !modules_is_loaded(&span, generation)) {
+			made = (struct rule){.kind = RULE_NONE}; /* it went away meanwhile */
+			span = (struct module_span){0};
+			known = 0;
+		}
 		rule = pack(&made);
 		const struct segment_place fresh = {
 			.address = address, .rule = rule, .module = span.id};

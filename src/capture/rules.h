@@ -43,9 +43,10 @@ static inline uint64_t rule_fp(uint64_t rule)
 	return rule >> 41 & 0x7ffff8;
 }
 
-/* The cache: direct-mapped, shared by all threads, without locks. An entry's first word is the xor
- * of its key and the other words, so an entry torn by two writers, or cut by a signal, does not
- * match any key. */
+/* The cache: direct-mapped, shared by all threads, without locks. An entry's first word covers its
+ * key and the other words, so that an entry torn by two writers, or cut by a signal, does not match
+ * any key. Two rules differ in a few bits, two places in a few low ones; the product spreads the
+ * latter over the word, so that no difference of places makes up for one of rules. */
 struct rule_entry {
 	_Atomic uint64_t check;
 	_Atomic uint64_t rule;
@@ -53,17 +54,20 @@ struct rule_entry {
 };
 
 #define RULES_BITS 14 /* 16384 x 24 bytes; pages that no pc maps to are never touched */
-extern struct rule_entry rules_cache[1u << RULES_BITS];
+extern struct rule_entry rules_cache[1u << RULES_BITS] HIDDEN;
 
 static inline struct rule_entry *rules_entry(uint64_t address)
 {
 	return &rules_cache[address * UINT64_C(0x9e3779b97f4a7c15) >> (64 - RULES_BITS)];
 }
 
-/* Never equal for two addresses of one generation; generations are compared modulo 2^16. */
-static inline uint64_t rules_key(uint64_t address, uint32_t generation)
+/* What an entry's first word must be. Never equal for two addresses of one generation, nor for two
+ * generations of one address: multiplying by an odd number loses nothing. */
+static inline uint64_t rules_check(uint64_t address, uint32_t generation, uint64_t rule,
+				   uint64_t place)
 {
-	return address ^ (uint64_t)generation << 48 ^ UINT64_C(0x5bd1e9955bd1e995);
+	return address ^ ~(generation * UINT64_C(0x5bd1e9955bd1e995)) ^ rule ^
+	       place * UINT64_C(0xff51afd7ed558ccd);
 }
 
 /* In a place that rules_find gives: code of libmidden.so itself, whose frames are not shown. */
@@ -83,7 +87,7 @@ static inline uint64_t rules_find(struct thread *t, uint64_t address, uint32_t g
 	uint64_t at = atomic_load_explicit(&e->place, memory_order_relaxed);
 	uint64_t check = atomic_load_explicit(&e->check, memory_order_acquire);
 
-	if (unlikely(check != (rules_key(address, generation) ^ rule ^ at << 32)))
+	if (unlikely(check != rules_check(address, generation, rule, at)))
 		return rules_build(t, address, generation, place);
 	*place = (uint32_t)at;
 	return rule;

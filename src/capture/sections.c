@@ -38,15 +38,14 @@ static bool is_same(int fd, const void *memory, size_t bytes, uint64_t offset)
 /* The file's header in `elf`, if it is the object's. */
 static bool take_header(int fd, const struct image *image, Elf64_Ehdr *elf)
 {
-	unsigned count;
-	const Elf64_Phdr *headers = image_find_headers(image, &count);
+	struct image_headers h;
 
-	if (!headers)
+	if (!image_read_headers(image, &h))
 		return false;
-	memcpy(elf, (const void *)(uintptr_t)image->map_start, sizeof(*elf)); /* NOLINT */
+	*elf = h.elf;
 	return elf->e_shentsize == sizeof(Elf64_Shdr) && elf->e_shstrndx < elf->e_shnum &&
 	       is_same(fd, elf, sizeof(*elf), 0) &&
-	       is_same(fd, headers, count * sizeof(*headers), elf->e_phoff);
+	       is_same(fd, h.at, h.count * sizeof(*h.at), elf->e_phoff);
 }
 
 static bool is_eh_frame(int fd, const Elf64_Shdr *section, const Elf64_Shdr *names)

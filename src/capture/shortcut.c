@@ -281,7 +281,8 @@ static bool put_word(struct draft *d, uint64_t at, uint64_t value)
 static bool put_source_of_fp(struct draft *d, bool at_end)
 {
 	if (!d->saved) {
-		d->s->flags |= at_end ? 0 : SHORTCUT_USES_FP;
+		if (!at_end)
+			d->s->flags |= SHORTCUT_USES_FP;
 		return true;
 	}
 	if (d->saved_is_in)
@@ -344,6 +345,14 @@ static void put_hash(struct shortcut *s)
 void shortcut_forget_steps(struct shortcut_table *table)
 {
 	__builtin_memset(table->steps, 0, sizeof(table->steps));
+}
+
+void shortcut_forget_ends(struct shortcut_table *table)
+{
+	shortcut_forget_steps(table);
+	for (uint32_t i = 0; i < SHORTCUT_COUNT; i++)
+		if (table->tags[i]) /* leaves untouched what was never used */
+			table->at[i].word_count = 0;
 }
 
 void shortcut_note(struct shortcut_table *table, const struct memo *m, uint32_t kept)

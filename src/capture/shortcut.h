@@ -85,6 +85,9 @@ uint32_t shortcut_find(struct thread *t, const struct walk_start *start);
  * zeros, or of a thread that has ended, is a good one to begin with. */
 void shortcut_forget_steps(struct shortcut_table *table);
 
+/* Forgets all leaf ends: one of them may have been cut off while it was being made. */
+void shortcut_forget_ends(struct shortcut_table *table);
+
 /* Notes the leaf end that the last walk found: the frames of the memo from `kept` on. */
 void shortcut_note(struct shortcut_table *table, const struct memo *m, uint32_t kept);
 

@@ -7,7 +7,7 @@
 #include <sys/auxv.h>
 #include <sys/uio.h>
 
-#include "capture/host.h"
+#include "capture/thread.h"
 
 #define STEP_MOST (UINT64_C(16) << 20) /* how far a stack may grow between two allocations */
 /* Where it cannot be asked, so much is taken for growth: no other stack is that near below. */
@@ -15,6 +15,21 @@
 #define FIRST_MOST    (UINT64_C(1) << 32)
 #define PAGES_AT_ONCE 64
 #define FOREIGN_SHIFT 16
+
+/* By a seccomp filter, or an emulator that does not know the call. */
+static bool is_denial(long got)
+{
+	return got == -EPERM || got == -EACCES || got == -ENOSYS;
+}
+
+bool stackrange_is_denied(void)
+{
+	char from = 0, to;
+	struct iovec local = {.iov_base = &to, .iov_len = 1};
+	struct iovec remote = {.iov_base = &from, .iov_len = 1};
+
+	return is_denial(HOST_CALL6(SYS_process_vm_readv, host_gettid(), &local, 1, &remote, 1, 0));
+}
 
 /* Reads one byte of each page in [low, high) through the kernel, which says no instead of
  * faulting: guard pages and gaps are found out. `trust` is the answer where the call itself is
@@ -25,7 +40,7 @@ static bool is_readable(uint64_t low, uint64_t high, bool trust)
 	struct iovec remote[PAGES_AT_ONCE];
 	char bytes[PAGES_AT_ONCE];
 	struct iovec local = {.iov_base = bytes};
-	int pid = host_gettid(); /* the process id fails once its main thread has ended */
+	int pid = thread_tid();
 
 	for (uint64_t at = low; at < high;) {
 		unsigned count = 0;
@@ -38,7 +53,7 @@ static bool is_readable(uint64_t low, uint64_t high, bool trust)
 		}
 		local.iov_len = count;
 		long got = HOST_CALL6(SYS_process_vm_readv, pid, &local, 1, remote, count, 0);
-		if (got == -EPERM || got == -ENOSYS)
+		if (is_denial(got))
 			return trust;
 		if (got != (long)count)
 			return false;
@@ -52,8 +67,7 @@ static bool is_readable(uint64_t low, uint64_t high, bool trust)
 void stackrange_init(struct stackrange *r, bool is_main)
 {
 	uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0) & ~UINT64_C(7);
-	uint64_t high = is_main ? (uint64_t)getauxval(AT_EXECFN)
-				: (uint64_t)(uintptr_t)__builtin_thread_pointer();
+	uint64_t high = is_main ? (uint64_t)getauxval(AT_EXECFN) : arch_thread_pointer();
 
 	*r = (struct stackrange){0};
 	high &= ~UINT64_C(7);

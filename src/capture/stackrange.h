@@ -25,6 +25,10 @@ void stackrange_init(struct stackrange *r, bool is_main);
 /* Slow side of stackrange_covers: the stack may have grown. */
 bool stackrange_extend(struct stackrange *r, uint64_t sp);
 
+/* Whether the kernel refuses to read our own memory for us. Then a thread's own stack is trusted,
+ * and walks end where another begins. */
+bool stackrange_is_denied(void);
+
 /* Whether [sp, high) may be read plainly. */
 static inline bool stackrange_covers(struct stackrange *r, uint64_t sp)
 {

@@ -115,6 +115,13 @@ static void init_state(struct thread *t, uint32_t slot_index)
 	t->frames = (uint32_t *)(void *)arrays;
 }
 
+static void order_stamps(void)
+{
+	uint32_t alone = PROCESS_CLOCK_ALONE;
+
+	(void)atomic_compare_exchange_strong(&process->clock, &alone, PROCESS_CLOCK_ORDERED);
+}
+
 static void init_slot(struct thread *t)
 {
 	struct segment_slot *slot = t->slot;
@@ -123,10 +130,10 @@ static void init_slot(struct thread *t)
 	if (thread_serial == 0)
 		thread_serial = atomic_fetch_add(&process->header->next_serial, 1) + 1;
 	if (thread_serial > 1)
-		atomic_store(&process->threaded, 1);
+		order_stamps();
+	slot->tid = (uint32_t)tid;
 	stackrange_init(&t->stack, tid == process->pid);
 	atomic_store_explicit(&slot->head, 0, memory_order_relaxed);
-	slot->tid = (uint32_t)tid;
 	slot->serial = thread_serial;
 	slot->start_ticks = clock_read(t->clock) - t->clock_base;
 	atomic_store_explicit(&slot->end_ticks, 0, memory_order_relaxed);
@@ -178,6 +185,27 @@ bool thread_attach(void)
 	return attached;
 }
 
+/* Hands the slot to the collector. */
+static void end(struct thread *t)
+{
+	t->limit = NULL;
+	t->state = THREAD_OFF;
+	atomic_signal_fence(memory_order_seq_cst);
+	thread_self = &thread_none;
+	note_name(t->slot);
+	atomic_store_explicit(&t->slot->end_ticks, clock_read(t->clock) - t->clock_base,
+			      memory_order_relaxed);
+	/* Pairs with the collector's acquire; from here on the slot is its. */
+	atomic_store_explicit(&t->slot->state, SEGMENT_SLOT_ENDED, memory_order_release);
+}
+
+void thread_abandon(struct thread *t)
+{
+	shortcut_forget_ends(
+		t->shortcuts); /* the next thread in this place gets the table as it is */
+	end(t);
+}
+
 /* Other destructors may allocate after us, in this round or the next, so we ask to be called again
  * until the last round; whatever comes even later attaches anew under the same serial. */
 static void thread_end(void *argument)
@@ -188,15 +216,7 @@ static void thread_end(void *argument)
 		return;
 	if (++t->end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS && pthread_setspecific(end_key, t) == 0)
 		return;
-	t->limit = NULL;
-	t->state = THREAD_OFF;
-	atomic_signal_fence(memory_order_seq_cst);
-	thread_self = &thread_none;
-	note_name(t->slot);
-	atomic_store_explicit(&t->slot->end_ticks, clock_read(t->clock) - t->clock_base,
-			      memory_order_relaxed);
-	/* Pairs with the collector's acquire; from here on the slot is its. */
-	atomic_store_explicit(&t->slot->state, SEGMENT_SLOT_ENDED, memory_order_release);
+	end(t);
 }
 
 void thread_init_key(void)

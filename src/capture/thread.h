@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "capture/cfi.h"
+#include "capture/cfi_copy.h"
 #include "capture/memo.h"
 #include "capture/shortcut.h"
 #include "capture/stackrange.h"
@@ -23,15 +24,20 @@ enum thread_state {
 	THREAD_NEW = 0,
 	THREAD_STARTING, /* being attached: a signal handler's malloc passes through */
 	THREAD_READY,
-	THREAD_OFF, /* the recording has ended for this process */
+	THREAD_OFF,    /* the recording has ended for this process */
+	THREAD_ORPHAN, /* a copy in a fork child, for a hook that its parent began: orphan.h */
 };
 
+/* What an orphan's limit is once the hook has been left; no pos is less, and no frame is there. */
+#define THREAD_ORPHAN_LEFT  ((uint64_t *)1)
+
+#define THREAD_FAILED	    ((void *)1) /* no block has this address */ /* NOLINT */
 #define THREAD_WINDOW_WORDS 256 /* stack words fetched at once where plain reads are not safe */
 
 struct thread {
-	/* The hot path: an event may be written while pos < limit. limit is NULL while a hook
-	 * runs (so that a signal handler's call leaves the hot path), and in every state but
-	 * READY; chunk_limit is what it is otherwise. */
+	/* The hot path: an event may be written while pos < limit. While a hook runs, limit is
+	 * what thread_busy gives (so that a signal handler's call leaves the hot path); it is NULL
+	 * in every state but READY; chunk_limit is what it is otherwise. */
 	uint64_t *pos;
 	uint64_t *limit;
 	uint64_t *chunk_limit;
@@ -41,7 +47,7 @@ struct thread {
 	uint32_t clock;
 	uint32_t state;
 	void *last;    /* block of the last allocation event: tells a wrapper that an inner call
-			  recorded it */
+			  recorded it. THREAD_FAILED: it was counted as failed */
 	void *freeing; /* block whose free is recorded already, while an allocator's own delete runs
 			*/
 
@@ -56,10 +62,13 @@ struct thread {
 	struct memo memo;
 	struct shortcut_table *shortcuts;
 
+	bool doubtful; /* the walk has left a frame by its record: what follows may be stale */
+
 	uint64_t window_start; /* of `window`; window_words of it hold */
 	uint32_t window_words;
 	uint64_t window[THREAD_WINDOW_WORDS];
 	struct cfi_work cfi;
+	struct cfi_copy cfi_copy;
 };
 
 enum process_state {
@@ -69,12 +78,19 @@ enum process_state {
 	PROCESS_OFF,
 };
 
+/* How events are stamped. */
+enum process_clock {
+	PROCESS_CLOCK_ALONE = 0, /* by the counter */
+	PROCESS_CLOCK_ORDERED,	 /* so too, but more than one thread has been seen */
+	PROCESS_CLOCK_KERNEL,	 /* the counter is not to be trusted */
+};
+
 #define PROCESS_THREADS_PER_BLOCK 32
 #define PROCESS_BLOCKS		  512
 
 struct process {
 	_Atomic uint32_t state;
-	_Atomic uint32_t threaded; /* more than one thread has been seen: stamps must be ordered */
+	_Atomic uint32_t clock; /* enum process_clock */
 	uint32_t max_depth;
 	struct segment_header *header;
 	struct segment_layout layout;
@@ -86,10 +102,10 @@ struct process {
 
 /* Never NULL: threads that are not attached share a read-only, all-zero state. */
 extern _Thread_local struct thread *thread_self __attribute__((tls_model("initial-exec")));
-extern struct thread thread_none;
+extern struct thread thread_none HIDDEN;
 
 /* NULL until process_init; wiped in a fork child. */
-extern struct process *process;
+extern struct process *process HIDDEN;
 
 /* Maps the process state; once, at the first call of a hook. False: no memory, stay a pass-through.
  */
@@ -105,6 +121,32 @@ void thread_forget(void);
 /* Gives the calling thread a slot and a buffer. False: it has none, the event is lost (and
  * counted). */
 bool thread_attach(void);
+
+/* By which the kernel is to be asked about our own memory: the process id fails once its main
+ * thread has ended. Takes no system call where the thread is attached. */
+static inline int thread_tid(void)
+{
+	uint32_t tid = thread_self->slot ? thread_self->slot->tid : 0;
+
+	return tid ? (int)tid : host_gettid();
+}
+
+/* What `limit` is while a hook whose caller's stack pointer is `frame` makes an event: less than
+ * any address in the segment, which link.c maps above these 32 bits. */
+static inline uint64_t *thread_busy(uint64_t frame)
+{
+	return (uint64_t *)(uintptr_t)(uint32_t)frame; /* NOLINT: not to be followed */
+}
+
+static inline bool thread_is_busy(const struct thread *t)
+{
+	return (t->state == THREAD_READY || t->state == THREAD_ORPHAN) &&
+	       t->limit != t->chunk_limit && (uintptr_t)t->limit <= UINT32_MAX;
+}
+
+/* Lets go of a thread's slot and state, in whatever state a hook that was cut off has left them; it
+ * can attach anew. */
+void thread_abandon(struct thread *t);
 
 /* Makes the pthread key whose destructor ends a thread's slot. */
 void thread_init_key(void);

@@ -101,6 +101,7 @@ static void take_over(struct walk *w, struct memo *m, int64_t top, int64_t chang
 
 		*f = m->frames[i];
 		f->flags &= ~(uint32_t)MEMO_NEEDS_FP; /* depends on the new outer frames */
+		w->t->doubtful |= (f->flags & MEMO_RECORD) != 0;
 		f->fp = w->fp;
 		if (f->fp_at) {
 			f->fp_value = *(const uint64_t *)(uintptr_t)f->fp_at; /* NOLINT */

@@ -22,6 +22,7 @@ void walk_begin(struct walk *w, struct thread *t, const struct walk_start *start
 		w->span = t->stack.high - start->sp - 8;
 	}
 	t->window_words = 0;
+	t->doubtful = false;
 }
 
 static bool fetch_window(struct thread *t, uint64_t address)
@@ -56,7 +57,8 @@ NOINLINE bool walk_read_far(struct walk *w, uint64_t address, uint64_t *value)
 
 NOINLINE enum walk_result walk_step_record(struct walk *w, struct memo_frame *out)
 {
-	out->flags |= MEMO_USES_FP;
+	w->t->doubtful = true;
+	out->flags |= MEMO_USES_FP | MEMO_RECORD;
 	out->sp_at = 0;
 	out->fp_at = w->fp;
 	out->ra_at = w->fp + 8;

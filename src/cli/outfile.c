@@ -11,18 +11,10 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-
-/* Renaming over /dev/null would replace it for everyone. */
-static bool is_stream(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
-}
+#include "base/special.h"
 
 int outfile_open(struct outfile *o, const char *path, struct error *e)
 {
-	int flags = O_WRONLY | O_CLOEXEC;
 	struct stat st;
 
 	*o = (struct outfile){.path = path};
@@ -30,11 +22,11 @@ int outfile_open(struct outfile *o, const char *path, struct error *e)
 		errno = EISDIR;
 		return error_set_errno(e, "%s", path);
 	}
-	if (!is_stream(path)) {
+	if (!special_is(path))
 		o->temporary = mem_format("%s.partial-%ld", path, (long)getpid());
-		flags |= O_CREAT | O_EXCL | O_NOFOLLOW;
-	}
-	int fd = open(o->temporary ? o->temporary : path, flags, 0666);
+	int fd = o->temporary ? open(o->temporary,
+				     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666)
+			      : special_open(path);
 	o->file = fd < 0 ? NULL : fdopen(fd, "w");
 	if (o->file)
 		return 0;

@@ -50,6 +50,7 @@ struct recording_report {
 	uint64_t losses;
 	uint64_t duration_ns;
 	uint32_t children;
+	uint32_t is_denied;  /* the target may not read stacks other than its threads' own */
 	uint32_t is_hidden;  /* nothing was recorded: the program has a malloc of its own */
 	uint64_t trace_lost; /* events that the trace misses */
 	uint32_t unresolved; /* modules whose symbols could not be had */

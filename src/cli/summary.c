@@ -29,6 +29,9 @@ static void print_notes(const struct recording_report *r, bool follow)
 	if (r->is_hidden)
 		message_print("the program defines malloc itself, so its allocations cannot be "
 			      "seen");
+	if (r->is_denied)
+		message_print("process_vm_readv is not allowed here: stacks through coroutines and "
+			      "signal handlers may end early");
 	if (r->losses)
 		message_print("some events or frames were lost: see `midden stats %s`", r->path);
 	if (r->trace_fault[0])

@@ -28,14 +28,17 @@
 
 /* Pauses. Each round costs about a microsecond however little it finds, so it pays to let events
  * gather; a buffer of 4 MiB holds some 10 ms of pure malloc. */
-#define BUSY_EVENTS	8192u
-#define BRISK_EVENTS	256u
-#define REST_NS_MIN	(MS / 20)
-#define BRISK_NS_MAX	(MS / 2)
-#define CALM_NS_MAX	(2 * MS)
-#define IDLE_NS_MAX	(10 * MS)
+#define BUSY_EVENTS  8192u
+#define BRISK_EVENTS 256u
+#define REST_NS_MIN  (MS / 20)
+#define BRISK_NS_MAX (MS / 2)
+#define CALM_NS_MAX  (2 * MS)
+#define IDLE_NS_MAX  (10 * MS)
 
-#define LAST_ROUNDS_MAX 1000 /* for an abandoning target whose threads keep writing meanwhile */
+/* For an abandoning target whose threads keep writing meanwhile; and for one that is gone but left
+ * the segment to somebody who does. */
+#define LAST_ROUNDS_MAX 1000
+#define GONE_ROUNDS_MAX 16
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -273,7 +276,7 @@ static enum collect_end look_for_end(struct collector *c, uint64_t now, bool idl
 		return COLLECT_END_GONE;
 	if (idle && has_state(c, SEGMENT_TARGET_ENDED))
 		return COLLECT_END_GONE; /* all but */
-	if (idle && has_state(c, SEGMENT_TARGET_ABANDONED))
+	if ((idle && has_state(c, SEGMENT_TARGET_ABANDONED)) || c->account.live.crowded)
 		return COLLECT_END_ABANDONED;
 	if (idle && has_been_replaced(c, now))
 		return COLLECT_END_EXEC;
@@ -322,6 +325,13 @@ static uint64_t get_rest_limit(uint64_t handled)
 	return handled < BRISK_EVENTS ? CALM_NS_MAX : BRISK_NS_MAX;
 }
 
+static void nap(uint64_t ns)
+{
+	struct timespec length = {.tv_nsec = (long)ns};
+
+	(void)nanosleep(&length, NULL);
+}
+
 /* Doubles the pause while rounds find little. In a short one the target need not wake us: a
  * system call per chunk would cost it more than the wait. */
 static void rest(struct collector *c, uint64_t handled)
@@ -338,10 +348,11 @@ static void rest(struct collector *c, uint64_t handled)
 	} else if (c->rest_ns > BRISK_NS_MAX) {
 		sleep_until_woken(c, c->rest_ns);
 	} else if (!atomic_load(&c->map.header->waiters)) {
-		struct timespec nap = {.tv_nsec = (long)c->rest_ns};
-
-		(void)nanosleep(&nap, NULL);
+		nap(c->rest_ns);
 	}
+	/* Those who wait and have nothing for us are dead, or only say so. */
+	if (handled == 0 && atomic_load(&c->map.header->waiters))
+		nap(REST_NS_MIN);
 }
 
 bool collect_has_execed(const struct collector *c)
@@ -359,6 +370,11 @@ bool collect_has_foreign_allocator(const struct collector *c)
 	return atomic_load_explicit(&c->map.header->foreign_allocator, memory_order_relaxed) != 0;
 }
 
+bool collect_has_reads_denied(const struct collector *c)
+{
+	return atomic_load_explicit(&c->map.header->reads_denied, memory_order_relaxed) != 0;
+}
+
 bool collect_find_exit(const struct collector *c, int *code)
 {
 	uint32_t said = atomic_load_explicit(&c->map.header->exit_status, memory_order_relaxed);
@@ -374,7 +390,7 @@ bool collect_find_exit(const struct collector *c, int *code)
 static enum collect_end finish(struct collector *c, enum collect_end why)
 {
 	bool is_gone = why == COLLECT_END_GONE || why == COLLECT_END_EXEC;
-	int rounds = why == COLLECT_END_STOPPED ? 1 : LAST_ROUNDS_MAX;
+	int rounds = why == COLLECT_END_STOPPED ? 1 : is_gone ? GONE_ROUNDS_MAX : LAST_ROUNDS_MAX;
 
 	while (rounds-- > 0 && collect_drain(c) != 0)
 		continue;

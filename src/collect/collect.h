@@ -56,11 +56,16 @@ bool collect_has_begun(const struct collector *c);
 /* Whether the program seems to bring a malloc of its own, which hides ours. */
 bool collect_has_foreign_allocator(const struct collector *c);
 
+/* Whether the target may not read through the kernel, so that stacks of its own making (coroutines,
+ * signal stacks) end where they begin. */
+bool collect_has_reads_denied(const struct collector *c);
+
 /* Why collect_run came back. */
 enum collect_end {
 	COLLECT_END_GONE = 0,	   /* the process is dead; all it published has been handled */
 	COLLECT_END_EXEC = 1,	   /* it replaced itself by another program */
-	COLLECT_END_ABANDONED = 2, /* the target gave up on us (we were stopped for too long) */
+	COLLECT_END_ABANDONED = 2, /* the target gave up on us (we were stopped for too long), or we
+				      on it (it claims more blocks than can be) */
 	COLLECT_END_STOPPED = 3,   /* `stop` became true */
 	COLLECT_END_TICK = 4,	   /* `tick_ns` have passed: call again */
 };

@@ -10,6 +10,11 @@
 /* reorderings tried for one place; a tie of more threads than that is damage */
 #define SWAPS_MAX 16u
 
+/* Events that may be moved to settle ties, for each one that is handled, and saved up. A target
+ * whose events all contradict each other must not make a round last for hours. */
+#define PATIENCE_EACH 32u
+#define PATIENCE_MOST (1u << 16)
+
 void drain_fini(struct drain *d)
 {
 	vec_free(&d->turns);
@@ -80,8 +85,8 @@ static uint64_t get_second(const struct drain *d)
 
 /* The block's state contradicts batch[0]. If an event of the same time in another thread
  * explains it (a block that is live can only be freed next, one that is not only allocated),
- * lets that thread go first. */
-static bool settle_tie(struct event *batch, uint32_t count)
+ * lets that thread go first. Returns how many events it looked at or moved, 0 if there is none. */
+static uint32_t settle_tie(struct event *batch, uint32_t count)
 {
 	const struct event first = batch[0];
 	uint32_t found = 0;
@@ -93,26 +98,44 @@ static bool settle_tie(struct event *batch, uint32_t count)
 			found = i;
 	}
 	if (!found)
-		return false;
+		return 0;
 
 	/* What that thread did before it, at the same time, stays before it. */
 	uint32_t slot = batch[found].slot;
-	uint32_t front = 0;
+	uint32_t front = 0, moves = found;
 	for (uint32_t i = 0; i <= found; i++) {
 		struct event moved = batch[i];
 
 		if (moved.slot != slot)
 			continue;
 		memmove(&batch[front + 1], &batch[front], (i - front) * sizeof(batch[0]));
+		moves += i - front;
 		batch[front++] = moved;
 	}
-	return true;
+	return moves;
 }
 
-static void handle(struct account *a, struct event *batch, uint32_t count)
+/* The same while there is patience left. */
+static bool try_to_settle(struct drain *d, struct event *batch, uint32_t count)
+{
+	uint32_t moves = d->patience ? settle_tie(batch, count) : 0;
+
+	d->patience -= moves < d->patience ? moves : d->patience;
+	return moves != 0;
+}
+
+static void gain_patience(struct drain *d, uint32_t events)
+{
+	d->patience += events * PATIENCE_EACH;
+	if (d->patience > PATIENCE_MOST)
+		d->patience = PATIENCE_MOST;
+}
+
+static void handle(struct drain *d, struct account *a, struct event *batch, uint32_t count)
 {
 	uint32_t i = 0;
 
+	gain_patience(d, count);
 	if (live_is_big(&a->live))
 		for (uint32_t k = 0; k < count; k++)
 			live_prefetch_block(&a->live, batch[k].hash);
@@ -123,7 +146,7 @@ static void handle(struct account *a, struct event *batch, uint32_t count)
 		if (i == count)
 			return;
 		swaps = handled ? 0 : swaps;
-		if (swaps < SWAPS_MAX && settle_tie(batch + i, count - i)) {
+		if (swaps < SWAPS_MAX && try_to_settle(d, batch + i, count - i)) {
 			swaps++;
 			continue;
 		}
@@ -142,7 +165,7 @@ static void beat(struct segment_header *header)
 
 static void flush(struct drain *d, struct streams *s)
 {
-	handle(s->account, d->batch.at, d->batch.count);
+	handle(d, s->account, d->batch.at, d->batch.count);
 	d->batch.count = 0;
 	beat(s->map->header);
 }
@@ -160,7 +183,7 @@ static void flush_settled(struct drain *d, struct streams *s)
 		flush(d, s);
 		return;
 	}
-	handle(s->account, at, settled);
+	handle(d, s->account, at, settled);
 	d->batch.count -= settled;
 	memmove(at, at + settled, d->batch.count * sizeof(at[0]));
 	beat(s->map->header);
@@ -183,6 +206,8 @@ static uint64_t run(struct drain *d, struct streams *s, uint32_t slot, uint64_t 
 	do {
 		if (d->batch.count == EVENT_BATCH)
 			flush_settled(d, s);
+		if (s->account->live.crowded)
+			return UINT64_MAX;
 
 		uint32_t from = d->batch.count;
 		next = streams_take(s, slot, bound, &d->batch);
@@ -231,6 +256,8 @@ uint64_t drain_round(struct drain *d, struct streams *s)
 
 	gather(d, s, limit);
 	merge(d, s, limit);
+	if (s->account->live.crowded)
+		streams_give_up(s);
 	account_pass_time(s->account, limit);
 	for (uint32_t slot = 1; slot <= s->used; slot++)
 		if (s->at[slot].state == STREAM_ENDING)

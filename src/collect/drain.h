@@ -23,7 +23,8 @@ struct turn {
 struct drain {
 	VEC(struct turn) turns; /* a heap: the earliest first */
 	struct event_batch batch;
-	uint64_t limit; /* of the last round: what is stamped earlier has been handled */
+	uint32_t patience; /* how many events may still be moved to settle ties */
+	uint64_t limit;	   /* of the last round: what is stamped earlier has been handled */
 };
 
 void drain_fini(struct drain *d);

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/pages.h"
@@ -12,6 +13,7 @@
 #define BYTES_MIN   (16u << 10) /* most programs stay near it */
 #define BYTES_MAX   (1u << 20)	/* rebuilt within a cache */
 #define DEPTH_MAX   16u		/* the bits above LIVE_LOW_BITS; beyond, a shard grows on */
+#define PASSED_MOST 1024u	/* full groups on the way to a place; by chance there are few */
 #define GROUP_BYTES (sizeof(struct live_head) + LIVE_GROUP_BLOCKS * sizeof(struct live_block))
 
 /* How full: with 8 of 15 hardly a group overflows, with 12 one in six. A table that fits a cache
@@ -79,13 +81,14 @@ static void shard_free(struct live *t, struct live_shard *s)
 	free(s);
 }
 
-/* The first empty place from the home on; there is one, since no shard gets full. */
-static struct live_block *add_to_shard(struct live_shard *s, uint64_t hash)
+/* The first empty place from the home on; there is one, since no shard gets full. `passed` gets the
+ * number of full groups on the way. */
+static struct live_block *add_to_shard(struct live_shard *s, uint64_t hash, uint32_t *passed)
 {
 	uint32_t group = live_get_home(s, hash);
 	uint64_t empty;
 
-	while (!(empty = live_match(&s->heads[group], 0))) {
+	for (*passed = 0; !(empty = live_match(&s->heads[group], 0)); ++*passed) {
 		live_count_passed(&s->heads[group]);
 		group = live_get_next(s, group);
 	}
@@ -240,6 +243,8 @@ static void grow(struct live *t, uint64_t hash)
 		split(t, s, upper, hash);
 	else
 		rebuild(t, s, get_next_size(s->bytes));
+	if (live_get_bytes(t) > t->bytes_most)
+		t->crowded = true;
 }
 
 static void shrink(struct live *t, uint64_t hash)
@@ -254,10 +259,19 @@ static void shrink(struct live *t, uint64_t hash)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
+/* Half of the machine's memory: the program's own blocks take at least as much. */
+static uint64_t get_bytes_most(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+
+	return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page / 2 : UINT64_MAX;
+}
+
 void live_init(struct live *t)
 {
 	*t = (struct live){0};
 	set_depth(t, 0);
+	t->bytes_most = get_bytes_most();
 	t->directory = mem_new(1, sizeof(struct live_shard *));
 	t->directory[0] = shard_new(t, BYTES_MIN, 0);
 }
@@ -311,7 +325,11 @@ struct live_block *live_add_slowly(struct live *t, uint64_t hash, uint64_t ptr)
 		return NULL;
 	if (s->count >= s->most)
 		grow(t, hash);
-	return add_to_shard(live_get_shard(t, hash), hash);
+	uint32_t passed;
+	struct live_block *block = add_to_shard(live_get_shard(t, hash), hash, &passed);
+	if (passed > PASSED_MOST)
+		t->crowded = true;
+	return block;
 }
 
 const struct live_block *live_remove_slowly(struct live *t, uint64_t hash, uint64_t ptr)

@@ -59,6 +59,10 @@ struct live {
 	uint32_t shift; /* 63 - depth */
 	struct cells cells;
 	struct live_block removed; /* by live_remove_slowly, which may have moved the others */
+	uint64_t bytes_most;	   /* beyond, what the target says cannot be: see `crowded` */
+	/* There are more blocks than this machine has memory for, or they have addresses that were
+	 * chosen to make lookups slow. The table still works; the caller should stop filling it. */
+	bool crowded;
 };
 
 void live_init(struct live *t);

@@ -13,7 +13,8 @@
 
 #include "base/mem.h"
 
-#define SPARE_CHUNKS 64u /* threads that have started and whose slots we have not seen yet */
+#define SPARE_CHUNKS 64u     /* threads that have started and whose slots we have not seen yet */
+#define PUSHES_MOST  100000u /* attempts: honest threads get in the way once or twice */
 
 /* Plain fields are read once, as if atomic: the target could change them between a check and its
  * use. */
@@ -62,17 +63,20 @@ static void mark_broken(struct streams *s, uint32_t slot)
 /* ---- giving back ----------------------------------------------------------------------------- */
 
 /* Pairs with the acquiring pop in the target. The tag changes so that a pop which read the link
- * of an element that was popped and pushed again meanwhile fails. */
+ * of an element that was popped and pushed again meanwhile fails. A target that never lets go of
+ * the stack loses the element. */
 static void push(_Atomic uint64_t *stack, _Atomic uint32_t *link, uint32_t index)
 {
 	uint64_t top = atomic_load_explicit(stack, memory_order_relaxed);
-	uint64_t pushed;
 
-	do {
+	for (uint32_t i = 0; i < PUSHES_MOST; i++) {
 		atomic_store_explicit(link, (uint32_t)top, memory_order_relaxed);
-		pushed = ((top >> 32) + 1) << 32 | index;
-	} while (!atomic_compare_exchange_weak_explicit(stack, &top, pushed, memory_order_release,
-							memory_order_relaxed));
+		uint64_t pushed = ((top >> 32) + 1) << 32 | index;
+
+		if (atomic_compare_exchange_weak_explicit(stack, &top, pushed, memory_order_release,
+							  memory_order_relaxed))
+			return;
+	}
 }
 
 /* `freed` before `waiters`, both sequentially consistent: a target that has counted itself as a
@@ -357,7 +361,12 @@ uint64_t streams_take(struct streams *s, uint32_t slot, uint64_t bound, struct e
 			break; /* the stream goes on in the next chunk */
 		uint64_t first = read_once(words[0]);
 		if (first >> 8 > bound) {
-			stopped_at = first >> 8;
+			/* The caller has seen an event within the bound here: the stamp was changed
+			 * since, and would be for ever. */
+			if (offset == stream->offset)
+				mark_broken(s, slot);
+			else
+				stopped_at = first >> 8;
 			break;
 		}
 		uint32_t bytes = left >= SEGMENT_EVENT_MAX ? decode(s, stream, words, first, e)
@@ -465,6 +474,13 @@ void streams_retire(struct streams *s, uint32_t slot)
 	memset(&from->losses, 0, sizeof(from->losses));
 	atomic_store_explicit(&from->state, SEGMENT_SLOT_FREE, memory_order_release);
 	push(&s->map->header->free_slots, &from->next_free, slot);
+}
+
+void streams_give_up(struct streams *s)
+{
+	for (uint32_t slot = 1; slot <= s->used; slot++)
+		if (s->at[slot].state == STREAM_OPEN || s->at[slot].state == STREAM_ENDING)
+			mark_broken(s, slot);
 }
 
 void streams_abandon_rest(struct streams *s, uint32_t slot)

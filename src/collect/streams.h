@@ -70,9 +70,9 @@ void streams_refresh(struct streams *s, uint32_t slot);
 /* The stamp of the stream's next event; false if it has none in this round. */
 bool streams_peek(struct streams *s, uint32_t slot, uint64_t *ticks);
 
-/* After a peek that was true, or a take that the bound stopped: appends events stamped up to
- * `bound` to the batch, all from one chunk. Returns the stamp of the event at which the bound
- * stopped it, 0 if something else did. */
+/* After a peek that was true, or a take that a lower bound stopped: appends events stamped up to
+ * `bound`, within which the first one is, to the batch, all from one chunk. Returns the stamp of
+ * the event at which the bound stopped it, 0 if something else did. */
 uint64_t streams_take(struct streams *s, uint32_t slot, uint64_t bound, struct event_batch *batch);
 
 /* If the stream has ended and all of it was handled, hands its slot back to the target. */
@@ -80,6 +80,9 @@ void streams_retire(struct streams *s, uint32_t slot);
 
 /* The thread was found dead without having said so. */
 void streams_mark_dead(struct streams *s, uint32_t slot, uint64_t now_ticks);
+
+/* Reads nothing more of any stream. */
+void streams_give_up(struct streams *s);
 
 /* Gives up on what is left of a stream that nobody will continue. */
 void streams_abandon_rest(struct streams *s, uint32_t slot);

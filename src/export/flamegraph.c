@@ -133,9 +133,12 @@ static void put_amount(struct writer *w, struct amount a)
 }
 
 /* A share of the graph in px. */
+/* No box is wider than the graph, also where the sums of a profile that makes no sense overflow. */
 static double get_width(const struct tree *t, struct amount a)
 {
-	return tree_get_share(t, a) / 100 * GRAPH_WIDTH;
+	double share = tree_get_share(t, a) / 100;
+
+	return share < 1 ? share * GRAPH_WIDTH : GRAPH_WIDTH;
 }
 
 /* One part of a colour given by hue (degrees), saturation and lightness: CSS Color, hsl(). */

@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #define SEGMENT_MAGIC	UINT64_C(0x31306e656464696d) /* "midden01" */
-#define SEGMENT_VERSION 5u			     /* raised with any change of this file */
+#define SEGMENT_VERSION 6u			     /* raised with any change of this file */
 #define SEGMENT_ALIGN	UINT64_C(65536)		     /* the largest page size in use on aarch64 */
 
 /* Index 0 is "none" for slots, nodes, places, modules and chunks alike, so that zeroed memory is
@@ -116,6 +116,7 @@ struct segment_header {
 	_Atomic uint32_t children;    /* child processes seen to start */
 	_Atomic uint32_t exit_status; /* of exit(), plus SEGMENT_EXITED; 0: did not get there */
 	_Atomic uint32_t foreign_allocator; /* the program brings a malloc that hides ours */
+	_Atomic uint32_t reads_denied; /* the kernel reads no memory for us: see stackrange.c */
 	_Atomic uint32_t places_used;
 	_Atomic uint32_t execs; /* begun and not failed: not 0 when the program is another by now */
 	_Alignas(128) _Atomic uint32_t nodes_used;

@@ -26,12 +26,6 @@ struct builder {
 	VEC(struct path) paths;
 };
 
-static struct diff_delta row_delta(const struct diff_row *row)
-{
-	return (struct diff_delta){diff_change(row->amounts[0].bytes, row->amounts[1].bytes),
-				   diff_change(row->amounts[0].blocks, row->amounts[1].blocks)};
-}
-
 /* ---- stacks ---------------------------------------------------------------------------------- */
 
 static void push_path(struct builder *b, uint32_t index, struct model_stack *stack)
@@ -80,10 +74,8 @@ static int compare_paths(const void *left, const void *right)
 static void add_path(struct diff_node *n, const struct diff *d, const struct path *path)
 {
 	const struct diff_row *row = &d->rows.at[path->row];
-	struct diff_delta delta = row_delta(row);
 
-	n->delta.bytes += delta.bytes;
-	n->delta.blocks += delta.blocks;
+	diff_tree_add(&n->delta, diff_tree_get_delta(row));
 	n->gross += diff_distance(figure_get_value(row->amounts[0], d->figure),
 				  figure_get_value(row->amounts[1], d->figure));
 }

@@ -12,6 +12,20 @@ struct diff_delta {
 	int64_t blocks;
 };
 
+/* Adds to a sum of changes. What does not fit, in a profile that makes no sense, wraps around. */
+static inline void diff_tree_add(struct diff_delta *sum, struct diff_delta more)
+{
+	sum->bytes = (int64_t)((uint64_t)sum->bytes + (uint64_t)more.bytes);
+	sum->blocks = (int64_t)((uint64_t)sum->blocks + (uint64_t)more.blocks);
+}
+
+/* What the stacks of a row changed by. */
+static inline struct diff_delta diff_tree_get_delta(const struct diff_row *row)
+{
+	return (struct diff_delta){diff_change(row->amounts[0].bytes, row->amounts[1].bytes),
+				   diff_change(row->amounts[0].blocks, row->amounts[1].blocks)};
+}
+
 struct diff_node {
 	uint32_t frame; /* of the model of `side`; its line has no meaning; nor both for node 0 */
 	uint8_t side;

@@ -9,10 +9,10 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/special.h"
 #include "base/vec.h"
 
 #define LEVEL 3 /* of zstd: 9 gives 2 % smaller files in twice the time (docs/format.md) */
@@ -81,14 +81,6 @@ void sink_cut(struct sink *s, uint64_t bytes, uint32_t sections)
 
 /* ---- the path -------------------------------------------------------------------------------- */
 
-/* A device or a pipe stays what it is: renaming over /dev/null would replace it for everyone. */
-static bool is_stream(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
-}
-
 /* A new file beside `path`, in a name of its own. */
 static void open_temporary(struct sink *s, const char *path)
 {
@@ -111,8 +103,8 @@ void sink_open(struct sink *s, const char *path)
 	uint8_t header[WIRE_FILE_HEADER_BYTES];
 
 	*s = (struct sink){.fd = -1, .level = LEVEL};
-	if (is_stream(path)) {
-		s->fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (special_is(path)) {
+		s->fd = special_open(path);
 		s->error = s->fd < 0 ? errno : 0;
 	} else {
 		open_temporary(s, path);

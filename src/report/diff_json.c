@@ -164,8 +164,7 @@ static void add_rows(struct json *j, const struct diff *d, double threshold)
 			continue;
 		}
 		omitted++;
-		rest.bytes += diff_change(row->amounts[0].bytes, row->amounts[1].bytes);
-		rest.blocks += diff_change(row->amounts[0].blocks, row->amounts[1].blocks);
+		diff_tree_add(&rest, diff_tree_get_delta(row));
 	}
 	json_end_list(j);
 	add_omitted(j, omitted, rest);
@@ -216,8 +215,7 @@ static void add_left_out(struct writer *w, const struct diff_node *n)
 
 	for (uint32_t i = n->shown; i < n->child_count; i++) {
 		const struct diff_node *child = &w->tree->nodes.at[n->first_child + i];
-		rest.bytes += child->delta.bytes;
-		rest.blocks += child->delta.blocks;
+		diff_tree_add(&rest, child->delta);
 	}
 	add_omitted(&w->json, n->child_count - n->shown, rest);
 }

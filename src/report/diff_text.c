@@ -283,8 +283,7 @@ static size_t print_section(const struct painter *p, size_t i, double threshold)
 			continue;
 		}
 		left_out++;
-		rest.bytes += diff_change(row->amounts[0].bytes, row->amounts[1].bytes);
-		rest.blocks += diff_change(row->amounts[0].blocks, row->amounts[1].blocks);
+		diff_tree_add(&rest, diff_tree_get_delta(row));
 	}
 	if (left_out == 0)
 		return i;
@@ -379,8 +378,7 @@ static void print_tree_rest(const struct climber *c, const struct diff_node *n, 
 	struct diff_delta rest = {0, 0};
 
 	for (uint32_t i = n->shown; i < n->child_count; i++) {
-		rest.bytes += children[i].delta.bytes;
-		rest.blocks += children[i].delta.blocks;
+		diff_tree_add(&rest, children[i].delta);
 	}
 	print_tree_columns(c, rest);
 	fprintf(c->painter.out, "%*s%s... %s more%s\n", (int)(2 * depth), "",

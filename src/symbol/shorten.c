@@ -305,7 +305,8 @@ char *shorten_name(const char *full)
 	if (!strstr(full, "::") || bytes > NAME_MAX_BYTES)
 		return NULL;
 	read_until(&s, "");
-	if (s.failed || s.out.count >= bytes) {
+	/* A name that is made of what is left out stays as it is. */
+	if (s.failed || s.out.count == 0 || s.out.count >= bytes) {
 		vec_free(&s.out);
 		return NULL;
 	}

@@ -3,9 +3,11 @@
 SPDX-License-Identifier: Apache-2.0
 """
 
+import ctypes
 import fcntl
 import os
 import platform
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -15,6 +17,10 @@ BUILD = Path(os.environ.get("MIDDEN_BUILD", ROOT / "build")).resolve()
 COMMAND = BUILD / "midden"
 LIBRARY = BUILD / "libmidden.so"
 VICTIM_SOURCES = ROOT / "tests" / "victims"
+# Set by tools/portability.py: MIDDEN_BUILD is a build for another machine, whose programs start under this.
+EMULATOR = tuple(shlex.split(os.environ.get("MIDDEN_TEST_EMULATOR", "")))
+# Since glibc 2.35. The library finds objects through it, and through a table of its own elsewhere.
+HAS_FIND_OBJECT = hasattr(ctypes.CDLL(None), "_dl_find_object")
 OTHER_ARCH = {"x86_64": "aarch64", "aarch64": "x86_64"}.get(platform.machine())
 
 
@@ -65,7 +71,9 @@ def build_victims(out, compilers):
 
 
 def native():
-    return Machine(platform.machine(), build_victims(BUILD / "tests" / "victims", {}))
+    victims = build_victims(BUILD / "tests" / "victims", {})
+    # An emulator is a static program: the library has to be named for it.
+    return Machine(platform.machine(), victims, LIBRARY if EMULATOR else None, EMULATOR)
 
 
 def find_missing_cross_tool():
@@ -76,11 +84,8 @@ def find_missing_cross_tool():
     return next((tool for tool in tools if not shutil.which(tool)), None)
 
 
-def build_cross_library(out):
-    """libmidden.so for the other architecture: as given by MIDDEN_CROSS_BUILD, or built with CMake."""
-    given = os.environ.get("MIDDEN_CROSS_BUILD")
-    if given:
-        return Path(given).resolve() / "libmidden.so"
+def build_library(out, *options):
+    """libmidden.so alone, built with CMake into `out`."""
     out.mkdir(parents=True, exist_ok=True)
     with open(out / ".lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -92,17 +97,27 @@ def build_cross_library(out):
             out,
             "-DMIDDEN_CAPTURE_ONLY=ON",
             "-DMIDDEN_TESTS=OFF",
-            "-DCMAKE_SYSTEM_NAME=Linux",
-            f"-DCMAKE_SYSTEM_PROCESSOR={OTHER_ARCH}",
-            f"-DCMAKE_C_COMPILER={OTHER_ARCH}-linux-gnu-gcc",
+            "-DMIDDEN_WERROR=ON",
+            *options,
         ]
         for step in (configure, ["cmake", "--build", out]):
             done = subprocess.run(step, capture_output=True, text=True)
             if done.returncode != 0:
-                raise RuntimeError(
-                    f"the library does not build for {OTHER_ARCH}:\n{done.stdout}{done.stderr}"
-                )
+                raise RuntimeError(f"the library does not build in {out}:\n{done.stdout}{done.stderr}")
     return out / "libmidden.so"
+
+
+def build_cross_library(out):
+    """libmidden.so for the other architecture: as given by MIDDEN_CROSS_BUILD, or built."""
+    given = os.environ.get("MIDDEN_CROSS_BUILD")
+    if given:
+        return Path(given).resolve() / "libmidden.so"
+    return build_library(
+        out,
+        "-DCMAKE_SYSTEM_NAME=Linux",
+        f"-DCMAKE_SYSTEM_PROCESSOR={OTHER_ARCH}",
+        f"-DCMAKE_C_COMPILER={OTHER_ARCH}-linux-gnu-gcc",
+    )
 
 
 def emulated():
@@ -114,3 +129,9 @@ def emulated():
     # Loader and libc must come from one place: where the other architecture's packages are installed beside those
     # of the cross compiler, the loader of the one would find the libc of the other first.
     return Machine(OTHER_ARCH, victims, library, (qemu, "-L", root, "-E", f"LD_LIBRARY_PATH={root}/lib"))
+
+
+def musl():
+    """Victims and library of this machine, built for musl; `midden` itself stays what it is."""
+    victims = build_victims(BUILD / "tests" / "victims-musl", {"CC": "musl-gcc", "CXX": "", "RUSTC": ""})
+    return Machine("musl", victims, build_library(BUILD / "musl", "-DCMAKE_C_COMPILER=musl-gcc"))

@@ -65,9 +65,9 @@ static void build(struct collector *c)
 static void set_count(struct segment_header *h, uint16_t index, uint32_t value)
 {
 	_Atomic uint32_t *const counts[] = {
-		&h->slots_used,	  &h->modules_used,	&h->strings_used, &h->chunks_used,
-		&h->nodes_used,	  &h->next_serial,	&h->waiters,	  &h->children,
-		&h->target_state, &h->foreign_allocator};
+		&h->slots_used,	  &h->modules_used,	 &h->strings_used, &h->chunks_used,
+		&h->nodes_used,	  &h->next_serial,	 &h->waiters,	   &h->children,
+		&h->target_state, &h->foreign_allocator, &h->reads_denied};
 
 	atomic_store(counts[index % (sizeof(counts) / sizeof(counts[0]))], value);
 }

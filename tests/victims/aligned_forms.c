@@ -12,6 +12,10 @@
 #include <errno.h>
 #include <malloc.h>
 
+#ifndef __GLIBC__
+#define pvalloc valloc /* musl has none */
+#endif
+
 static const size_t sizes[] = {0, 1, 17, 100, 4097};
 enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
 

@@ -6,14 +6,14 @@
 #
 # CC, CXX and RUSTC choose the compilers, so the same script builds for another machine:
 #   CC=aarch64-linux-gnu-gcc CXX=aarch64-linux-gnu-g++ RUSTC= tests/victims/build.sh OUT
-# Victims that need an allocator's library or Rust are left out where those are missing. Nothing is optimised:
+# Victims that need an allocator's library, C++ or Rust are left out where those are missing (CXX= RUSTC=). Nothing is optimised:
 # a compiler may remove a malloc whose block is not used.
 set -eu
 
 out=${1:?usage: build.sh OUT}
 here=$(cd "$(dirname "$0")" && pwd)
 CC=${CC:-cc}
-CXX=${CXX:-c++}
+CXX=${CXX-c++}
 RUSTC=${RUSTC-rustc}
 warnings="-Wall -Wextra -Werror -Wno-unknown-warning-option -Wno-alloc-size-larger-than -Wno-use-after-free"
 flags="-O0 -g -D_GNU_SOURCE -I$here/../../include $warnings"
@@ -37,9 +37,18 @@ for source in basic_heap peak_places realloc_chain aligned_forms zero_failing cr
 	temporaries libc_strings plugin_host signal_alloc fork_busy spawn_storm dying steady_work \
 	deep_stack block_shapes named_threads show_state churn known_tree one_habit name_services \
 	late_destructors realloc_race unknown_blocks other_namespace moved_house exec_thread \
-	loader_locks new_title; do
+	loader_locks new_title scribbler \
+	signal_jump fork_in_handler stale_record lock_memory sealed deny_reads; do
 	c_victim $source $source -ldl
 done
+
+# These set traps that glibc alone has.
+if printf '#include <features.h>\n#ifndef __GLIBC__\n#error musl\n#endif\n' | $CC -E - >/dev/null 2>&1; then
+	for source in name_services late_destructors realloc_race unknown_blocks other_namespace moved_house \
+		exec_thread loader_locks new_title; do
+		c_victim $source $source -ldl
+	done
+fi
 
 # The header's weak references also in a program at a fixed address.
 c_victim mark_moments mark_moments
@@ -49,10 +58,11 @@ case $($CC --version) in
 esac
 
 for source in new_forms static_objects; do
+	[ -n "$CXX" ] || continue
 	$CXX -std=c++17 -fsized-deallocation $flags "$here/$source.cpp" -o "$out/$source" -pthread
 done
 
-for source in plugin_one plugin_two; do
+for source in plugin_one plugin_two own_allocator; do
 	$CC -std=gnu11 $flags -fPIC -shared "$here/$source.c" -o "$out/$source.so"
 done
 
@@ -64,7 +74,7 @@ c_victim signal_anywhere signal_anywhere "$out/libbump_allocator.so" "-Wl,-rpath
 for allocator in jemalloc:libjemalloc.so.2 tcmalloc:libtcmalloc_minimal.so.4 mimalloc:libmimalloc.so.2; do
 	kind=${allocator%%:*}
 	library=-l:${allocator#*:}
-	links "$library" || continue
+	[ -n "$CXX" ] && links "$library" || continue
 	for source in basic_heap realloc_chain cross_free; do
 		c_victim $source ${source}_$kind -Wl,--no-as-needed "$library"
 	done

@@ -38,6 +38,15 @@ static inline long arch_syscall(long number, long a, long b, long c, long d, lon
 	return x0;
 }
 
+/* Where the thread's descriptor ends. */
+static inline uint64_t arch_thread_pointer(void)
+{
+	uint64_t pointer;
+
+	__asm__("mrs %0, tpidr_el0" : "=r"(pointer));
+	return pointer;
+}
+
 /* The registers that a callee must preserve, as they are here, with this place as the pc. */
 static inline __attribute__((always_inline)) void arch_capture(uint64_t regs[ARCH_REGS])
 {

@@ -34,6 +34,15 @@ static inline long arch_syscall(long number, long a, long b, long c, long d, lon
 	return result;
 }
 
+/* Where the thread's descriptor is: gcc before 11 has no __builtin_thread_pointer here. */
+static inline uint64_t arch_thread_pointer(void)
+{
+	uint64_t pointer;
+
+	__asm__("movq %%fs:0, %0" : "=r"(pointer));
+	return pointer;
+}
+
 /* The registers that a callee must preserve, as they are here, with this place as the pc. */
 static inline __attribute__((always_inline)) void arch_capture(uint64_t regs[ARCH_REGS])
 {

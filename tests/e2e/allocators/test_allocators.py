@@ -55,6 +55,14 @@ def test_a_preloaded_allocator_is_recorded_exactly(record, allocator, victim, ar
     check_exact(recording, base=idle_heap(record, "temporaries", env))
 
 
+@pytest.mark.parametrize("mode", ("moved", "null"))
+def test_a_realloc_that_goes_through_malloc_and_free_is_counted_once(record, native, mode):
+    env = {"LD_PRELOAD": str(native.victim("own_allocator.so"))}
+    recording = record.victim("realloc_chain", mode, env=env)
+    assert recording.status == 0, recording.stderr
+    check_exact(recording)
+
+
 def idle_heap(record, victim, env):
     """What the allocator's library (and libstdc++ behind it) allocates in any program: the heap of a known victim
     beyond that victim's own account. It is never freed, and is there from the start."""

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * KIND: `empty` has nothing in it; `hostile` has a stack for each odd name below, 100 bytes each,
- * called by main; `huge` has three stacks of 2^53 + 1 bytes each; `many` has N stacks, 24 frames
+ * called by main; `spiteful` has SPITE in every text that a profile holds; `huge` has three stacks of 2^53 + 1 bytes each; `many` has N stacks, 24 frames
  * deep, of 1 to N bytes. All blocks are held at the peak and leaked. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +33,49 @@ static const char *const odd_names[] = {
 	"=1+1",
 	" blanks around ",
 };
+
+/* What would set a terminal's title, clear it, start a line, close a string, tag or comment; both
+ * ways to write an escape sequence, and a byte that is no text. */
+#define SPITE                                      \
+	"\x1b]0;own\x07\x1b[2J\r\nx\b\x7f\xc2\x9b" \
+	"3m<b>&\"'-->]]>;,\\%n\xff"
+
+static void spoil_run(struct profile *p, struct string_id spite)
+{
+	struct profile_run *run = &p->run;
+
+	run->program = run->executable = run->command = run->directory = spite;
+	run->host = run->mode = run->machine = run->version = spite;
+	p->modules.at[1].path = spite;
+	memcpy(p->damage, SPITE, sizeof(SPITE));
+	p->damaged = true;
+}
+
+static void add_spite(struct profile *p)
+{
+	struct string_id spite = profile_add_string(p, SPITE);
+	uint32_t root = sample_node(p, 0, SPITE, 1);
+
+	for (uint32_t i = 1; i <= 3; i++) {
+		uint32_t frame = sample_frame(p, SPITE, "/" SPITE, i, 0);
+		uint32_t node = sample_node_in(p, root, i == 3 ? 0 : 1, i == 2 ? 0 : frame);
+		struct profile_point point = {.time_ns = i * UINT64_C(1000), .live_bytes = 1};
+		struct profile_snapshot kept = {
+			.name = spite, .point = i - 1, .time_ns = point.time_ns};
+
+		sample_site(p, node, 100 * i, 1)->thread = i;
+		*vec_push(&p->threads) = (struct profile_thread){.tid = i,
+								 .serial = i,
+								 .name = spite,
+								 .allocations = 1,
+								 .allocated_bytes = 100};
+		*vec_push(&p->points) = point;
+		*vec_push(&p->changes) = (struct profile_change){i - 1, i - 1, 1, 1};
+		*vec_push(&p->snapshots) = kept;
+	}
+	p->totals.lost_events = p->totals.truncated_stacks = 1;
+	spoil_run(p, spite);
+}
 
 static void add_odd_names(struct profile *p)
 {
@@ -102,6 +145,8 @@ int main(int argc, char **argv)
 		return 2;
 	if (strcmp(argv[1], "hostile") == 0)
 		add_odd_names(p);
+	else if (strcmp(argv[1], "spiteful") == 0)
+		add_spite(p);
 	else if (strcmp(argv[1], "huge") == 0)
 		add_huge(p);
 	else if (strcmp(argv[1], "many") == 0 && argc > 3)

@@ -90,10 +90,12 @@ static void strings_are_escaped_and_bad_bytes_replaced(void **state)
 	json_begin_list(&p.json, NULL);
 	json_add_string(&p.json, NULL, "q\" b\\ n\n t\t e\033 d\177");
 	json_add_string(&p.json, NULL, "\xc3\xa9 \xff \xed\xa0\x80");
+	json_add_string(&p.json, NULL, "\xc2\x9b \xe2\x80\xae"); /* CSI; from right to left */
 	json_end_list(&p.json);
 	assert_page(&p, "[\n"
 			"  \"q\\\" b\\\\ n\\n t\\t e\\u001b d\\u007f\",\n"
-			"  \"\xc3\xa9 \xef\xbf\xbd \xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"\n"
+			"  \"\xc3\xa9 \xef\xbf\xbd \xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\",\n"
+			"  \"\\u009b \\u202e\"\n"
 			"]\n");
 }
 

@@ -11,7 +11,7 @@
 #include "capture/cfi.h"
 
 /* One block of memory plays the object: header, table, one CIE and one FDE, and the "code". */
-struct image {
+struct tables {
 	uint8_t hdr[12];
 	int32_t row_pc;
 	int32_t row_fde;
@@ -20,7 +20,7 @@ struct image {
 	uint8_t code[64];
 };
 
-static struct image image;
+static struct tables image;
 
 /* What a CIE says, before the letters' own data. */
 struct cie {
@@ -120,7 +120,7 @@ static void begin_image(void)
 
 static bool find_at(size_t offset, struct cfi_entry *entry)
 {
-	return cfi_find(image.hdr, (uint64_t)(uintptr_t)image.code + offset, entry);
+	return cfi_find(NULL, image.hdr, (uint64_t)(uintptr_t)image.code + offset, entry);
 }
 
 /* Builds an image from a CIE and looks it up. */

@@ -56,7 +56,7 @@ static uint64_t eh_frame_of(const uint8_t *hdr)
 {
 	struct cfi_cursor c = {.at = hdr + 4, .end = hdr + 12};
 
-	assert_int_equal(cfi_find_untabled(hdr), 0);
+	assert_int_equal(cfi_find_untabled(hdr, (uint64_t)(uintptr_t)hdr), 0);
 	return cfi_take_pointer(&c, hdr[1], (uint64_t)hdr);
 }
 
@@ -85,9 +85,9 @@ static void check_same(const struct loaded *l, const uint8_t *index)
 
 		for (uint64_t at = pc - 1; at <= pc + 1; at++) {
 			struct cfi_entry by_table, by_index;
-			bool known = cfi_find(l->hdr, at, &by_table);
+			bool known = cfi_find(NULL, l->hdr, at, &by_table);
 
-			assert_int_equal(cfi_find(index, at, &by_index), known);
+			assert_int_equal(cfi_find(NULL, index, at, &by_index), known);
 			if (!known)
 				continue;
 			found++;
@@ -130,12 +130,12 @@ static void a_header_without_rows_names_its_eh_frame(void **state)
 
 	(void)state;
 	memcpy(bare + 4, &l.eh_frame, 8);
-	assert_int_equal(cfi_find_untabled(bare), l.eh_frame);
+	assert_int_equal(cfi_find_untabled(bare, (uint64_t)(uintptr_t)bare), l.eh_frame);
 	bare[0] = 2;
-	assert_int_equal(cfi_find_untabled(bare), 0);
+	assert_int_equal(cfi_find_untabled(bare, (uint64_t)(uintptr_t)bare), 0);
 	bare[0] = 1;
 	bare[1] = 0xff;
-	assert_int_equal(cfi_find_untabled(bare), 0);
+	assert_int_equal(cfi_find_untabled(bare, (uint64_t)(uintptr_t)bare), 0);
 }
 
 /* ---- what may be anything -------------------------------------------------------------------- */
@@ -188,11 +188,11 @@ static void entries_in_any_order_are_found(void **state)
 	(void)state;
 	assert_non_null(index);
 	for (uint64_t pc = 0x10000; pc < 0x10000 + 1600; pc++) {
-		assert_true(cfi_find(index, pc, &entry));
+		assert_true(cfi_find(NULL, index, pc, &entry));
 		assert_int_equal(entry.pc_start, pc & ~UINT64_C(15));
 	}
-	assert_false(cfi_find(index, 0x10000 + 1600, &entry));
-	assert_false(cfi_find(index, 0xffff, &entry));
+	assert_false(cfi_find(NULL, index, 0x10000 + 1600, &entry));
+	assert_false(cfi_find(NULL, index, 0xffff, &entry));
 	(void)munmap(e.memory, 2 * e.page);
 }
 
@@ -206,8 +206,8 @@ static void entries_of_code_elsewhere_are_left_out(void **state)
 	e.image.map_start = 0x10020;
 	const uint8_t *index = cfi_index_find(&e.image, (uint64_t)(uintptr_t)e.memory, bytes);
 	assert_non_null(index);
-	assert_true(cfi_find(index, 0x10020, &entry));
-	assert_false(cfi_find(index, 0x10010, &entry));
+	assert_true(cfi_find(NULL, index, 0x10020, &entry));
+	assert_false(cfi_find(NULL, index, 0x10010, &entry));
 	(void)munmap(e.memory, 2 * e.page);
 }
 
@@ -226,7 +226,7 @@ static void other_entries_in_the_same_place_are_seen(void **state)
 	assert_non_null(before);
 	assert_non_null(after);
 	assert_ptr_not_equal(before, after);
-	assert_true(cfi_find(after, 0x10000, &entry));
+	assert_true(cfi_find(NULL, after, 0x10000, &entry));
 	assert_int_equal(entry.pc_end, 0x10000 + 99);
 	(void)munmap(e.memory, 2 * e.page);
 }
@@ -248,14 +248,14 @@ static void entries_end_with_the_memory_a_zero_or_the_first_bad_one(void **state
 
 		assert_int_equal(index != NULL, whole > 0);
 		for (unsigned i = 0; i < 10 && index; i++)
-			assert_int_equal(cfi_find(index, 0x10000 + 16 * (9 - i), &entry),
+			assert_int_equal(cfi_find(NULL, index, 0x10000 + 16 * (9 - i), &entry),
 					 i < whole);
 	}
 	write_entries(e.memory, 10);
 	memset(e.memory + 20 + 24 * 3, 0, 4);
 	const uint8_t *index = cfi_index_find(&e.image, (uint64_t)(uintptr_t)e.memory, bytes);
-	assert_true(cfi_find(index, 0x10000 + 16 * 7, &entry));
-	assert_false(cfi_find(index, 0x10000 + 16 * 6, &entry));
+	assert_true(cfi_find(NULL, index, 0x10000 + 16 * 7, &entry));
+	assert_false(cfi_find(NULL, index, 0x10000 + 16 * 6, &entry));
 	(void)munmap(e.memory, 2 * e.page);
 }
 
@@ -279,7 +279,7 @@ static void nonsense_never_leads_out_of_the_section(void **state)
 		}
 		const uint8_t *index = cfi_index_find(&e.image, (uint64_t)(uintptr_t)at, bytes);
 		for (uint64_t pc = 0x10000; pc < 0x10080 && index; pc += 8)
-			made += cfi_find(index, pc, &entry);
+			made += cfi_find(NULL, index, pc, &entry);
 	}
 	assert_true(made > 3000);
 	(void)munmap(e.memory, 2 * e.page);

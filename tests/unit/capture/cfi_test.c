@@ -255,7 +255,7 @@ static NOINLINE void check_place(const uint64_t regs[ARCH_REGS], const void *cfa
 	struct object o = object_of((const void *)(uintptr_t)regs[ARCH_REG_PC]);
 	struct cfi_entry entry;
 
-	assert_true(cfi_find(o.hdr, regs[ARCH_REG_PC], &entry));
+	assert_true(cfi_find(NULL, o.hdr, regs[ARCH_REG_PC], &entry));
 	assert_in_range(regs[ARCH_REG_PC], entry.pc_start, entry.pc_end - 1);
 	assert_int_equal(entry.ra_register, ARCH_REG_RA);
 	assert_false(entry.signal_frame);
@@ -331,7 +331,7 @@ static void at_a_functions_entry_the_frame_is_as_the_call_left_it(void **state)
 		uint64_t pc = (uint64_t)(uintptr_t)functions[i];
 		struct cfi_entry entry;
 
-		assert_true(cfi_find(object_of(functions[i]).hdr, pc, &entry));
+		assert_true(cfi_find(NULL, object_of(functions[i]).hdr, pc, &entry));
 		assert_int_equal(entry.pc_start, pc);
 		assert_true(cfi_run(&entry, pc, &work));
 		assert_int_equal(work.row.cfa.kind, CFI_OFFSET);
@@ -346,11 +346,11 @@ static void an_address_outside_of_all_functions_has_no_entry(void **state)
 	struct cfi_entry entry;
 
 	(void)state;
-	assert_false(cfi_find(o.hdr, 0, &entry));
-	assert_false(cfi_find(o.hdr, UINT64_MAX, &entry));
-	assert_false(cfi_find(o.hdr, (uint64_t)(uintptr_t)o.hdr, &entry));
-	assert_false(cfi_find(o.hdr, (uint64_t)(uintptr_t)&sink, &entry));
-	assert_false(cfi_find(o.hdr, o.end, &entry));
+	assert_false(cfi_find(NULL, o.hdr, 0, &entry));
+	assert_false(cfi_find(NULL, o.hdr, UINT64_MAX, &entry));
+	assert_false(cfi_find(NULL, o.hdr, (uint64_t)(uintptr_t)o.hdr, &entry));
+	assert_false(cfi_find(NULL, o.hdr, (uint64_t)(uintptr_t)&sink, &entry));
+	assert_false(cfi_find(NULL, o.hdr, o.end, &entry));
 }
 
 /* Every row of an object's table: found under its own address, and run to its first and last pc. */
@@ -364,7 +364,7 @@ static void check_whole_table(const void *address)
 	for (uint64_t i = 0; i < count; i++) {
 		uint64_t pc = (uint64_t)(uintptr_t)o.hdr + number_at(o.hdr + 12 + 8 * i);
 
-		assert_true(cfi_find(o.hdr, pc, &entry));
+		assert_true(cfi_find(NULL, o.hdr, pc, &entry));
 		assert_int_equal(entry.pc_start, pc);
 		assert_true(cfi_run(&entry, pc, &work));
 		assert_true(cfi_run(&entry, entry.pc_end - 1, &work));
@@ -398,8 +398,8 @@ static void without_a_table_the_entries_are_searched_one_by_one(void **state)
 		uint64_t pc = (uint64_t)(uintptr_t)functions[i] + 1;
 		struct cfi_entry by_table, by_scan;
 
-		assert_true(cfi_find(o.hdr, pc, &by_table));
-		assert_true(cfi_find(bare, pc, &by_scan));
+		assert_true(cfi_find(NULL, o.hdr, pc, &by_table));
+		assert_true(cfi_find(NULL, bare, pc, &by_scan));
 		assert_ptr_equal(by_scan.instructions, by_table.instructions);
 		assert_int_equal(by_scan.pc_start, pc - 1);
 	}
@@ -414,7 +414,7 @@ static void an_unknown_version_of_the_header_is_refused(void **state)
 
 	(void)state;
 	memcpy(bare + 4, &eh_frame, 8);
-	assert_false(cfi_find(bare, (uint64_t)(uintptr_t)add_one, &entry));
+	assert_false(cfi_find(NULL, bare, (uint64_t)(uintptr_t)add_one, &entry));
 }
 
 int main(void)

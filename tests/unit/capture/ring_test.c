@@ -471,15 +471,33 @@ static void a_call_from_a_signal_handler_inside_a_hook_passes_through_and_is_cou
 	record(0, 0);
 	struct thread *t = thread_self;
 	uint64_t *limit = t->limit, head = atomic_load(&t->slot->head);
-	t->limit = NULL; /* as it is while a hook runs */
+	/* As it is while a hook runs that was called further out. */
+	uint64_t *busy = thread_busy((uint64_t)(uintptr_t)__builtin_frame_address(0) + 4096);
+	t->limit = busy;
 	record(0, 0);
 	assert_false(hot_release(&head, SEGMENT_EVENT_FREE));
-	assert_null(t->limit);
+	assert_ptr_equal(t->limit, busy);
 	assert_int_equal(atomic_load(&t->slot->losses.reentrant_calls), 2);
 	assert_int_equal(atomic_load(&t->slot->head), head);
 	t->limit = limit;
 	record(0, 0);
 	assert_int_equal(atomic_load(&t->slot->head), head + 24);
+}
+
+static void a_hook_that_was_left_by_a_jump_does_not_end_the_recording_of_its_thread(void **state)
+{
+	(void)state;
+	FIXTURE_BEGIN(0);
+	record(0, 0);
+	struct thread *t = thread_self;
+	stackrange_init(&t->stack, true);
+	t->stack.low -= 65536;
+	t->limit = thread_busy((uint64_t)(uintptr_t)__builtin_frame_address(0) - 4096);
+	record(0, 0);
+	assert_ptr_not_equal(thread_self, t);
+	assert_int_equal(atomic_load(&t->slot->state), SEGMENT_SLOT_ENDED);
+	assert_int_equal(atomic_load(&t->slot->losses.lost_events), 1);
+	assert_int_equal(atomic_load(&thread_self->slot->head), 24);
 }
 
 static void an_allocation_that_failed_is_counted_and_not_recorded(void **state)
@@ -547,6 +565,9 @@ int main(void)
 					  stop_collecting),
 		cmocka_unit_test_teardown(
 			a_call_from_a_signal_handler_inside_a_hook_passes_through_and_is_counted,
+			stop_collecting),
+		cmocka_unit_test_teardown(
+			a_hook_that_was_left_by_a_jump_does_not_end_the_recording_of_its_thread,
 			stop_collecting),
 		cmocka_unit_test_teardown(an_allocation_that_failed_is_counted_and_not_recorded,
 					  stop_collecting),

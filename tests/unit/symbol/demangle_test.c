@@ -55,6 +55,23 @@ static void d_names_get_their_parameters(void **state)
 	expect("_Dmain", "D main");
 }
 
+/* Each argument is twice as long as the one before it, and takes eleven letters. */
+static void a_name_that_stands_for_endless_text_is_not_demangled(void **state)
+{
+	(void)state;
+	expect("_Z1fI1aIiiES0_IS1_S1_EEvv", "void f<a<int, int>, a<a<int, int>, a<int, int> > >()");
+	assert_null(symbol_demangle("_Z1fI1aIiiES0_IS1_S1_ES0_IS2_S2_ES0_IS3_S3_ES0_IS4_S4_E"
+				    "S0_IS5_S5_ES0_IS6_S6_ES0_IS7_S7_ES0_IS8_S8_ES0_IS9_S9_E"
+				    "S0_ISA_SA_ES0_ISB_SB_ES0_ISC_SC_ES0_ISD_SD_ES0_ISE_SE_E"
+				    "S0_ISF_SF_ES0_ISG_SG_ES0_ISH_SH_ES0_ISI_SI_ES0_ISJ_SJ_E"
+				    "S0_ISK_SK_ES0_ISL_SL_ES0_ISM_SM_ES0_ISN_SN_ES0_ISO_SO_EEvv"));
+	expect("_D1fFHiiHQeQgZv", "f(int[int], int[int][int[int]])");
+	assert_null(
+		symbol_demangle("_D1fFHiiHQeQgHQgQiHQgQiHQgQiHQgQiHQgQiHQgQiHQgQiHQgQiHQgQiHQ"
+				"gQiHQgQiHQgQiHQgQiHQgQiHQgQiHQgQiHQgQiHQgQiHQgQiHQgQiHQgQiZv"));
+	expect("_D4core4stdc5errnoQgFZi", "core.stdc.errno.errno()");
+}
+
 static void plain_names_are_not_mangled(void **state)
 {
 	static const char *const names[] = {"main",  "", "_Z", "_R", "_ZN", "malloc@@GLIBC_2.2.5",
@@ -119,6 +136,7 @@ int main(void)
 		cmocka_unit_test(rust_legacy_names_lose_their_hash),
 		cmocka_unit_test(rust_v0_names_lose_their_crate_hashes),
 		cmocka_unit_test(d_names_get_their_parameters),
+		cmocka_unit_test(a_name_that_stands_for_endless_text_is_not_demangled),
 		cmocka_unit_test(plain_names_are_not_mangled),
 		cmocka_unit_test(a_name_is_worked_out_once),
 		cmocka_unit_test(a_symbol_version_is_left_out),

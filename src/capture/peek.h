@@ -1,0 +1,22 @@
+/* peek.h -- reads memory that may be gone.
+ * Runs: any thread of the target, inside malloc. Called for objects that another thread may unload.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef MIDDEN_CAPTURE_PEEK_H
+#define MIDDEN_CAPTURE_PEEK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Copies all of `bytes` from `address`, by way of the kernel, which says no instead of faulting.
+ * False: not all of it is there. Where the kernel may not be asked (a seccomp filter, an emulator),
+ * it is read plainly: only for what the loader has just said is mapped. */
+bool peek_copy(uint64_t address, void *to, size_t bytes);
+
+/* The same without that exception, for addresses that may be anything. */
+bool peek_strictly(uint64_t address, void *to, size_t bytes);
+
+/* Copies a text with its end; at most `room` bytes of it. False: it has no end there. */
+bool peek_text(uint64_t address, char *to, size_t room);
+
+#endif

@@ -1,0 +1,43 @@
+"""Signal handlers that do to a hook what handlers are not expected to do.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import pytest
+
+
+@pytest.fixture
+def own_allocator(native):
+    """The environment in which a handler may leave or copy the allocator at any point."""
+    return {"LD_PRELOAD": str(native.victim("own_allocator.so"))}
+
+
+@pytest.mark.parametrize("arguments", ((), ("alternate",)), ids=("same-stack", "alternate-stack"))
+def test_a_thread_whose_handler_jumps_out_of_hooks_is_recorded_on(record, own_allocator, arguments):
+    recording = record.victim("signal_jump", *arguments, env=own_allocator)
+    assert recording.status == 0, recording.stderr
+    stats = recording.stats
+    # What a hook was about to record when it was left is lost, and counted.
+    assert 0 < stats["lost_events"] <= 200
+    assert stats["reentrant_calls"] == 0
+    assert stats["leaked_blocks"] in range(1000, 1000 + 201)
+    assert stats["leaked_bytes"] >= 1000 * 1000
+
+
+@pytest.mark.parametrize("arguments", (("100",), ("100", "bare")), ids=("fork", "_Fork"))
+def test_a_child_forked_by_a_handler_inside_a_hook_lives(record, own_allocator, arguments):
+    recording = record.victim("fork_in_handler", *arguments, env=own_allocator)
+    assert recording.status == 0, recording.stderr
+    assert recording.stats["reentrant_calls"] == 0
+
+
+def test_such_a_child_is_followed_when_it_has_left_the_hook(record, own_allocator):
+    recording = record.victim("fork_in_handler", "12", options=["--follow"], env=own_allocator)
+    assert recording.status == 0, recording.stderr
+    profiles = recording.profiles()
+    assert len(profiles) == 13
+    # The one event under way at the fork belongs to neither.
+    for child in profiles:
+        if child["leaked_bytes"] > 1000:
+            assert 99 <= child["leaked_blocks"] <= 101
+    assert sum(child["leaked_bytes"] > 90000 for child in profiles) == 12

@@ -1,0 +1,48 @@
+/* signal_jump.c -- a timer's handler jumps out of whatever it has interrupted. Run by
+ * tests/e2e/harsh with own_allocator.so, which can bear it.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Heap: blocks of 16 bytes, made and freed until the handler has jumped 200 times, out of hooks
+ * among other places; then 1,000 blocks of 1,000 bytes, which are left. `alternate`: the handler
+ * has a stack of its own, which lies on that of the program. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+
+static sigjmp_buf again;
+static volatile unsigned jumps;
+static void *volatile kept;
+
+static void on_timer(int signal)
+{
+	(void)signal;
+	jumps++;
+	siglongjmp(again, 1);
+}
+
+int main(int count, char **words)
+{
+	char room[65536];
+	stack_t stack = {.ss_sp = room, .ss_size = sizeof(room)};
+	struct sigaction action = {.sa_handler = on_timer};
+	struct itimerval every = {{0, 500}, {0, 500}}, never = {{0, 0}, {0, 0}};
+
+	if (count > 1 && strcmp(words[1], "alternate") == 0) {
+		action.sa_flags = SA_ONSTACK;
+		if (sigaltstack(&stack, NULL) != 0)
+			return 1;
+	}
+	if (sigaction(SIGALRM, &action, NULL) != 0)
+		return 1;
+	(void)sigsetjmp(again, 1);
+	(void)setitimer(ITIMER_REAL, jumps < 200 ? &every : &never, NULL);
+	while (jumps < 200) {
+		kept = malloc(16);
+		free(kept);
+	}
+	for (int i = 0; i < 1000; i++)
+		kept = malloc(1000);
+	return 0;
+}
