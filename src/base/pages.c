@@ -62,6 +62,11 @@ void pages_advise(void *at, size_t bytes)
 		      MADV_HUGEPAGE);
 }
 
+void pages_withhold(void *block, size_t bytes)
+{
+	(void)madvise(block, get_whole_pages(bytes), MADV_DONTFORK);
+}
+
 void pages_free(void *block, size_t bytes)
 {
 	if (block)

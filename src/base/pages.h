@@ -17,6 +17,10 @@ void *pages_new(size_t bytes);
  * in it, the kernel is entered once for each of them and not for every small page. */
 void pages_advise(void *at, size_t bytes);
 
+/* Leaves a block of pages_new out of the copies of this process that fork makes: they cost nothing
+ * then, however big the block is, and must not touch it. */
+void pages_withhold(void *block, size_t bytes);
+
 /* `bytes` as given to pages_new; NULL is allowed. */
 void pages_free(void *block, size_t bytes);
 

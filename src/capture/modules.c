@@ -40,7 +40,8 @@ struct dl_find_object {
 #endif
 extern int _dl_find_object(void *address, struct dl_find_object *result) __attribute__((weak));
 
-#define PATH_ROOM 1024 /* longer ones are left out */
+#define PATH_ROOM  1024 /* longer ones are left out */
+#define TRIES_MOST 100
 
 _Static_assert(IMAGE_BUILD_ID_MAX == SEGMENT_BUILD_ID_MAX, "a build-id fits the segment");
 
@@ -329,7 +330,9 @@ static void describe(const struct loaded *l, struct object *o)
 	(void)image_read_headers(&o->image, &o->headers);
 }
 
-static NOINLINE void find_out(const struct loaded *l, uint32_t generation, struct facts *f)
+/* False: it was unloaded meanwhile, or another one was and it cannot be told: what was read may be
+ * anything, and it has no id. */
+static NOINLINE bool find_out(const struct loaded *l, uint32_t generation, struct facts *f)
 {
 	struct object o;
 	bool later = false;
@@ -345,21 +348,21 @@ static NOINLINE void find_out(const struct loaded *l, uint32_t generation, struc
 	f->read_start = o.image.read_start;
 	f->read_end = o.image.read_end;
 	if (!is_there(l, generation))
-		return; /* it was unloaded meanwhile: what was read may be anything */
+		return false;
 	f->id = register_object(&o);
 	if (!later)
 		put_facts(f, generation);
+	return true;
 }
 
 /* Two threads may register the same object at once: both entries are then found under either id,
  * which is harmless, and find_registered makes it rare. */
-static void give_span(const struct loaded *l, struct module_span *span)
+static bool give_span(const struct loaded *l, struct module_span *span)
 {
 	uint32_t generation = atomic_load(&modules_generation);
 	struct facts f;
+	bool sure = find_facts(l, generation, &f) || find_out(l, generation, &f);
 
-	if (!find_facts(l, generation, &f))
-		find_out(l, generation, &f);
 	*span = (struct module_span){
 		.id = (uint32_t)f.id,
 		.map_start = f.map_start,
@@ -371,6 +374,7 @@ static void give_span(const struct loaded *l, struct module_span *span)
 		.code_end = f.map_start + (f.code >> 32),
 		.has_build_id = f.id && module_at((uint32_t)f.id)->build_id_bytes,
 		.eh_frame_hdr = (const uint8_t *)(uintptr_t)f.tables}; /* NOLINT */
+	return sure;
 }
 
 void modules_note_free(const void *block)
@@ -396,10 +400,12 @@ bool modules_find(uint64_t address, struct module_span *span)
 {
 	struct loaded l;
 
-	if (!ask_loader(address, &l))
-		return false;
-	give_span(&l, span);
-	return true;
+	/* Other threads may unload something whenever we look; without its id a place would be
+	 * another one than it was before. */
+	for (unsigned tries = 0; ask_loader(address, &l); tries++)
+		if (give_span(&l, span) || tries == TRIES_MOST)
+			return true;
+	return false;
 }
 
 bool modules_is_loaded(const struct module_span *span, uint32_t generation)

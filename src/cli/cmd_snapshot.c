@@ -10,11 +10,13 @@
 
 #include "cli/command.h"
 #include "cli/control.h"
+#include "cli/load.h"
 #include "cli/message.h"
 #include "report/human.h"
 
 static const char help[] =
 	"usage: midden snapshot PID [NAME]\n"
+	"       midden snapshot --write FILE PID\n"
 	"\n"
 	"Has the recording of process PID keep what is live at this moment, call stack by call\n"
 	"stack, under NAME (at most 95 bytes; default: none). The program need not know. It must\n"
@@ -22,11 +24,13 @@ static const char help[] =
 	"may also be that of `midden record`, for the program that it was given.\n"
 	"`midden report --snapshots` lists what was kept.\n"
 	"\n"
+	"  -w, --write FILE     write all that was recorded so far to FILE; the recording goes on\n"
 	"  -h, --help           show this text\n"
 	"\n"
 	"Programs can do the same themselves: midden_snapshot(NAME) in <midden/midden.h>.\n";
 
 static const struct option options[] = {
+	{"write", required_argument, NULL, 'w'},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
@@ -62,18 +66,42 @@ static int take(pid_t pid, const char *name)
 	return COMMAND_GOOD;
 }
 
+/* Symbols are looked up here: the recorder has other things to do. */
+static int write_profile(pid_t pid, const char *file)
+{
+	const struct load_options load = {.symbols = true};
+	struct control_origin origin;
+	struct error e = {.offset = -1};
+	struct profile *p = control_read_profile(pid, &origin, &e);
+
+	if (p) {
+		load_symbols(p, &load, RESOLVE_MISSING, NULL);
+		(void)profile_write(p, file, &e);
+		profile_free(p);
+	}
+	if (e.set)
+		message_print("%s", e.text);
+	return e.set ? COMMAND_FAILED : COMMAND_GOOD;
+}
+
 static int run(int argc, char **argv)
 {
+	const char *file = NULL;
 	pid_t pid = 0;
 	int code;
 
 	opterr = 0;
-	while ((code = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-		if (code != 'h')
+	while ((code = getopt_long(argc, argv, ":w:h", options, NULL)) != -1) {
+		if (code == 'h') {
+			(void)fputs(help, stdout);
+			return COMMAND_GOOD;
+		}
+		if (code != 'w')
 			return message_bad_option("snapshot", code, argv);
-		(void)fputs(help, stdout);
-		return COMMAND_GOOD;
+		file = optarg;
 	}
+	if (file && argc - optind != 1)
+		return message_usage("snapshot", "--write goes with a process id and no name");
 	if (argc - optind < 1 || argc - optind > 2)
 		return message_usage("snapshot", "a process id is needed, and perhaps a name");
 	const char *name = argc - optind == 2 ? argv[optind + 1] : "";
@@ -81,7 +109,9 @@ static int run(int argc, char **argv)
 		return message_usage("snapshot", "a name has at most %u bytes",
 				     SEGMENT_MARK_NAME_MAX);
 	int status = parse_pid(argv[optind], &pid);
-	return status == COMMAND_GOOD ? take(pid, name) : status;
+	if (status != COMMAND_GOOD)
+		return status;
+	return file ? write_profile(pid, file) : take(pid, name);
 }
 
 const struct command command_snapshot = {

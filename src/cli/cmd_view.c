@@ -11,18 +11,23 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/following.h"
 #include "cli/load.h"
 #include "cli/message.h"
 #include "cli/viewing.h"
 #include "serve/page.h"
 #include "serve/server.h"
 
+#define WATCHED_SECONDS 3u /* a page asks every second, unless it is paused or gone */
+
 static const char help[] =
-	"usage: midden view [OPTIONS] [FILE]\n"
+	"usage: midden view [OPTIONS] [FILE | PID]\n"
 	"\n"
 	"Shows a profile in the browser, until interrupted. The page comes from this command,\n"
 	"which answers on this machine alone, to the browser that opens the address it prints.\n"
-	"FILE defaults to the newest midden.*.mdn in the working directory.\n"
+	"FILE defaults to the newest midden.*.mdn in the working directory. With PID, a program\n"
+	"that is being recorded (or its `midden record`), shows how things stand, every second\n"
+	"anew, and in the end the profile that was written.\n"
 	"\n"
 	"  --compare OLD        show what has changed since the profile OLD too\n"
 	"  --no-open            print the address, do not open it\n"
@@ -130,7 +135,7 @@ static int parse_arguments(struct request *r, int argc, char **argv)
 	if (status != COMMAND_GOOD || r->help)
 		return status;
 	if (argc - optind > 1)
-		return message_usage("view", "one FILE at a time");
+		return message_usage("view", "one FILE or PID at a time");
 	if (r->server.socket && (r->server.address || r->server.port))
 		return message_usage("view", "--socket goes with neither --bind nor --port");
 	return COMMAND_GOOD;
@@ -195,58 +200,127 @@ static void block_signals(sigset_t *set)
 	sigprocmask(SIG_BLOCK, set, NULL);
 }
 
-static int serve(const struct request *r, const struct server_content *content)
+/* A profile in all its forms: as it is shown, and what the server needs of it. */
+struct show {
+	struct server_content content; /* `data` and `old` are malloc'ed */
+	struct following *following;   /* NULL: a file, which does not change */
+};
+
+static char *pack(const struct viewing *v, size_t *bytes)
+{
+	struct error e = {.offset = -1};
+	char *data = page_compress(&v->request, bytes, &e);
+
+	if (!data)
+		(void)message_fault("view", &e);
+	return data;
+}
+
+/* False after a message; what was shown stays then. */
+static bool set_content(struct server_content *content, const struct viewing *v)
+{
+	size_t bytes;
+	char *data = pack(v, &bytes);
+
+	if (!data)
+		return false;
+	free((char *)(uintptr_t)content->data);
+	content->data = data;
+	content->data_bytes = bytes;
+	content->model = v->model;
+	content->live = v->request.live;
+	content->generation = v->request.generation;
+	return true;
+}
+
+static void refresh(struct show *show, struct server *s)
+{
+	if (!server_is_watched(s, WATCHED_SECONDS))
+		return;
+	if (following_step(show->following) && set_content(&show->content, &show->following->now))
+		server_set_content(s, &show->content);
+}
+
+/* Until a signal comes, which is all that can end it. */
+static void stay(struct show *show, struct server *s, const sigset_t *set)
+{
+	const struct timespec second = {.tv_sec = 1};
+	int signal;
+
+	while (show->content.live && sigtimedwait(set, NULL, &second) < 0)
+		refresh(show, s);
+	if (!show->content.live)
+		sigwait(set, &signal);
+}
+
+static int serve(const struct request *r, struct show *show)
 {
 	struct error e = {.offset = -1};
 	sigset_t set;
-	int signal;
 
 	block_signals(&set); /* before there are threads: they inherit it */
-	struct server *s = server_open(&r->server, content, &e);
+	struct server *s = server_open(&r->server, &show->content, &e);
 	if (!s) {
 		message_print("%s", e.text);
 		return COMMAND_FAILED;
 	}
 	announce(r, s);
-	sigwait(&set, &signal);
+	stay(show, s, &set);
 	server_close(s);
 	return COMMAND_GOOD;
 }
 
-static int pack(const struct viewing *v, char **data, size_t *bytes)
+/* With what is to be compared, unless that is nothing. */
+static int view(const struct request *r, const struct viewing *now, struct following *following)
 {
-	struct error e = {.offset = -1};
+	struct show show = {.following = following};
+	struct viewing old = {0};
+	int status = set_content(&show.content, now) ? COMMAND_GOOD : COMMAND_FAILED;
 
-	*data = page_compress(&v->request, bytes, &e);
-	return *data ? COMMAND_GOOD : message_fault("view", &e);
+	if (status == COMMAND_GOOD && r->old)
+		status = viewing_open(&old, r->old, &r->load);
+	if (status == COMMAND_GOOD && r->old) {
+		show.content.old = pack(&old, &show.content.old_bytes);
+		status = show.content.old ? COMMAND_GOOD : COMMAND_FAILED;
+	}
+	if (status == COMMAND_GOOD)
+		status = serve(r, &show);
+	free((char *)(uintptr_t)show.content.data);
+	free((char *)(uintptr_t)show.content.old);
+	viewing_close(&old);
+	return status;
 }
 
-static int view(const struct request *r, const char *file)
+static int view_file(const struct request *r, const char *file)
 {
 	struct viewing now = {0};
-	struct viewing old = {0};
-	char *data = NULL;
-	char *old_data = NULL;
-	struct server_content content = {0};
 	int status = viewing_open(&now, file, &r->load);
 
 	if (status == COMMAND_GOOD)
-		status = pack(&now, &data, &content.data_bytes);
-	if (status == COMMAND_GOOD && r->old)
-		status = viewing_open(&old, r->old, &r->load);
-	if (status == COMMAND_GOOD && r->old)
-		status = pack(&old, &old_data, &content.old_bytes);
-	if (status == COMMAND_GOOD) {
-		content.model = now.model;
-		content.data = data;
-		content.old = old_data;
-		status = serve(r, &content);
-	}
-	free(data);
-	free(old_data);
-	viewing_close(&old);
+		status = view(r, &now, NULL);
 	viewing_close(&now);
 	return status;
+}
+
+static int view_process(const struct request *r, pid_t pid)
+{
+	struct following following = {0};
+	int status = following_begin(&following, pid, &r->load);
+
+	if (status == COMMAND_GOOD)
+		status = view(r, &following.now, &following);
+	following_end(&following);
+	return status;
+}
+
+/* A number that is no file's name; 0: it is not one. */
+static pid_t find_pid(const char *word)
+{
+	char *end;
+	long value = word && *word >= '1' && *word <= '9' ? strtol(word, &end, 10) : 0;
+
+	return value > 0 && value <= INT32_MAX && !*end && access(word, F_OK) != 0 ? (pid_t)value
+										   : 0;
 }
 
 static int run(int argc, char **argv)
@@ -257,11 +331,12 @@ static int run(int argc, char **argv)
 		.open = true,
 	};
 	int status = parse_arguments(&r, argc, argv);
+	pid_t pid = status == COMMAND_GOOD && !r.help ? find_pid(argv[optind]) : 0;
 
 	if (status == COMMAND_GOOD && r.help)
 		command_print_help(&command_view, stdout);
 	else if (status == COMMAND_GOOD)
-		status = view(&r, argv[optind]);
+		status = pid ? view_process(&r, pid) : view_file(&r, argv[optind]);
 	load_options_free(&r.load);
 	return status;
 }

@@ -14,20 +14,27 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define MAGIC	  UINT64_C(0x3230706e7364696d) /* "midsnp02" */
+#define MAGIC	  UINT64_C(0x3330706e7364696d) /* "midsnp03" */
 #define ASKING_MS 50	/* for a request whose sender has connected: it comes at once */
 #define ANSWER_MS 10000 /* a collector may be busy with what the program did meanwhile */
 
+#define AGAIN_MS  20 /* a collector looks for requests this often */
+
+enum request_kind { REQUEST_SNAPSHOT, REQUEST_PROFILE };
+
 struct request {
 	uint64_t magic;
+	uint64_t kind;
 	char name[SEGMENT_MARK_NAME_MAX + 1];
 };
 
+enum answer_kind { ANSWER_GOOD, ANSWER_FULL, ANSWER_BUSY };
+
 struct answer {
 	uint64_t magic;
-	uint32_t failed; /* there was no room for it */
-	uint32_t reserved;
+	uint64_t kind;
 	struct collect_snapshot kept;
+	char path[PATH_MAX];
 };
 
 static socklen_t build_address(struct sockaddr_un *address, pid_t target)
@@ -73,9 +80,69 @@ int control_open(pid_t target)
 	return -1;
 }
 
-static void answer_request(int connection, struct collector *c)
+static bool send_answer(int connection, const struct answer *answer, int pipe)
+{
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	struct iovec data = {.iov_base = (void *)(uintptr_t)answer, .iov_len = sizeof(*answer)};
+	struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};
+
+	if (pipe >= 0) {
+		message.msg_control = control.bytes;
+		message.msg_controllen = sizeof(control.bytes);
+		struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(c), &pipe, sizeof(int));
+	}
+	return sendmsg(connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT) ==
+	       (ssize_t)sizeof(*answer);
+}
+
+static struct profile *build_frozen(void *context)
+{
+	const struct control_duty *duty = context;
+
+	collect_freeze(duty->collector);
+	return duty->build(duty->context);
+}
+
+static bool announce(void *context, int connection, int pipe)
+{
+	const struct control_duty *duty = context;
+	struct answer answer = {.magic = MAGIC, .kind = ANSWER_GOOD};
+
+	memcpy(answer.path, duty->path, sizeof(answer.path));
+	return send_answer(connection, &answer, pipe);
+}
+
+static void hand_out_profile(int connection, struct control_duty *duty)
+{
+	const struct answer busy = {.magic = MAGIC, .kind = ANSWER_BUSY};
+	const struct offshoot_task task = {.build = build_frozen,
+					   .context = duty,
+					   .connection = connection,
+					   .announce = announce};
+
+	(void)collect_drain(duty->collector);
+	if (!offshoot_start(&duty->offshoot, &task))
+		(void)send_answer(connection, &busy, -1);
+}
+
+static void keep_snapshot(int connection, struct control_duty *duty, const char *name)
 {
 	struct answer answer = {.magic = MAGIC};
+
+	if (!collect_take_snapshot(duty->collector, name, &answer.kept))
+		answer.kind = ANSWER_FULL;
+	(void)send_answer(connection, &answer, -1);
+}
+
+static void answer_request(int connection, struct control_duty *duty)
+{
 	struct request request;
 
 	if (!is_trusted(connection) || !is_ready(connection, ASKING_MS) ||
@@ -83,17 +150,20 @@ static void answer_request(int connection, struct collector *c)
 	    request.magic != MAGIC)
 		return;
 	request.name[sizeof(request.name) - 1] = '\0';
-	answer.failed = !collect_take_snapshot(c, request.name, &answer.kept);
-	(void)send(connection, &answer, sizeof(answer), MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (request.kind == REQUEST_PROFILE)
+		hand_out_profile(connection, duty);
+	else
+		keep_snapshot(connection, duty, request.name);
 }
 
-void control_serve(int listener, struct collector *c)
+void control_serve(int listener, struct control_duty *duty)
 {
 	int connection = listener < 0 ? -1 : accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 
+	(void)offshoot_is_busy(&duty->offshoot); /* reaps it */
 	if (connection < 0)
 		return;
-	answer_request(connection, c);
+	answer_request(connection, duty);
 	close(connection);
 }
 
@@ -109,38 +179,134 @@ static int find_why_not(pid_t target, struct error *e)
 			 (int)target);
 }
 
-static int ask(int fd, pid_t target, const struct request *request, struct answer *answer,
-	       struct error *e)
+static bool connect_to(int fd, pid_t target)
 {
 	struct sockaddr_un address;
 	socklen_t bytes = build_address(&address, target);
 
-	if (fd < 0)
-		return error_set_errno(e, "cannot make a socket");
-	if (connect(fd, (const struct sockaddr *)&address, bytes))
+	return connect(fd, (const struct sockaddr *)&address, bytes) == 0;
+}
+
+/* A descriptor that came with an answer; -1: none did. */
+static int take_descriptor(struct msghdr *message)
+{
+	struct cmsghdr *c = CMSG_FIRSTHDR(message);
+	int fd = -1;
+
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+	    c->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(&fd, CMSG_DATA(c), sizeof(int));
+	return fd;
+}
+
+/* One question and what came of it. */
+struct exchange {
+	struct request request;
+	struct answer answer;
+	int pipe; /* that came with the answer; -1: none */
+	pid_t collector;
+};
+
+static bool receive_answer(int fd, struct exchange *x)
+{
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec data = {.iov_base = &x->answer, .iov_len = sizeof(x->answer)};
+	struct msghdr message = {.msg_iov = &data,
+				 .msg_iovlen = 1,
+				 .msg_control = control.bytes,
+				 .msg_controllen = sizeof(control.bytes)};
+	ssize_t got = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+	if (got >= 0)
+		x->pipe = take_descriptor(&message);
+	return got == (ssize_t)sizeof(x->answer) && x->answer.magic == MAGIC;
+}
+
+static int ask_over(int fd, struct exchange *x, pid_t target, struct error *e)
+{
+	struct ucred peer;
+	socklen_t bytes = sizeof(peer);
+
+	if (!connect_to(fd, target))
 		return find_why_not(target, e);
 	if (!is_trusted(fd) && geteuid() != 0)
 		return error_set(e, "process %d is recorded by another user", (int)target);
-	if (send(fd, request, sizeof(*request), MSG_NOSIGNAL) != sizeof(*request) ||
-	    !is_ready(fd, ANSWER_MS) ||
-	    recv(fd, answer, sizeof(*answer), MSG_DONTWAIT) != sizeof(*answer) ||
-	    answer->magic != MAGIC)
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0)
+		x->collector = peer.pid;
+	if (send(fd, &x->request, sizeof(x->request), MSG_NOSIGNAL) != sizeof(x->request) ||
+	    !is_ready(fd, ANSWER_MS) || !receive_answer(fd, x))
 		return error_set(e, "the recorder of process %d does not answer", (int)target);
-	return answer->failed ? error_set(e, "there is no room for more snapshots") : 0;
+	return 0;
+}
+
+static int ask(struct exchange *x, pid_t target, struct error *e)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	x->request.magic = MAGIC;
+	x->pipe = -1;
+	if (fd < 0)
+		return error_set_errno(e, "cannot make a socket");
+	int result = ask_over(fd, x, target, e);
+	close(fd);
+	return result;
 }
 
 int control_take_snapshot(pid_t target, const char *name, struct collect_snapshot *kept,
 			  struct error *e)
 {
-	struct request request = {.magic = MAGIC};
-	struct answer answer;
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	struct exchange x = {.request = {.kind = REQUEST_SNAPSHOT}};
 
-	(void)snprintf(request.name, sizeof(request.name), "%s", name);
-	int result = ask(fd, target, &request, &answer, e);
-	if (fd >= 0)
-		close(fd);
-	if (result == 0)
-		*kept = answer.kept;
+	(void)snprintf(x.request.name, sizeof(x.request.name), "%s", name);
+	int result = ask(&x, target, e);
+	if (x.pipe >= 0)
+		close(x.pipe);
+	if (result == 0 && x.answer.kind != ANSWER_GOOD)
+		result = error_set(e, "there is no room for more snapshots");
+	*kept = x.answer.kept;
 	return result;
+}
+
+/* A profile that ends early is none: its writer was killed. */
+static struct profile *read_pipe(int fd, pid_t target, struct error *e)
+{
+	struct error unread = {0};
+	char path[32];
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	struct profile *p = profile_read(path, &unread);
+	if (p && !p->damaged)
+		return p;
+	if (p)
+		profile_free(p);
+	(void)error_set(e, "the recorder of process %d did not send all of its profile",
+			(int)target);
+	return NULL;
+}
+
+struct profile *control_read_profile(pid_t target, struct control_origin *origin, struct error *e)
+{
+	struct exchange x = {.request = {.kind = REQUEST_PROFILE}};
+	int result = ask(&x, target, e);
+
+	for (int ms = 0; result == 0 && x.answer.kind == ANSWER_BUSY && ms < ANSWER_MS;
+	     ms += AGAIN_MS) {
+		(void)poll(NULL, 0, AGAIN_MS);
+		result = ask(&x, target, e);
+	}
+	if (result == 0 && (x.answer.kind != ANSWER_GOOD || x.pipe < 0))
+		result = error_set(e, "the recorder of process %d is busy with other requests",
+				   (int)target);
+	struct profile *p = result == 0 ? read_pipe(x.pipe, target, e) : NULL;
+	if (x.pipe >= 0)
+		close(x.pipe);
+	if (p) {
+		origin->collector = x.collector;
+		(void)snprintf(origin->path, sizeof(origin->path), "%.*s", PATH_MAX - 1,
+			       x.answer.path);
+	}
+	return p;
 }

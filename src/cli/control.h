@@ -10,18 +10,40 @@
 
 #include <sys/types.h>
 
+#include <limits.h>
+
 #include "base/error.h"
+#include "cli/offshoot.h"
 #include "collect/collect.h"
 
 /* Listens for requests on behalf of the process, or of its recorder. The descriptor, or -1: another
  * one does (the collector of the program that it was before an exec); to be tried again. */
 int control_open(pid_t target);
 
+/* What a collector has for those who ask. */
+struct control_duty {
+	struct collector *collector;
+	struct profile *(*build)(void *context); /* the profile so far; called in a copy of it */
+	void *context;
+	char path[PATH_MAX]; /* where the profile will be, from the root on */
+	struct offshoot offshoot;
+};
+
 /* Answers what has come in, if anything has. `listener` may be -1. */
-void control_serve(int listener, struct collector *c);
+void control_serve(int listener, struct control_duty *duty);
 
 /* Asks the process's collector for a snapshot. 0, or -1 with `e`. */
 int control_take_snapshot(pid_t target, const char *name, struct collect_snapshot *kept,
 			  struct error *e);
+
+/* Who answered, and what will be left of the recording. */
+struct control_origin {
+	pid_t collector;
+	char path[PATH_MAX]; /* of the profile that it writes in the end */
+};
+
+/* Asks for the profile so far, without symbols; it says that the recording ended before the program
+ * did. NULL with `e`. */
+struct profile *control_read_profile(pid_t target, struct control_origin *origin, struct error *e);
 
 #endif

@@ -13,6 +13,7 @@
 #include "cli/find_profile.h"
 #include "cli/message.h"
 #include "cli/progress.h"
+#include "model/carry.h"
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -126,6 +127,20 @@ void load_symbols(struct profile *p, const struct load_options *options, enum re
 	/* Modules that are gone stay addresses; the report shows them as such. */
 	(void)resolve_profile(p, &how, outcome);
 	progress_end(&bar);
+	free(dirs);
+}
+
+void load_new_symbols(struct profile *p, const struct profile *before,
+		      const struct load_options *options)
+{
+	const char **dirs = list_debug_dirs(options);
+	struct symbol_options symbols = {.sysroot = options->sysroot, .debug_dirs = dirs};
+	struct resolve_options how = {
+		.symbols = &symbols,
+		.known_nodes = carry_names(p, before),
+	};
+
+	(void)resolve_profile(p, &how, NULL);
 	free(dirs);
 }
 

@@ -78,6 +78,11 @@ char *load_find(const char *file);
 void load_symbols(struct profile *p, const struct load_options *options, enum resolve_scope scope,
 		  struct resolve_outcome *outcome);
 
+/* the same for a profile of a recording that goes on, after `before`, which has its symbols: what
+ * is new in it is looked up, without a word; */
+void load_new_symbols(struct profile *p, const struct profile *before,
+		      const struct load_options *options);
+
 /* writing a profile back over its file, which keeps its time: the newest one is the last recording,
  * not the last one looked at. 0, or -1 with `e`. */
 int load_write_back(const struct profile *p, const char *file, struct error *e);

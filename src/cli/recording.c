@@ -303,12 +303,12 @@ static struct listeners list_listeners(const struct recording_wires *wires, pid_
 	return (struct listeners){{pid, recorder > 1 ? recorder : 0}, {-1, -1}};
 }
 
-static void serve(struct listeners *l, struct collector *c)
+static void serve(struct listeners *l, struct control_duty *duty)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		if (l->fds[i] < 0 && l->pids[i])
 			l->fds[i] = control_open(l->pids[i]);
-		control_serve(l->fds[i], c);
+		control_serve(l->fds[i], duty);
 	}
 }
 
@@ -319,16 +319,48 @@ static void close_listeners(const struct listeners *l)
 			close(l->fds[i]);
 }
 
-/* Looks up now and then from the events: at what others ask for, and to tell how it goes. */
-static enum collect_end run_to_end(struct collector *c, const struct recording_job *job, pid_t pid)
+/* What a copy of this process needs to know. */
+struct so_far {
+	struct collector *collector;
+	const struct recording_job *job;
+};
+
+static struct profile *build_so_far(void *context)
 {
+	const struct so_far *s = context;
+	struct profile *p = collect_build_profile(s->collector);
+
+	describe(p, &s->job->subject);
+	note_end(p, s->collector, COLLECT_END_ABANDONED, -1);
+	return p;
+}
+
+/* Others have a working directory of their own. "" for what cannot be told. */
+static void make_absolute(char *to, size_t room, const char *path)
+{
+	char *directory = *path == '/' ? NULL : get_current_dir_name();
+	int length = snprintf(to, room, "%s%s%s", directory ? directory : "", directory ? "/" : "",
+			      path);
+
+	if (*to != '/' || length < 0 || (size_t)length >= room)
+		*to = '\0';
+	free(directory);
+}
+
+/* Looks up now and then from the events: at what others ask for, and to tell how it goes. */
+static enum collect_end run_to_end(struct collector *c, const struct recording_job *job,
+				   const struct recording_report *report)
+{
+	struct control_duty duty = {
+		.collector = c, .build = build_so_far, .context = &(struct so_far){c, job}};
 	struct recording_report now = {0};
-	struct listeners listeners = list_listeners(job->wires, pid);
+	struct listeners listeners = list_listeners(job->wires, report->pid);
 	uint64_t told_ns = 0;
 	enum collect_end end;
 
+	make_absolute(duty.path, sizeof(duty.path), report->path);
 	while ((end = collect_run(c, CONTROL_NS, &replaced)) == COLLECT_END_TICK) {
-		serve(&listeners, c);
+		serve(&listeners, &duty);
 		collect_get_status(c, &now.status);
 		if (!job->options->progress || now.status.elapsed_ns - told_ns < PROGRESS_NS)
 			continue;
@@ -500,7 +532,7 @@ int recording_run(const struct recording_options *options, const struct segment_
 	int result = c ? welcome_target(c, wires->connection, &e) : -1;
 	close(wires->connection);
 	if (result == 0) {
-		enum collect_end end = run_to_end(c, &job, hello->pid);
+		enum collect_end end = run_to_end(c, &job, &report);
 
 		result = collect_has_begun(c) ? keep(c, end, &job, &report)
 					      : fail_to_begin(&report, &job);

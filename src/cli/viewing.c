@@ -45,13 +45,11 @@ static char *text_of(print_fn print, const struct model *m)
 	return text;
 }
 
-int viewing_open(struct viewing *v, const char *file, const struct load_options *load)
+void viewing_init(struct viewing *v, struct profile *p, const struct load_options *load)
 {
 	struct model_options options = {0};
 
-	v->profile = load_profile(file, load);
-	if (!v->profile)
-		return COMMAND_FAILED;
+	v->profile = p;
 	load_fill_model(load, &options);
 	v->model = model_new(v->profile, &options);
 	suppress_add_known(&v->suppress);
@@ -62,6 +60,15 @@ int viewing_open(struct viewing *v, const char *file, const struct load_options 
 		.suppress = &v->suppress,
 		.texts = {.stats = v->stats, .findings = v->findings},
 	};
+}
+
+int viewing_open(struct viewing *v, const char *file, const struct load_options *load)
+{
+	struct profile *p = load_profile(file, load);
+
+	if (!p)
+		return COMMAND_FAILED;
+	viewing_init(v, p, load);
 	return COMMAND_GOOD;
 }
 

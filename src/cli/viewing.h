@@ -17,6 +17,9 @@ struct viewing {
 	struct pack_request request; /* of all the above */
 };
 
+/* Takes the profile over, which has its symbols. */
+void viewing_init(struct viewing *v, struct profile *p, const struct load_options *load);
+
 /* Reads `file`, NULL for the newest one. COMMAND_GOOD, or COMMAND_FAILED after a message. */
 int viewing_open(struct viewing *v, const char *file, const struct load_options *load);
 

@@ -348,8 +348,11 @@ static void build_series(struct build *b)
 	struct profile_point last = account_get_point(a, b->now);
 
 	series_build(&a->series, &last, &a->sites, b->p);
-	for (size_t i = 0; i < b->p->points.count; i++)
+	for (size_t i = 0; i < b->p->points.count; i++) {
 		b->p->points.at[i].time_ns = to_ns(b, b->p->points.at[i].time_ns);
+		if (!a->trace) /* it may have had one: see collect_freeze */
+			b->p->points.at[i].events = 0;
+	}
 }
 
 static void build_snapshots(struct build *b)

@@ -44,17 +44,27 @@ static void *take_from(struct cell_region *region, size_t bytes)
 	return region->at + first * CELLS_UNIT_BYTES;
 }
 
+/* A copy of the collector that builds a profile has no use for the table, and copying one of
+ * millions of blocks would hold the collector up. */
+static void *new_pages(size_t bytes)
+{
+	void *block = pages_new(bytes);
+
+	pages_withhold(block, bytes);
+	return block;
+}
+
 void *cells_take(struct cells *c, size_t bytes)
 {
 	void *cell = NULL;
 
 	if (bytes > REGION_BYTES) /* too big to share one */
-		return pages_new(bytes);
+		return new_pages(bytes);
 	for (size_t i = 0; !cell && i < c->regions.count; i++)
 		cell = take_from(&c->regions.at[i], bytes);
 	if (cell)
 		return cell;
-	*vec_push(&c->regions) = (struct cell_region){.at = pages_new(REGION_BYTES)};
+	*vec_push(&c->regions) = (struct cell_region){.at = new_pages(REGION_BYTES)};
 	return take_from(&c->regions.at[c->regions.count - 1], bytes);
 }
 

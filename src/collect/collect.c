@@ -158,6 +158,13 @@ bool collect_take_snapshot(struct collector *c, const char *name, struct collect
 	return true;
 }
 
+void collect_freeze(struct collector *c)
+{
+	c->account.trace = NULL;
+	ticks_calibrate(&c->clock);
+	c->end_ticks = c->drain.limit;
+}
+
 /* ---- threads that died without a word -------------------------------------------------------- */
 
 struct tenant {

@@ -88,6 +88,11 @@ struct collect_snapshot {
 /* Keeps what is live now, stack by stack, under a name. False if there is no room for it. */
 bool collect_take_snapshot(struct collector *c, const char *name, struct collect_snapshot *kept);
 
+/* For a copy of this process that a fork made, to build a profile in: what the last round handled
+ * is all there is from here on, and the trace stays its owner's. The copy has no table of live
+ * blocks (see cells.c), so it can handle no events. */
+void collect_freeze(struct collector *c);
+
 /* The profile so far (`run` holds only what the collector knows: pid, duration, clock-derived
  * times, machine, children, page size; the caller adds program, command, exit status). The
  * collector stays usable. */

@@ -102,7 +102,9 @@ static void list_wanted(struct resolver *r)
 
 	for (uint32_t i = 1; i < p->nodes.count; i++) {
 		const struct profile_node *node = &p->nodes.at[i];
-		if (node->cut || (missing_only && node->frames))
+		/* Generated code may get its name after it ran. */
+		bool known = i < r->options->known_nodes && (node->module || node->frames);
+		if (node->cut || known || (missing_only && node->frames))
 			continue;
 		/* A return address may be the first one of the next line, or of the next function.
 		 */

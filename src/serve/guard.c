@@ -38,7 +38,7 @@ static bool is_ours(const char *host, const char *address)
 	for (size_t i = 0; names[i]; i++)
 		if (is_name(host, length, names[i]))
 			return true;
-	if (!address)
+	if (!address || !*address)
 		return false;
 	bool bracketed = *host == '[' && length > 2;
 	return is_name(bracketed ? host + 1 : host, bracketed ? length - 2 : length, address);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -33,6 +34,7 @@ struct server {
 	char session[SECRET_CHARS + 1];
 	pthread_mutex_t lock; /* of what follows */
 	bool token_used;
+	time_t asked_at; /* of CLOCK_MONOTONIC, when the state was last asked for; 0: never */
 	struct server_content content;
 	char *data;
 	char *old;
@@ -121,11 +123,20 @@ static enum MHD_Result send_data(struct server *s, struct MHD_Connection *c, boo
 	return send_response(c, MHD_HTTP_OK, r);
 }
 
+static time_t get_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
+
 static enum MHD_Result send_state(struct server *s, struct MHD_Connection *c)
 {
 	char text[160];
 
 	pthread_mutex_lock(&s->lock);
+	s->asked_at = get_seconds();
 	snprintf(text, sizeof(text),
 		 "{\"live\": %s, \"generation\": %llu, \"old\": %s, \"sources\": %s}\n",
 		 s->content.live ? "true" : "false", (unsigned long long)s->content.generation,
@@ -339,6 +350,14 @@ struct server *server_open(const struct server_options *options,
 		return s;
 	server_close(s);
 	return NULL;
+}
+
+bool server_is_watched(struct server *s, unsigned seconds)
+{
+	pthread_mutex_lock(&s->lock);
+	bool watched = s->asked_at && get_seconds() - s->asked_at <= (time_t)seconds;
+	pthread_mutex_unlock(&s->lock);
+	return watched;
 }
 
 const char *server_get_url(const struct server *s)

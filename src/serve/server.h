@@ -43,6 +43,9 @@ struct server *server_open(const struct server_options *options,
 /* Shows something else from now on; requests under way get the one or the other. */
 void server_set_content(struct server *s, const struct server_content *content);
 
+/* Whether a page has asked for news of a live program within the last `seconds`. */
+bool server_is_watched(struct server *s, unsigned seconds);
+
 /* The address to open, with the token if one is needed; for a UNIX socket only what comes after the
  * host and port that lead to it. */
 const char *server_get_url(const struct server *s);

@@ -1,5 +1,5 @@
 /* fuzz_requests.c -- what may come in over the sockets of a recording: hellos of programs, and
- * requests for snapshots.
+ * requests for snapshots and profiles.
  * Runs: under libFuzzer, or on single files with replay_main.c.
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 #define PACKET_BYTES  512u
 #define IS_REQUEST    0x80u
 #define IS_HELLO      0x40u
-#define REQUEST_BYTES 104u
+#define REQUEST_BYTES 112u
 
 static int listener = -1;
 
@@ -46,7 +46,7 @@ static struct collector *new_collector(void)
  * says it is, unless bit 5 cuts it short. */
 static size_t take_packet(struct cursor *c, char packet[PACKET_BYTES], uint8_t *how)
 {
-	static const char request[] = "midsnp01";
+	static const char request[] = "midsnp03";
 	const uint64_t hello = SEGMENT_HELLO_MAGIC;
 	size_t used = 0;
 
@@ -65,8 +65,15 @@ static size_t take_packet(struct cursor *c, char packet[PACKET_BYTES], uint8_t *
 	return *how & IS_REQUEST ? REQUEST_BYTES : sizeof(struct segment_hello);
 }
 
+/* Called in a copy of this process, which ends then. */
+static struct profile *build_copy(void *collector)
+{
+	return collect_build_profile(collector);
+}
+
 static void ask(struct collector *c, const char *packet, size_t bytes)
 {
+	struct control_duty duty = {.collector = c, .build = build_copy, .context = c};
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int length = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1,
 			      "midden-recording-%d", (int)getpid());
@@ -77,8 +84,10 @@ static void ask(struct collector *c, const char *packet, size_t bytes)
 		abort();
 	(void)send(fd, packet, bytes, MSG_DONTWAIT);
 	(void)shutdown(fd, SHUT_WR);
-	control_serve(listener, c);
+	control_serve(listener, &duty);
 	(void)close(fd);
+	while (offshoot_is_busy(&duty.offshoot))
+		(void)usleep(100);
 }
 
 static void say_hello(const char *packet, size_t bytes)

@@ -38,7 +38,7 @@ for source in basic_heap peak_places realloc_chain aligned_forms zero_failing cr
 	deep_stack block_shapes named_threads show_state churn known_tree one_habit name_services \
 	late_destructors realloc_race unknown_blocks other_namespace moved_house exec_thread \
 	loader_locks new_title scribbler \
-	signal_jump fork_in_handler stale_record lock_memory sealed deny_reads; do
+	signal_jump fork_in_handler stale_record lock_memory sealed deny_reads step_by_step; do
 	c_victim $source $source -ldl
 done
 

@@ -4,6 +4,7 @@
 
 import { Source } from "./load/source.ts";
 import { CallTree, type Stacks } from "./model/calltree.ts";
+import { carryState } from "./model/next.ts";
 import { Profile } from "./model/profile.ts";
 import { answer, COLUMNS, type Answer, type Question } from "./model/question.ts";
 import { ByThread, foldRecursion } from "./model/stacks.ts";
@@ -61,6 +62,8 @@ export class App {
 
   /** A program that is still running has gone on. */
   replaceProfile(profile: Profile): void {
+    this.state = carryState(this.state, this.profile, profile);
+    if (printState(this.state) !== location.hash && location.hash) history.replaceState(null, "", printState(this.state));
     this.profile = profile;
     this.answers.clear();
     this.trees.clear();

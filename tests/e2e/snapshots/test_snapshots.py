@@ -10,6 +10,7 @@ import subprocess
 import time
 
 import pytest
+from recording import PEAKS, check_exact
 
 NAMES = ["first", "second, with a name of more than one piece", ""]
 BYTES = [1000, 6000, 5600]
@@ -191,6 +192,67 @@ def test_a_preloaded_program_can_be_asked_as_well(midden, native, library, tmp_p
     assert [s["name"] for s in listed(midden, path)] == ["x"]
 
 
+def write(midden, pid, path):
+    return subprocess.run([midden, "snapshot", "--write", path, str(pid)], capture_output=True, text=True)
+
+
+def stats_of(midden, path):
+    return json.loads(subprocess.run([midden, "stats", "--json", path], capture_output=True, text=True, check=True).stdout)
+
+
+@pytest.mark.parametrize("asked", ("program", "recorder"))
+@pytest.mark.parametrize("options", ((), ("--trace",)))
+def test_a_profile_of_a_running_program_can_be_written(midden, record, tmp_path, asked, options):
+    running = record.start_victim("mark_moments", "wait", options=options)
+    wait_until_ready(running.process)
+    program = child_of(running.process.pid)
+    take_when_it_listens(midden, program, "before")
+    path = tmp_path / "so-far.mdn"
+    done = write(midden, program if asked == "program" else running.process.pid, path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert [s["name"] for s in listed(midden, path)] == ["before"]
+    so_far = stats_of(midden, path)
+    assert (so_far["end"], so_far["pid"], so_far["exit_code"]) == ("abandoned", program, None)
+    assert (so_far["leaked_bytes"], so_far["leaked_blocks"], so_far["allocations"], so_far["peak_bytes"]) == (1000, 10, 10, 1000)
+    assert "make_small" in report(midden, path, "--leaks")
+    # The recording has not noticed.
+    recording = running.finish()
+    assert (recording.status, recording.stderr) == (0, "")
+    assert recording.stats["end"] == "exited" and recording.stats["lost_events"] == 0
+    assert recording.stats["leaked_bytes"] == 1000 and recording.stats["allocations"] == 10
+    assert [s["name"] for s in listed(midden, recording.path)] == ["before"]
+
+
+def test_a_recording_that_is_asked_for_profiles_all_the_time_stays_exact(midden, record, tmp_path):
+    base = record.victim("steady_work", "3", "0").stats
+    running = record.start_victim("steady_work", "3", "1000000")
+    seen = [0]
+    while running.process.poll() is None:
+        path = tmp_path / f"state{len(seen)}.mdn"
+        if write(midden, running.process.pid, path).returncode == 0:
+            stats = stats_of(midden, path)
+            # What is live is what came less what went, whenever one asks.
+            assert stats["allocations"] - stats["frees"] == stats["leaked_blocks"] <= 3000 + base["peak_blocks"]
+            assert stats["allocated_bytes"] - stats["freed_bytes"] == stats["leaked_bytes"] <= stats["peak_bytes"]
+            assert stats["lost_events"] == 0 and stats["allocations"] >= seen[-1]
+            seen.append(stats["allocations"])
+        time.sleep(0.02)
+    recording = running.finish()
+    assert recording.status == 42 and len(seen) > 1
+    check_exact(recording, base, but=PEAKS)
+
+
+def test_a_file_that_cannot_be_written_is_told_in_one_line(midden, record, tmp_path):
+    running = record.start_victim("mark_moments", "wait")
+    wait_until_ready(running.process)
+    pid = child_of(running.process.pid)
+    take_when_it_listens(midden, pid)
+    done = write(midden, pid, tmp_path / "nowhere" / "x.mdn")
+    running.finish()
+    assert done.returncode == 1 and "nowhere" in done.stderr and done.stderr.count("\n") == 1
+
+
 def test_a_process_that_is_not_recorded_is_told_in_one_line(midden):
     done = snapshot(midden, os.getpid())
     assert done.returncode == 1 and "is not being recorded" in done.stderr and done.stderr.count("\n") == 1
@@ -203,7 +265,7 @@ def test_a_process_that_is_not_there_is_told_in_one_line(midden):
     assert done.returncode == 1 and "there is no process" in done.stderr
 
 
-@pytest.mark.parametrize("arguments", ((), ("x",), ("-3",), ("1", "a", "b"), ("1", "n" * 96)))
+@pytest.mark.parametrize("arguments", ((), ("x",), ("-3",), ("1", "a", "b"), ("1", "n" * 96), ("-w", "x"), ("-w", "x", "1", "a")))
 def test_wrong_usage_is_told(midden, arguments):
     done = subprocess.run([midden, "snapshot", *arguments], capture_output=True, text=True)
     assert done.returncode == 2 and done.stdout == ""
@@ -218,6 +280,8 @@ def test_another_user_may_not_ask(midden, record):
     assert take_when_it_listens(midden, pid).returncode == 0
     command = ["setpriv", "--reuid=65534", "--clear-groups", midden, "snapshot", str(pid)]
     done = subprocess.run(command, capture_output=True, text=True)
+    profile = subprocess.run([*command[:5], "-w", "/dev/stdout", str(pid)], capture_output=True)
+    assert profile.returncode != 0 and profile.stdout == b""
     recording = running.finish()
     assert len(listed(midden, recording.path)) == 1
     assert done.returncode != 0

@@ -49,7 +49,7 @@ function cards(app: App, s: Stats): HTMLElement[] {
   const temporary = s.number("temporary_allocations");
   return [
     card(app, "Peak", formatBytes(s.number("peak_bytes")), `${formatCount(s.number("peak_blocks"))} blocks at ${formatTime(s.number("peak_time_ns"))}`, { page: "flame", figure: "peak" }),
-    card(app, "Leaked", formatBytes(s.number("leaked_bytes")), `${formatCount(s.number("leaked_blocks"))} blocks`, { page: "leaks", figure: "leaked" }),
+    card(app, app.profile.pack.header.live ? "Live now" : "Leaked", formatBytes(s.number("leaked_bytes")), `${formatCount(s.number("leaked_blocks"))} blocks`, { page: "leaks", figure: "leaked" }),
     card(app, "Allocated", formatBytes(s.number("allocated_bytes")), `${formatBytes(s.number("allocated_bytes") / seconds)} a second`, { page: "flame", figure: "allocated" }),
     card(app, "Calls", formatCount(calls), `${formatCount(calls / seconds)} a second`, { page: "flame", figure: "calls" }),
     card(app, "Temporary", formatShare(temporary, calls), `${formatCount(temporary)} freed before the next allocation`, { page: "flame", figure: "temporary" }),
