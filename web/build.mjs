@@ -1,5 +1,6 @@
 // Bundles the page into one file: dist/page.html. `node build.mjs --check` compares instead of writing.
 // SPDX-License-Identifier: Apache-2.0
+import { createHash } from "node:crypto";
 import { build } from "esbuild";
 import { readFileSync, writeFileSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -20,10 +21,11 @@ const result = await build({
 });
 const text = (suffix) => result.outputFiles.find((f) => f.path.endsWith(suffix)).text;
 // A script ends at the first "</script", whatever language it is in.
-const script = text(".js").replaceAll("</script", "<\\/script");
+const script = text(".js").replaceAll("</script", "<\\/script").trim();
 const page = readFileSync(join(here, "src/page.html"), "utf8")
   .replace("/*style*/", () => text(".css").trim())
-  .replace("/*script*/", () => script.trim());
+  .replace("sha256-SCRIPT", () => `sha256-${createHash("sha256").update(script).digest("base64")}`) // no other script runs
+  .replace("/*script*/", () => script);
 
 const out = join(here, "dist/page.html");
 if (process.argv.includes("--check")) {

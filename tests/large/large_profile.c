@@ -1,10 +1,11 @@
 /* large_profile.c -- writes a profile of a large C++ program that never was: large_profile OUT
- * SITES. Runs: by the end-to-end tests that measure reports.
+ * SITES [POINTS]. Runs: by the end-to-end tests that measure reports.
  * SPDX-License-Identifier: Apache-2.0
  *
  * SITES stacks, each of its own, over five times as many nodes, about 40 frames deep; 20,000
  * functions with the long names of C++ library templates, every fifth node with an inlined frame.
- * Resolved, so that nothing has to be looked up. The same arguments give the same profile. */
+ * Resolved, so that nothing has to be looked up. With POINTS, a time line along which every stack
+ * grows to what it has at the end in about four steps. The same arguments give the same profile. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -134,14 +135,45 @@ static void add_sites(struct profile *p, uint32_t count)
 	p->totals.peak_blocks = p->totals.leaked_blocks = p->totals.allocations;
 }
 
+/* Stacks take turns: at each point every TURNS-th has grown. */
+static void add_points(struct profile *p, uint32_t count)
+{
+	enum { TURNS = 125 };
+	struct profile_point now = {0};
+	uint64_t *live = mem_new(p->sites.count, sizeof(*live));
+
+	for (uint32_t k = 0; k < count; k++) {
+		for (uint32_t i = k % TURNS; i < p->sites.count; i += TURNS) {
+			const struct profile_site *s = &p->sites.at[i];
+			uint64_t bytes = s->live_bytes / count * (k + 1);
+
+			if (k + TURNS >= count)
+				bytes = s->live_bytes;
+			now.live_bytes += bytes - live[i];
+			live[i] = bytes;
+			*vec_push(&p->changes) = (struct profile_change){
+				.point = k,
+				.site = i,
+				.live_bytes = bytes,
+				.live_blocks = s->live_blocks,
+			};
+		}
+		now.time_ns = UINT64_C(1000000) * k;
+		now.peak_bytes = now.allocated_bytes = now.live_bytes;
+		*vec_push(&p->points) = now;
+	}
+	free(live);
+}
+
 int main(int argc, char **argv)
 {
-	uint32_t sites = argc == 3 ? (uint32_t)strtoul(argv[2], NULL, 10) : 0;
+	uint32_t sites = argc >= 3 ? (uint32_t)strtoul(argv[2], NULL, 10) : 0;
+	uint32_t points = argc == 4 ? (uint32_t)strtoul(argv[3], NULL, 10) : 0;
 	struct profile *p = profile_new();
 	struct error e = {0};
 
-	if (!sites || sites > 10000000) {
-		(void)fprintf(stderr, "usage: large_profile OUT SITES\n");
+	if (!sites || sites > 10000000 || points > 10000) {
+		(void)fprintf(stderr, "usage: large_profile OUT SITES [POINTS]\n");
 		return 2;
 	}
 	p->run.program = profile_add_string(p, "app");
@@ -155,6 +187,7 @@ int main(int argc, char **argv)
 	cut_chains(p);
 	add_nodes(p, 5 * sites);
 	add_sites(p, sites);
+	add_points(p, points);
 	int result = profile_check(p, &e) == 0 ? profile_write(p, argv[1], &e) : -1;
 	if (result != 0)
 		(void)fprintf(stderr, "large_profile: %s\n", e.text);

@@ -3,10 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { Source } from "./load/source.ts";
-import { CallTree } from "./model/calltree.ts";
+import { CallTree, type Stacks } from "./model/calltree.ts";
 import { carryState } from "./model/next.ts";
 import { Profile } from "./model/profile.ts";
-import { answer, type Answer, type Question } from "./model/question.ts";
+import { answer, COLUMNS, type Answer, type Question } from "./model/question.ts";
+import { ByThread, foldRecursion } from "./model/stacks.ts";
 import { FIRST_STATE, parseState, printState, type State } from "./state.ts";
 
 export interface View {
@@ -32,6 +33,7 @@ export class App {
   onChange: () => void = () => {};
   private answers = new Map<string, Answer>();
   private trees = new Map<string, CallTree>();
+  private folded: Stacks | null = null;
 
   constructor(readonly source: Source) {
     this.profile = new Profile(source.pack);
@@ -65,6 +67,7 @@ export class App {
     this.profile = profile;
     this.answers.clear();
     this.trees.clear();
+    this.folded = null;
     this.clampRange();
     this.onChange();
   }
@@ -101,6 +104,26 @@ export class App {
     const by = this.state.byLine ? "line" : "function";
     const key = `${inverted} ${by} ${JSON.stringify(q)}`;
     return remember(this.trees, key, () => new CallTree(this.profile, this.answer(q), inverted, by));
+  }
+
+  /** As `tree`, with calls to itself folded and threads told apart if that is wanted. */
+  shapedTree(): CallTree {
+    const { inverted, byLine, fold, byThread } = this.state;
+    if (!fold && !byThread) return this.tree();
+    const q = this.question();
+    const key = `${inverted} ${byLine} ${fold} ${byThread} ${JSON.stringify(q)}`;
+    return remember(this.trees, key, () => {
+      const stacks = fold ? (this.folded ??= foldRecursion(this.profile)) : this.profile;
+      const by = byLine ? "line" : "function";
+      if (!byThread) return new CallTree(stacks, this.answer(q), inverted, by);
+      const threads = new ByThread(this.profile, stacks, inverted, q);
+      return new CallTree(threads, threads.deal(this.answer(q), COLUMNS[q.figure] ?? [null, "allocations"]), inverted, by);
+    });
+  }
+
+  /** What a frame of a tree is called: a function, or the thread that stands for one. */
+  nameOf(frame: number): string {
+    return frame < this.profile.frameCount ? this.profile.functionName(frame) : this.profile.threadName(frame - this.profile.frameCount);
   }
 }
 

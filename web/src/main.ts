@@ -29,8 +29,8 @@ function listenForKeys(app: App, shown: () => View[]): void {
     if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) return;
     const view = shown()[Number(e.key) - 1];
     if (e.key === "/") {
-      if (app.state.page !== "flame") app.go({ page: "flame" });
-      document.getElementById("search")?.focus();
+      if (!document.querySelector(".page-search")) app.go({ page: "flame" });
+      document.querySelector<HTMLElement>(".page-search")?.focus();
     } else if (view) app.go({ page: view.id });
     else return;
     e.preventDefault();
@@ -61,6 +61,16 @@ function followLive(app: App, status: HTMLElement): void {
   setTimeout(() => void step(), REFRESH_MS);
 }
 
+/** Paper is light: what is drawn on canvases is drawn anew for it. */
+function listenForPrinting(app: App): void {
+  const print = (isPrinting: boolean) => () => {
+    document.documentElement.classList.toggle("printing", isPrinting);
+    app.onChange();
+  };
+  window.addEventListener("beforeprint", print(true));
+  window.addEventListener("afterprint", print(false));
+}
+
 function start(app: App, root: HTMLElement): void {
   const made = new Map<string, ViewInstance>();
   const nav = h("nav", { "aria-label": "Pages" });
@@ -80,6 +90,7 @@ function start(app: App, root: HTMLElement): void {
     instance.update();
   };
   listenForKeys(app, shown);
+  listenForPrinting(app);
   followLive(app, status);
   app.onChange();
 }

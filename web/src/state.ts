@@ -14,9 +14,13 @@ export interface State {
   module: string;
   inverted: boolean;
   byLine: boolean;
+  fold: boolean; // calls to itself count as one
+  byThread: boolean;
   search: string;
   /** Frames from the tree's root to what is zoomed in on. */
   zoom: number[];
+  /** The same of the two profiles' common tree. */
+  pair: number[];
   sort: string;
   file: number; // text of the source file shown
   line: number;
@@ -33,8 +37,11 @@ export const FIRST_STATE: State = {
   module: "",
   inverted: false,
   byLine: false,
+  fold: false,
+  byThread: false,
   search: "",
   zoom: [],
+  pair: [],
   sort: "",
   file: 0,
   line: 0,
@@ -62,18 +69,17 @@ function textOf(value: State[keyof State]): string {
 export function parseState(hash: string): State {
   const [page, query] = hash.replace(/^#/, "").split("?", 2) as [string, string | undefined];
   const words = new URLSearchParams(query ?? "");
-  const s: State = { ...FIRST_STATE, zoom: [], page: page || FIRST_STATE.page };
+  const s: State = { ...FIRST_STATE, page: page || FIRST_STATE.page };
   const whole = (key: "from" | "to" | "thread" | "file" | "line") => {
     const n = Number(words.get(key) ?? NaN);
     if (Number.isSafeInteger(n) && n >= 0) s[key] = n;
   };
   for (const key of ["from", "to", "thread", "file", "line"] as const) whole(key);
   for (const key of ["functions", "module", "search", "sort", "cell"] as const) s[key] = words.get(key) ?? "";
-  s.inverted = words.get("inverted") === "1";
-  s.byLine = words.get("byLine") === "1";
+  for (const key of ["inverted", "byLine", "fold", "byThread"] as const) s[key] = words.get(key) === "1";
   const figure = words.get("figure");
   if (FIGURES.includes(figure as Figure)) s.figure = figure as Figure;
-  s.zoom = (words.get("zoom") ?? "").split(".").filter(Boolean).map(Number).filter(Number.isSafeInteger);
+  for (const key of ["zoom", "pair"] as const) s[key] = (words.get(key) ?? "").split(".").filter(Boolean).map(Number).filter(Number.isSafeInteger);
   if (s.from < 0 || s.to < s.from) s.from = s.to = -1;
   return s;
 }

@@ -1,4 +1,4 @@
-// colours.ts -- a colour for each module, told apart by people with any kind of colour vision as
+// colours.ts -- a colour for each of the first modules, told apart by people with any kind of colour vision as
 // well as eight hues can be, and readable under black or white text.
 // SPDX-License-Identifier: Apache-2.0
 
@@ -7,18 +7,16 @@ const LIGHT = ["#f3b64c", "#7cc4ee", "#5cc9a5", "#efe374", "#7fa8dc", "#ec8f56",
 const DARK = ["#8a5a00", "#1d5f87", "#00694c", "#7a7000", "#2a4f86", "#8f3f08", "#7d4468", "#50555d"];
 
 export function isDark(): boolean {
-  return matchMedia("(prefers-color-scheme: dark)").matches;
+  return matchMedia("(prefers-color-scheme: dark)").matches && !document.documentElement.classList.contains("printing");
 }
 
-function hash(text: string): number {
-  let h = 2166136261;
-  for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 16777619);
-  return h >>> 0;
-}
+/** How many modules have a colour of their own; the others share the last one. */
+export const OWN_COLOURS = LIGHT.length - 1;
 
-export function moduleColour(module: string, dark = isDark()): string {
+/** By a module's place among all of them. */
+export function moduleColour(rank: number, dark = isDark()): string {
   const hues = dark ? DARK : LIGHT;
-  return hues[hash(module) % hues.length]!;
+  return hues[rank < 0 ? OWN_COLOURS : Math.min(rank, OWN_COLOURS)]!;
 }
 
 /** A colour of the style sheet. */

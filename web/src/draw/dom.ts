@@ -4,6 +4,17 @@
 type Child = Node | string | null | undefined | false;
 type Attributes = { [name: string]: string | number | boolean | ((e: Event) => void) | undefined };
 
+/** A text as it is shown. Characters that act instead of being seen (control characters, those that
+ * turn the direction of writing) become their numbers; line ends and tabs are left. */
+export function plain(text: string): string {
+  return ACTING.test(text) ? text.replace(ALL_ACTING, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`) : text;
+}
+
+const ACTING = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/;
+const ALL_ACTING = new RegExp(ACTING, "g");
+
+const shown = (child: Node | string): Node | string => (typeof child === "string" ? plain(child) : child);
+
 export function h(tag: string, attributes: Attributes = {}, ...children: Child[]): HTMLElement {
   const [name, ...classes] = tag.split(".");
   const element = document.createElement(name || "div");
@@ -11,12 +22,12 @@ export function h(tag: string, attributes: Attributes = {}, ...children: Child[]
   for (const [key, value] of Object.entries(attributes)) {
     if (value === undefined || value === false) continue;
     if (typeof value === "function") element.addEventListener(key.replace(/^on/, ""), value);
-    else element.setAttribute(key, value === true ? "" : String(value));
+    else element.setAttribute(key, value === true ? "" : key === "title" ? plain(String(value)) : String(value));
   }
-  for (const child of children) if (child || child === "") element.append(child);
+  for (const child of children) if (child || child === "") element.append(shown(child));
   return element;
 }
 
 export function clear(element: Element, ...children: Child[]): void {
-  element.replaceChildren(...children.filter((c): c is Node | string => Boolean(c)));
+  element.replaceChildren(...children.filter((c): c is Node | string => Boolean(c)).map(shown));
 }

@@ -2,6 +2,8 @@
 // Knows rectangles and pointers, not profiles.
 // SPDX-License-Identifier: Apache-2.0
 
+import { plain } from "./dom.ts";
+
 export const ROW = 20;
 const NARROWEST = 1; // pixels: what is narrower is not drawn, and nothing below it
 const TEXT_FROM = 28; // pixels: what is narrower has no text
@@ -76,7 +78,7 @@ function paintBox<T>(c: CanvasRenderingContext2D, source: IcicleSource<T>, box: 
   }
   if (box.width < TEXT_FROM) return;
   c.fillStyle = ink.text;
-  c.fillText(fit(c, source.label(box.node), box.width - 8), box.x + 4, y + ROW / 2);
+  c.fillText(fit(c, plain(source.label(box.node)), box.width - 8), box.x + 4, y + ROW / 2);
 }
 
 const widths = new Map<string, number>();

@@ -4,6 +4,7 @@
 import { h } from "./dom.ts";
 
 const ROW = 24; // pixels, as in the style sheet
+const PRINTED = 500; // rows at most
 const SPARE = 8; // rows above and below what is in sight
 
 export class Rows {
@@ -18,6 +19,14 @@ export class Rows {
     this.element = h("div.rows", { tabindex: 0, role: "treegrid", "aria-label": label }, head, this.inner);
     this.element.addEventListener("scroll", () => this.draw());
     new ResizeObserver(() => this.draw()).observe(this.element);
+    window.addEventListener("beforeprint", () => this.print(Math.min(this.count, PRINTED)));
+    window.addEventListener("afterprint", () => this.set(this.count, this.make));
+  }
+
+  /** On paper there is no scrolling: the first rows are there, one below the other. */
+  private print(count: number): void {
+    this.fill(0, count);
+    this.inner.style.height = `${count * ROW}px`;
   }
 
   /** What is to be shown from now on. */
@@ -44,6 +53,10 @@ export class Rows {
     const key = `${first} ${last}`;
     if (key === this.shown) return;
     this.shown = key;
+    this.fill(first, last);
+  }
+
+  private fill(first: number, last: number): void {
     const rows: HTMLElement[] = [];
     for (let i = first; i < last; i++) {
       const row = this.make(i);

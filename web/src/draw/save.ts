@@ -1,6 +1,8 @@
 // save.ts -- a text handed to the user as a file.
 // SPDX-License-Identifier: Apache-2.0
 
+import { plain } from "./dom.ts";
+
 export function saveText(name: string, type: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type }));
   const link = document.createElement("a");
@@ -18,5 +20,5 @@ export function csvCell(value: string | number): string {
 }
 
 export function xmlText(text: string): string {
-  return text.replace(/[<>&"']/g, (c) => `&#${c.charCodeAt(0)};`).replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, "\ufffd");
+  return plain(text).replace(/[<>&"']/g, (c) => `&#${c.charCodeAt(0)};`);
 }

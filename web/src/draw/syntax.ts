@@ -31,14 +31,39 @@ export function languageOf(path: string): Language {
   return BY_ENDING.find(([ending]) => ending.test(path))?.[1] ?? C;
 }
 
-/** Colours lines one after another: what a line leaves open goes on in the next. */
+const NOTHING_OPEN: [string, TokenKind] = ["", ""];
+
+/** Colours lines: what a line leaves open goes on in the next. How each line begins is worked out as
+ * far as it is asked for, and kept. */
 export class Highlighter {
   private open = ""; // what ends the comment or string that is open
   private openKind: TokenKind = "";
+  private readonly begins: [string, TokenKind][] = [NOTHING_OPEN];
 
-  constructor(private readonly language: Language) {}
+  private readonly openers: string[];
 
-  line(text: string): Token[] {
+  constructor(private readonly language: Language, private readonly lines: string[]) {
+    this.openers = language.block ? [language.block[0], ...language.long] : language.long;
+  }
+
+  /** Line i, from 0. */
+  at(i: number): Token[] {
+    for (let next = this.begins.length; next <= i; next++) {
+      // Most lines neither begin nor end anything.
+      if (!this.begins[next - 1]![0] && !this.openers.some((o) => this.lines[next - 1]!.includes(o))) this.begins[next] = NOTHING_OPEN;
+      else this.read(next - 1);
+    }
+    return this.read(i);
+  }
+
+  private read(i: number): Token[] {
+    [this.open, this.openKind] = this.begins[i]!;
+    const tokens = this.line(this.lines[i]!);
+    this.begins[i + 1] = [this.open, this.openKind];
+    return tokens;
+  }
+
+  private line(text: string): Token[] {
     const tokens: Token[] = [];
     let rest = text;
     if (this.open) rest = this.finish(tokens, rest, 0);

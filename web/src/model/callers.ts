@@ -60,18 +60,21 @@ export interface FunctionRow {
 export function allFunctions(p: Profile, a: Answer): FunctionRow[] {
   const total = new Float64Array(p.frameCount);
   const self = new Float64Array(p.frameCount);
+  const { stackStarts, stackFrames, frameGroup } = p;
+  const { values } = a;
   const seen = new Int32Array(p.frameCount).fill(-1);
-  for (let site = 0; site < p.siteCount; site++) {
-    const value = a.values[site]!;
+  for (let site = 0; site < values.length; site++) {
+    const value = values[site]!;
     if (value === 0) continue;
-    const end = p.stackStarts[site + 1]!;
-    for (let i = p.stackStarts[site]!; i < end; i++) {
-      const g = p.frameGroup[p.stackFrames[i]!]!;
+    const first = stackStarts[site]!;
+    const end = stackStarts[site + 1]!;
+    for (let i = first; i < end; i++) {
+      const g = frameGroup[stackFrames[i]!]!;
       if (seen[g] === site) continue;
       seen[g] = site;
       total[g]! += value;
     }
-    if (end > p.stackStarts[site]!) self[p.frameGroup[p.stackFrames[end - 1]!]!]! += value;
+    if (end > first) self[frameGroup[stackFrames[end - 1]!]!]! += value;
   }
   const rows: FunctionRow[] = [];
   for (let g = 0; g < p.frameCount; g++) if (total[g] !== 0) rows.push({ group: g, total: total[g]!, self: self[g]! });

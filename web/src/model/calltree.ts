@@ -8,7 +8,8 @@
 
 import type { Answer } from "./question.ts";
 
-/** Stacks, root first, and which frames are of one function: a profile's, or two profiles'. */
+/** Stacks, root first, and which frames are of one function: a profile's, two profiles', or those of
+ * stacks.ts. What the tree calls a site is a row of them. */
 export interface Stacks {
   stackStarts: Uint32Array;
   stackFrames: Uint32Array;
@@ -23,16 +24,25 @@ export interface TreeNode {
   frame: number;
   depth: number; // the root's is 0
   value: number;
-  bytes: number;
-  blocks: number;
-  /** Of the stacks that end here. */
-  self: number;
+  /** What was added and what was taken away, together: more than `value` where something shrank. */
+  size: number;
   from: number;
   to: number;
   children: TreeNode[] | null; // null: not opened yet
 }
 
+export interface NodeSums {
+  bytes: number;
+  blocks: number;
+  /** Of the stacks that end here. */
+  self: number;
+}
+
 const ENDED = 0xffffffff;
+
+function newNode(parent: TreeNode | null, frame: number, value: number, size: number, from: number, to: number): TreeNode {
+  return { parent, frame, depth: parent ? parent.depth + 1 : 0, value, size, from, to, children: null };
+}
 
 export class CallTree {
   readonly root: TreeNode;
@@ -48,30 +58,47 @@ export class CallTree {
     readonly by: GroupBy,
   ) {
     // Those with nothing of this figure too: tables show the others beside it.
-    const sites = Uint32Array.from(answer.values, (_, i) => i);
-    this.order = answer.chosen ? sites.filter((site) => answer.chosen![site]) : sites;
+    const { chosen } = answer;
+    const sites = new Uint32Array(answer.values.length);
+    let count = 0;
+    for (let i = 0; i < sites.length; i++) if (!chosen || chosen[i]) sites[count++] = i;
+    this.order = sites.subarray(0, count);
     this.keys = new Uint32Array(this.order.length);
     this.spare = new Uint32Array(this.order.length);
     this.places = new Uint32Array(profile.frameGroup.length);
-    this.root = this.makeNode(null, -1, 0, 0, this.order.length);
+    this.root = this.makeNode(null, -1, 0, this.order.length);
   }
 
-  private makeNode(parent: TreeNode | null, frame: number, depth: number, from: number, to: number): TreeNode {
-    const { values, bytes, blocks } = this.answer;
+  private makeNode(parent: TreeNode | null, frame: number, from: number, to: number): TreeNode {
+    const { values } = this.answer;
     const { order } = this;
-    const { stackStarts } = this.profile;
     let value = 0;
-    let byteSum = 0;
-    let blockSum = 0;
-    let self = 0;
+    let size = 0;
     for (let i = from; i < to; i++) {
-      const site = order[i]!;
-      value += values[site]!;
-      byteSum += bytes[site]!;
-      blockSum += blocks[site]!;
-      if (stackStarts[site + 1]! - stackStarts[site]! === depth) self += values[site]!;
+      const v = values[order[i]!]!;
+      value += v;
+      size += Math.abs(v);
     }
-    return { parent, frame, depth, value, bytes: byteSum, blocks: blockSum, self, from, to, children: null };
+    return newNode(parent, frame, value, size, from, to);
+  }
+
+  private readonly sums = new WeakMap<TreeNode, NodeSums>();
+
+  /** What tables show of a node. Worked out when asked for: a flame graph opens thousands of nodes. */
+  sum(node: TreeNode): NodeSums {
+    let sums = this.sums.get(node);
+    if (sums) return sums;
+    const { values, bytes, blocks } = this.answer;
+    const { stackStarts } = this.profile;
+    sums = { bytes: 0, blocks: 0, self: 0 };
+    for (let i = node.from; i < node.to; i++) {
+      const site = this.order[i]!;
+      sums.bytes += bytes[site]!;
+      sums.blocks += blocks[site]!;
+      if (stackStarts[site + 1]! - stackStarts[site]! === node.depth) sums.self += values[site]!;
+    }
+    this.sums.set(node, sums);
+    return sums;
   }
 
   /** Puts the frame of each site of the node at its depth, from the side that the tree begins with,
@@ -97,8 +124,20 @@ export class CallTree {
    * nothing is allocated but the children. */
   open(node: TreeNode): TreeNode[] {
     if (node.children) return node.children;
-    const { order, keys, spare, places } = this;
     this.readKeys(node);
+    const frames = this.countKeys(node);
+    // Most calls lead to one place: then there is nothing to deal out, nor to add up.
+    const only = frames.length === 1 && this.places[frames[0]!] === node.to - node.from ? frames[0]! : -1;
+    if (only >= 0) {
+      this.places[only] = 0;
+      node.children = [newNode(node, only, node.value, node.size, node.from, node.to)];
+    } else node.children = this.deal(node, frames).sort((x, y) => y.size - x.size || x.frame - y.frame);
+    return node.children;
+  }
+
+  /** Counts the sites by what they go on with, into `places`; which frames these are. */
+  private countKeys(node: TreeNode): number[] {
+    const { keys, places } = this;
     const frames: number[] = [];
     for (let i = node.from; i < node.to; i++) {
       const key = keys[i]!;
@@ -106,9 +145,14 @@ export class CallTree {
       if (places[key] === 0) frames.push(key);
       places[key]!++;
     }
-    let at = node.from;
-    const children: TreeNode[] = [];
+    return frames;
+  }
+
+  /** Puts the sites of each child side by side, those that have ended last. */
+  private deal(node: TreeNode, frames: number[]): TreeNode[] {
+    const { order, keys, spare, places } = this;
     const ends: number[] = [];
+    let at = node.from;
     for (const frame of frames) {
       const count = places[frame]!;
       places[frame] = at;
@@ -122,14 +166,12 @@ export class CallTree {
     }
     order.set(spare.subarray(node.from, node.to), node.from);
     let from = node.from;
-    frames.forEach((frame, i) => {
-      children.push(this.makeNode(node, frame, node.depth + 1, from, ends[i]!));
+    return frames.map((frame, i) => {
+      const child = this.makeNode(node, frame, from, ends[i]!);
       from = ends[i]!;
       places[frame] = 0;
+      return child;
     });
-    children.sort((x, y) => Math.abs(y.value) - Math.abs(x.value) || x.frame - y.frame);
-    node.children = children;
-    return children;
   }
 
   /** Sites that go through a node. */

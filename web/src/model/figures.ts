@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Profile } from "./profile.ts";
+import { ofThread } from "./question.ts";
 
 export interface FigureColumn {
   id: string;
@@ -18,9 +19,13 @@ export const FIGURE_COLUMNS: FigureColumn[] = [
   { id: "temporary", title: "Temporary", column: "temporary", bytes: false },
 ];
 
-export function sumOver(p: Profile, sites: Uint32Array | number[], column: string): number {
-  const values = p.pack.f64(`site.${column}`);
+/** By site: of one thread, or of all. */
+export function figureColumn(p: Profile, column: string, thread: number | null): Float64Array {
+  return thread === null ? p.pack.f64(`site.${column}`) : ofThread(p, column, thread);
+}
+
+export function sumOver(values: Float64Array, sites: Uint32Array): number {
   let sum = 0;
-  for (const site of sites) sum += values[site]!;
+  for (let i = 0; i < sites.length; i++) sum += values[sites[i]!]!;
   return sum;
 }

@@ -16,18 +16,21 @@ export interface Leak {
 }
 
 const QUARTERS = 4;
-/** What each site had live when each quarter was over. */
-function byQuarters(p: Profile): Float64Array[] {
+
+/** What these sites had live when each quarter was over. */
+function byQuarters(p: Profile, wanted: number[]): Map<number, number[]> {
   const times = p.pack.f64("point.time_ns");
   const points = p.pack.u32("change.point");
   const sites = p.pack.u32("change.site");
   const bytes = p.pack.f64("change.live_bytes");
   const end = times[times.length - 1] ?? 0;
-  const live = new Float64Array(p.siteCount);
-  const result: Float64Array[] = [];
+  const isWanted = new Uint8Array(p.siteCount);
+  for (const site of wanted) isWanted[site] = 1;
+  const live = new Map<number, number>();
+  const result = new Map<number, number[]>(wanted.map((site) => [site, []]));
   for (let i = 0, quarter = 1; quarter <= QUARTERS; quarter++) {
-    for (; i < points.length && times[points[i]!]! <= (end * quarter) / QUARTERS; i++) live[sites[i]!] = bytes[i]!;
-    result.push(live.slice());
+    for (; i < points.length && times[points[i]!]! <= (end * quarter) / QUARTERS; i++) if (isWanted[sites[i]!]) live.set(sites[i]!, bytes[i]!);
+    for (const [site, quarters] of result) quarters.push(live.get(site) ?? 0);
   }
   return result;
 }
@@ -50,8 +53,9 @@ function findGrowing(p: Profile): Uint8Array {
   const places = growingPlaces(p);
   const own = p.pack.u32("site.own");
   const isGrowing = new Map<number, number>();
+  if (!places.size) return new Uint8Array(own.length);
   return Uint8Array.from(own, (frame) => {
-    if (frame >= p.frameCount || !places.size) return 0;
+    if (frame >= p.frameCount) return 0;
     let known = isGrowing.get(frame);
     if (known === undefined) isGrowing.set(frame, (known = places.has(keyOf(p.functionName(frame), p.filePath(frame), p.frameLine[frame])) ? 1 : 0));
     return known;
@@ -65,12 +69,20 @@ export interface LeakGroup {
   largest: Leak[];
 }
 
+/** The `shown` sites with most, the largest first. Numbers alone are sorted much faster than sites. */
+function pickLargest(sites: number[], bytes: Float64Array, blocks: Float64Array, shown: number): number[] {
+  const sorted = new Float64Array(sites.length);
+  for (let i = 0; i < sites.length; i++) sorted[i] = bytes[sites[i]!]!;
+  sorted.sort();
+  const least = sorted[Math.max(0, sorted.length - shown)] ?? 0;
+  return sites.filter((site) => bytes[site]! >= least).sort((a, b) => bytes[b]! - bytes[a]! || blocks[b]! - blocks[a]!).slice(0, shown);
+}
+
 /** By kind: what it comes to, and the largest `shown` stacks, the largest first. */
 export function findLeaks(p: Profile, shown: number): Record<LeakKind, LeakGroup> {
   const bytes = p.pack.f64("site.live_bytes");
   const blocks = p.pack.f64("site.live_blocks");
   const rules = p.pack.u32("site.rule");
-  const quarters = byQuarters(p);
   const growing = findGrowing(p);
   const none = (): LeakGroup => ({ bytes: 0, blocks: 0, stacks: 0, largest: [] });
   const groups = { growing: none(), "one-off": none(), suppressed: none() };
@@ -83,9 +95,13 @@ export function findLeaks(p: Profile, shown: number): Record<LeakKind, LeakGroup
     groups[kind].stacks++;
     sites[kind].push(site);
   }
-  for (const kind of Object.keys(groups) as LeakKind[])
-    groups[kind].largest = sites[kind].sort((a, b) => bytes[b]! - bytes[a]! || blocks[b]! - blocks[a]!).slice(0, shown).map((site) => ({
-      site, kind, bytes: bytes[site]!, blocks: blocks[site]!, rule: p.text(rules[site]!), quarters: quarters.map((q) => q[site]!),
+  const kinds = Object.keys(groups) as LeakKind[];
+  const picked = kinds.map((kind) => pickLargest(sites[kind], bytes, blocks, shown));
+  const quarters = byQuarters(p, picked.flat());
+  kinds.forEach((kind, k) => {
+    groups[kind].largest = picked[k]!.map((site) => ({
+      site, kind, bytes: bytes[site]!, blocks: blocks[site]!, rule: p.text(rules[site]!), quarters: quarters.get(site)!,
     }));
+  });
   return groups;
 }

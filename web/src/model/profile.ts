@@ -66,6 +66,19 @@ export class Profile {
     return hits;
   }
 
+  /** By site: 1 if one of these frames is on its stack. Goes along the tree of stacks: most of what
+   * stacks have they have in common. */
+  sitesWith(frames: Uint8Array): Uint8Array {
+    const parents = this.pack.u32("node.parent");
+    const frameOf = this.pack.u32("node.frame");
+    const has = new Uint8Array(parents.length);
+    for (let i = 1; i < has.length; i++) has[i] = has[parents[i]!]! | frames[frameOf[i]!]!;
+    const leaves = this.pack.u32("site.node");
+    const sites = new Uint8Array(leaves.length);
+    for (let i = 0; i < sites.length; i++) sites[i] = has[leaves[i]!]!;
+    return sites;
+  }
+
   /** What a frame is called: its function, or where it is in its module. */
   functionName(frame: number): string {
     const name = this.text(this.frameFunction[frame]!);
@@ -76,7 +89,32 @@ export class Profile {
   }
 
   moduleName(frame: number): string {
-    return baseName(this.text(this.frameModule[frame]!));
+    const id = this.frameModule[frame]!;
+    let name = this.moduleNames.get(id);
+    if (name === undefined) this.moduleNames.set(id, (name = baseName(this.text(id))));
+    return name;
+  }
+
+  private readonly moduleNames = new Map<number, string>();
+  private ranked: string[] | null = null;
+
+  /** Modules by name, those with most frames first. */
+  modules(): string[] {
+    if (this.ranked) return this.ranked;
+    const byText = new Map<number, number>();
+    for (let i = 0; i < this.frameCount; i++) byText.set(this.frameModule[i]!, (byText.get(this.frameModule[i]!) ?? 0) + 1);
+    const byName = new Map<string, number>();
+    for (const [id, count] of byText) byName.set(baseName(this.text(id)), (byName.get(baseName(this.text(id))) ?? 0) + count);
+    byName.delete("");
+    this.ranked = [...byName].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).map(([name]) => name);
+    return this.ranked;
+  }
+
+  /** By row of `thread`; the row after the last stands for several threads. */
+  threadName(row: number): string {
+    const names = this.pack.u32("thread.name");
+    if (row >= names.length) return "several threads";
+    return `${this.text(names[row]!) || "thread"} (${this.pack.u32("thread.tid")[row]})`;
   }
 
   modulePath(frame: number): string {

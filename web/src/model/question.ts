@@ -36,7 +36,8 @@ export interface Answer {
   note: string;
 }
 
-const COLUMNS: Record<string, [string | null, string]> = {
+/** Columns of `site` and `part`: bytes and blocks of a figure that is kept for the whole recording. */
+export const COLUMNS: Record<string, [string | null, string]> = {
   peak: ["at_peak_bytes", "at_peak_blocks"],
   leaked: ["live_bytes", "live_blocks"],
   allocated: ["allocated_bytes", "allocations"],
@@ -46,6 +47,11 @@ const COLUMNS: Record<string, [string | null, string]> = {
 
 export function countsBlocks(figure: Figure): boolean {
   return figure === "calls" || figure === "temporary";
+}
+
+/** Whether it is read off the time line, which does not tell threads apart. */
+export function isTimed(q: Question): boolean {
+  return q.figure === "live" || q.figure === "growth" || (q.range !== null && q.figure === "peak");
 }
 
 /** What each site had live at a point. */
@@ -82,7 +88,7 @@ function ofColumns(p: Profile, q: Question): [Float64Array, Float64Array] {
 }
 
 /** A thread's share of every site. */
-function ofThread(p: Profile, column: string, serial: number): Float64Array {
+export function ofThread(p: Profile, column: string, serial: number): Float64Array {
   const only = p.pack.u32("site.thread");
   const whole = p.pack.f64(`site.${column}`);
   const values = new Float64Array(p.siteCount);
@@ -115,19 +121,12 @@ function ofTime(p: Profile, q: Question): [Float64Array, Float64Array, string] {
 /** Which sites have these words in a function's and a module's name; null: all. */
 function chooseSites(p: Profile, q: Question): Uint8Array | null {
   if (!q.functions && !q.module) return null;
-  const isFunction = q.functions ? p.search(q.functions) : new Uint8Array(p.frameCount).fill(1);
-  const isModule = new Uint8Array(p.frameCount).fill(1);
-  if (q.module) for (let i = 0; i < p.frameCount; i++) isModule[i] = p.moduleName(i) === q.module ? 1 : 0;
-  const chosen = new Uint8Array(p.siteCount);
-  for (let site = 0; site < p.siteCount; site++) {
-    let function_ = 0;
-    let module = 0;
-    for (let i = p.stackStarts[site]!; i < p.stackStarts[site + 1]!; i++) {
-      function_ |= isFunction[p.stackFrames[i]!]!;
-      module |= isModule[p.stackFrames[i]!]!;
-    }
-    chosen[site] = function_ & module;
-  }
+  const hasFunction = q.functions ? p.sitesWith(p.search(q.functions)) : null;
+  if (!q.module) return hasFunction;
+  const isModule = new Uint8Array(p.frameCount);
+  for (let i = 0; i < p.frameCount; i++) isModule[i] = p.moduleName(i) === q.module ? 1 : 0;
+  const chosen = p.sitesWith(isModule);
+  if (hasFunction) for (let i = 0; i < chosen.length; i++) chosen[i]! &= hasFunction[i]!;
   return chosen;
 }
 
@@ -138,11 +137,10 @@ function sum(values: Float64Array): number {
 }
 
 export function answer(p: Profile, q: Question): Answer {
-  const timed = q.figure === "live" || q.figure === "growth" || (q.range !== null && q.figure === "peak");
   let note = "";
   let bytes: Float64Array;
   let blocks: Float64Array;
-  if (timed) {
+  if (isTimed(q)) {
     [bytes, blocks, note] = ofTime(p, q);
     if (q.thread !== null) note = "threads are not told apart over time";
   } else {

@@ -6,7 +6,10 @@ import type { Profile } from "./profile.ts";
 export const BUCKETS = 65; // 0: nothing; i: 2^(i-1) <= n < 2^i
 
 export function bucketOf(n: number): number {
-  return n < 1 ? 0 : Math.min(BUCKETS - 1, Math.floor(Math.log2(n)) + 1);
+  if (n < 1) return 0;
+  // The logarithm of a number just below a large power of two is rounded up to that power.
+  const i = Math.floor(Math.log2(n)) + 1;
+  return Math.min(BUCKETS - 1, 2 ** (i - 1) > n ? i - 1 : i);
 }
 
 /** The least and the most that fall into a bucket. */

@@ -40,6 +40,10 @@ export class Union {
     const ids = new Uint32Array(p.frameCount);
     for (let i = 0; i < p.frameCount; i++) {
       const frame = p.frameGroup[i]!;
+      if (frame < i) {
+        ids[i] = ids[frame]!;
+        continue;
+      }
       const key = `${p.functionName(frame)}\0${moduleKey(p, frame)}`;
       let id = known.get(key);
       if (id === undefined) {

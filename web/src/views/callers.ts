@@ -16,11 +16,17 @@ class CallersPage {
   private readonly rows = new Rows("functions", this.head);
   private readonly side = h("div.neighbours", { id: "neighbours" });
   private answer: Answer | null = null;
+  private all: FunctionRow[] = [];
   private list: FunctionRow[] = [];
+  private sorted = "";
+  private readonly search: HTMLInputElement;
+  private readonly found = h("output", { id: "functions-found" });
 
   constructor(private readonly app: App) {
     this.controls = makeControls(app, { direction: false });
-    this.element = h("div.callers-page", {}, this.controls.element,
+    this.search = h("input.page-search", { type: "search", id: "function-search", placeholder: "search functions (/)", "aria-label": "search for a function" }) as HTMLInputElement;
+    this.search.addEventListener("input", () => app.go({ search: this.search.value }, false));
+    this.element = h("div.callers-page", {}, this.controls.element, h("div.search", {}, this.search, " ", this.found),
       h("div.split", {}, h("div", {}, this.rows.element), this.side));
   }
 
@@ -33,21 +39,33 @@ class CallersPage {
     const answer = this.app.answer();
     if (answer !== this.answer) {
       this.answer = answer;
-      this.list = allFunctions(this.app.profile, answer);
+      this.all = allFunctions(this.app.profile, answer);
+      this.sorted = "self";
     }
-    if (this.app.state.sort === "total") this.list = [...this.list].sort((a, b) => Math.abs(b.total) - Math.abs(a.total));
-    else this.list = [...this.list].sort((a, b) => Math.abs(b.self) - Math.abs(a.self) || Math.abs(b.total) - Math.abs(a.total));
+    const sort = this.app.state.sort === "total" ? "total" : "self";
+    if (sort !== this.sorted) this.all.sort(sort === "total" ? (a, b) => Math.abs(b.total) - Math.abs(a.total) : (a, b) => Math.abs(b.self) - Math.abs(a.self) || Math.abs(b.total) - Math.abs(a.total));
+    this.sorted = sort;
+    this.choose();
     clear(this.head, h("span.cell", {}, "Function"),
-      ...(["self", "total"] as const).map((id) => h("button.cell", { type: "button", id: `sort-${id}`, "aria-pressed": String((this.app.state.sort || "self") === id), onclick: () => this.app.go({ sort: id }) }, id === "self" ? "Self" : "With callees")));
+      ...(["self", "total"] as const).map((id) => h("button.cell", { type: "button", id: `sort-${id}`, "aria-pressed": String(sort === id), onclick: () => this.app.go({ sort: id }) }, id === "self" ? "Self" : "With callees")));
     this.rows.set(this.list.length, (i) => this.makeRow(this.list[i]!));
     this.showNeighbours();
+  }
+
+  /** Those that the search leaves. */
+  private choose(): void {
+    const { search } = this.app.state;
+    if (document.activeElement !== this.search) this.search.value = search;
+    const hits = search ? this.app.profile.search(search) : null;
+    this.list = hits ? this.all.filter((row) => hits[row.group]) : this.all;
+    clear(this.found, hits ? `${formatCount(this.list.length)} of ${formatCount(this.all.length)} functions` : `${formatCount(this.all.length)} functions`);
   }
 
   private makeRow(row: FunctionRow): HTMLElement {
     const { app } = this;
     const chosen = app.state.zoom[0] === row.group;
-    return h(`div.row.functions${chosen ? ".chosen" : ""}`, { role: "row" },
-      h("span.cell.name", {}, h("a", { href: app.link({ zoom: [row.group] }), title: app.profile.modulePath(row.group) }, app.profile.functionName(row.group)),
+    return h(`div.row.functions${chosen ? ".chosen" : ""}`, { role: "row", "data-self": row.self, "data-total": row.total },
+      h("span.cell.name", {}, h("a", { href: app.link({ zoom: [row.group] }), "aria-current": chosen ? "true" : undefined, title: app.profile.modulePath(row.group) }, app.profile.functionName(row.group)),
         h("span.place", {}, ` ${app.profile.moduleName(row.group)}`)),
       h("span.cell", {}, `${formatShare(row.self, this.answer!.total)}  ${this.show(row.self)}`),
       h("span.cell", {}, `${formatShare(row.total, this.answer!.total)}  ${this.show(row.total)}`));

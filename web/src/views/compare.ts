@@ -22,7 +22,9 @@ class ComparePage {
   readonly element: HTMLElement;
   private readonly controls;
   private readonly totals = h("p", { id: "compare-totals" });
-  private readonly canvas = h("canvas.flame", { role: "img", "aria-label": "differential flame graph" }) as HTMLCanvasElement;
+  private readonly path = h("p.path");
+  private readonly note = h("p.note", { id: "compare-note" });
+  private readonly canvas = h("canvas.flame", { tabindex: 0, role: "img", "aria-label": "differential flame graph; arrow keys move, Enter zooms" }) as HTMLCanvasElement;
   private readonly card = h("div.hover", { hidden: true });
   private readonly rows = new Rows("changes by function", h("div.row.changes.head", { role: "row" },
     ...["Function", "Change", "Before", "Now", "Difference"].map((title) => h("span.cell", {}, title))));
@@ -30,17 +32,20 @@ class ComparePage {
   private data: ReturnType<Union["answer"]> | null = null;
   private tree: CallTree | null = null;
   private key = "";
-  private zoomed: TreeNode | null = null;
+  private chosen: TreeNode | null = null;
+  private known = new WeakMap<TreeNode, [number, number]>();
   private boxes: Box<TreeNode>[] = [];
 
   constructor(private readonly app: App) {
     this.controls = makeControls(app, { direction: true });
     this.element = h("div.compare-page", {}, this.controls.element, this.totals,
-      h("p.note", {}, "Boxes are as wide as both profiles together; orange has grown, blue has shrunk. A click zooms, a click on the top box goes back."),
+      h("p.note", {}, "Boxes are as wide as both profiles together; orange has grown, blue has shrunk. A click zooms, a click on the top box goes back."), this.note, this.path,
       h("div.canvas", {}, this.canvas, this.card), h("h2", {}, "Functions that allocate more or less themselves"), this.rows.element);
     this.canvas.addEventListener("click", (e) => this.onClick(e));
     this.canvas.addEventListener("mousemove", (e) => this.onHover(e));
     this.canvas.addEventListener("mouseleave", () => (this.card.hidden = true));
+    this.canvas.addEventListener("keydown", (e) => this.onKey(e));
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
     new ResizeObserver(() => this.draw()).observe(this.canvas.parentElement!);
   }
 
@@ -56,28 +61,51 @@ class ComparePage {
     this.controls.update();
     const { app } = this;
     if (!this.union || this.union.now !== app.profile) this.union = new Union(app.profile, app.old!);
-    const key = `${app.profile.pack.header.generation} ${app.state.inverted} ${JSON.stringify(app.question())}`;
+    // Threads and times of two runs have nothing to do with each other.
+    const question = app.question({ range: null, thread: null });
+    const key = `${app.profile.pack.header.generation} ${app.state.inverted} ${JSON.stringify(question)}`;
     if (key !== this.key) {
       this.key = key;
-      this.data = this.union.answer(app.question());
+      this.data = this.union.answer(question);
       this.tree = new CallTree(this.union, this.data.both, app.state.inverted, "function");
-      this.zoomed = null;
+      this.chosen = null;
+      this.known = new WeakMap();
       this.fillRows();
     }
     const [now, old] = this.data!.totals;
     clear(this.totals, `Before ${this.show(old)}, now ${this.show(now)}: ${this.signed(now - old)}`);
     this.totals.dataset["now"] = String(now);
     this.totals.dataset["old"] = String(old);
+    clear(this.note, app.state.from >= 0 || app.state.thread ? "Whole recordings, all threads: a range or a thread holds for one profile alone." : "");
+    this.showPath();
     this.draw();
   }
 
+  private top(): TreeNode {
+    return this.tree!.find(this.app.state.pair) ?? this.tree!.root;
+  }
+
+  private nameOf(node: TreeNode): string {
+    return node.frame < 0 ? "everything" : this.union!.functionName(node.frame);
+  }
+
+  private showPath(): void {
+    const { app } = this;
+    const { pair } = app.state;
+    const steps = pair.filter((id) => id < this.union!.frameGroup.length).map((id, i) => h("a", { href: app.link({ pair: pair.slice(0, i + 1) }) }, this.union!.functionName(id)));
+    clear(this.path, pair.length ? h("a", { href: app.link({ pair: [] }), id: "compare-out" }, "all") : null, ...steps.flatMap((s) => [" › ", s]));
+  }
+
   private sides(node: TreeNode): [number, number] {
+    const known = this.known.get(node);
+    if (known) return known;
     let now = 0;
     let old = 0;
     for (const site of this.tree!.sites(node)) {
       now += this.data!.now[site]!;
       old += this.data!.old[site]!;
     }
+    this.known.set(node, [now, old]);
     return [now, old];
   }
 
@@ -85,16 +113,17 @@ class ComparePage {
     if (!this.tree || !this.canvas.clientWidth) return;
     const tree = this.tree;
     const dark = isDark();
+    const same = cssColour("--panel");
     const source: IcicleSource<TreeNode> = {
-      root: this.zoomed ?? tree.root,
-      size: (n) => n.value,
+      root: this.top(),
+      size: (n) => n.size,
       children: (n) => tree.open(n),
-      label: (n) => (n.frame < 0 ? "everything" : this.union!.functionName(n.frame)),
+      label: (n) => this.nameOf(n),
       colour: (n) => {
         const [now, old] = this.sides(n);
-        return now === old ? cssColour("--panel") : changeColour((now - old) / Math.max(now, old, 1), dark);
+        return now === old ? same : changeColour((now - old) / Math.max(now, old, 1), dark);
       },
-      isMarked: () => false,
+      isMarked: (n) => n === this.chosen,
     };
     this.boxes = layOut(source, this.canvas.clientWidth);
     paint(this.canvas, source, this.boxes, { text: cssColour("--ink"), paper: cssColour("--paper"), mark: cssColour("--mark") });
@@ -107,18 +136,38 @@ class ComparePage {
 
   private onClick(e: MouseEvent): void {
     const node = this.at(e);
-    if (!node) return;
-    this.zoomed = node === (this.zoomed ?? this.tree!.root) ? null : node;
+    if (node) this.app.go({ pair: node === this.top() ? [] : this.tree!.path(node) });
+  }
+
+  private onKey(e: KeyboardEvent): void {
+    const now = this.chosen ?? this.top();
+    const inside = (n: TreeNode) => this.tree!.open(n).filter((child) => child.size > 0);
+    const siblings = now.parent ? inside(now.parent) : [now];
+    const beside = (step: number) => siblings[siblings.indexOf(now) + step] ?? now;
+    if (e.key === "ArrowUp") this.chosen = now.parent ?? now;
+    else if (e.key === "ArrowDown") this.chosen = inside(now)[0] ?? now;
+    else if (e.key === "ArrowLeft") this.chosen = beside(-1);
+    else if (e.key === "ArrowRight") this.chosen = beside(1);
+    else if (e.key === "Enter") return this.app.go({ pair: this.tree!.path(now) });
+    else if (e.key === "Escape") {
+      this.chosen = null;
+      return this.app.go({ pair: [] });
+    } else return;
+    e.preventDefault();
+    this.fillCard(this.chosen);
     this.draw();
+  }
+
+  private fillCard(node: TreeNode): void {
+    const [now, old] = this.sides(node);
+    this.card.hidden = false;
+    clear(this.card, h("strong", {}, this.nameOf(node)), h("div", {}, `before ${this.show(old)}, now ${this.show(now)}: ${this.signed(now - old)}`));
   }
 
   private onHover(e: MouseEvent): void {
     const node = this.at(e);
-    this.card.hidden = !node;
-    if (!node) return;
-    const [now, old] = this.sides(node);
-    clear(this.card, h("strong", {}, node.frame < 0 ? "everything" : this.union!.functionName(node.frame)),
-      h("div", {}, `before ${this.show(old)}, now ${this.show(now)}: ${this.signed(now - old)}`));
+    if (!node) return void (this.card.hidden = true);
+    this.fillCard(node);
     const box = this.canvas.parentElement!.getBoundingClientRect();
     this.card.style.left = `${Math.min(e.clientX - box.left + 12, Math.max(0, box.width - 380))}px`;
     this.card.style.top = `${e.clientY - box.top + 16}px`;
@@ -143,7 +192,7 @@ class ComparePage {
 
   private makeRow(row: Row): HTMLElement {
     const status = row.old === 0 ? "new" : row.now === 0 ? "gone" : row.now > row.old ? "grown" : "shrunk";
-    return h("div.row.changes", { role: "row" },
+    return h("div.row.changes", { role: "row", "data-old": row.old, "data-now": row.now },
       h("span.cell.name", {}, this.union!.functionName(row.id), h("span.place", {}, ` ${this.union!.moduleName(row.id)}`)),
       h("span.cell", {}, status), h("span.cell", {}, this.show(row.old)), h("span.cell", {}, this.show(row.now)), h("span.cell", {}, this.signed(row.now - row.old)));
   }

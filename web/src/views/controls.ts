@@ -18,6 +18,7 @@ export const FIGURE_NAMES: Record<Figure, string> = {
 
 export interface ControlOptions {
   direction: boolean; // inverted, by line
+  shape?: boolean; // fold recursion, by thread
 }
 
 function choice(label: string, id: string, value: string, options: [string, string][], take: (v: string) => void): HTMLElement {
@@ -31,18 +32,12 @@ function tick(label: string, id: string, value: boolean, take: (v: boolean) => v
 }
 
 function threadOptions(app: App): [string, string][] {
-  const { pack } = app.profile;
-  const names = pack.u32("thread.name");
-  const tids = pack.u32("thread.tid");
-  const serials = [...pack.u32("thread.serial")];
-  return [["0", "all threads"], ...serials.map((s, i): [string, string] => [String(s), `${app.profile.text(names[i]!) || "thread"} (${tids[i]})`])];
+  const serials = [...app.profile.pack.u32("thread.serial")];
+  return [["0", "all threads"], ...serials.map((s, i): [string, string] => [String(s), app.profile.threadName(i)])];
 }
 
 function moduleOptions(app: App): [string, string][] {
-  const modules = new Set<string>();
-  for (let i = 0; i < app.profile.frameCount; i++) modules.add(app.profile.moduleName(i));
-  modules.delete("");
-  return [["", "all modules"], ...[...modules].sort().map((m): [string, string] => [m, m])];
+  return [["", "all modules"], ...[...app.profile.modules()].sort().map((m): [string, string] => [m, m])];
 }
 
 function rangeText(app: App): string {
@@ -70,6 +65,8 @@ export function makeControls(app: App, options: ControlOptions): { element: HTML
       choice("Module", "module", s.module, moduleOptions(app), (v) => app.go({ module: v, zoom: [] })),
       options.direction && tick("inverted", "inverted", s.inverted, (v) => app.go({ inverted: v, zoom: [] })),
       options.direction && tick("by line", "by-line", s.byLine, (v) => app.go({ byLine: v, zoom: [] })),
+      options.shape && tick("fold recursion", "fold", s.fold, (v) => app.go({ fold: v, zoom: [] })),
+      options.shape && tick("by thread", "by-thread", s.byThread, (v) => app.go({ byThread: v, zoom: [] })),
       filter,
       range && h("span.range", {}, range, " ", h("button", { type: "button", id: "whole-range", onclick: () => app.go({ from: -1, to: -1, zoom: [] }) }, "whole recording")),
       note && h("span.note", { id: "answer-note" }, note));

@@ -2,36 +2,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { App, View } from "../app.ts";
-import { cssColour, isDark, moduleColour } from "../draw/colours.ts";
+import { changeColour, cssColour, isDark, moduleColour, OWN_COLOURS } from "../draw/colours.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatShare } from "../draw/format.ts";
 import { boxAt, layOut, paint, type Box, type IcicleSource } from "../draw/icicle.ts";
 import type { CallTree, TreeNode } from "../model/calltree.ts";
-import { countsBlocks } from "../model/question.ts";
-import { makeControls } from "./controls.ts";
+import { ByThread } from "../model/stacks.ts";
+import { countsBlocks, isTimed } from "../model/question.ts";
+import { FIGURE_NAMES, makeControls } from "./controls.ts";
 import { makeSaving, svg } from "./saving.ts";
 
 function labelOf(app: App, tree: CallTree, node: TreeNode): string {
   if (node.frame < 0) return tree.inverted ? "all allocations" : "the program";
-  const name = app.profile.functionName(node.frame);
-  const place = tree.by === "line" ? app.profile.place(node.frame) : "";
+  const name = app.nameOf(node.frame);
+  const place = tree.by === "line" && node.frame < app.profile.frameCount ? app.profile.place(node.frame) : "";
   return place ? `${name} ${place}` : name;
 }
 
-/** Sites with a hit on their stacks, once each: what they come to. */
-function searchShare(app: App, tree: CallTree, from: TreeNode, hits: Uint8Array): number {
-  const { stackStarts, stackFrames } = app.profile;
+/** Stacks with a hit on them, once each: what they come to. */
+function searchShare(tree: CallTree, from: TreeNode, hasHit: Uint8Array): number {
   const { values } = tree.answer;
+  const siteOf = tree.profile instanceof ByThread ? tree.profile.siteOf : null;
+  const rows = tree.sites(from);
   let found = 0;
-  for (const site of tree.sites(from)) {
-    if (!(values[site]! > 0)) continue;
-    const end = stackStarts[site + 1]!;
-    for (let i = stackStarts[site]!; i < end; i++)
-      if (hits[stackFrames[i]!]) {
-        found += values[site]!;
-        break;
-      }
-  }
+  for (let i = 0; i < rows.length; i++) if (hasHit[siteOf ? siteOf[rows[i]!]! : rows[i]!]) found += Math.abs(values[rows[i]!]!);
   return found;
 }
 
@@ -43,16 +37,18 @@ class FlamePage {
   private readonly path = h("p.path");
   private readonly total = h("p.total", { id: "flame-total" });
   private readonly search: HTMLInputElement;
+  private readonly legend = h("ul.legend", { id: "legend", "aria-label": "colours" });
   private readonly found = h("output", { id: "search-share" });
   private boxes: Box<TreeNode>[] = [];
   private chosen: TreeNode | null = null;
+  private told: TreeNode | null = null; // what the card is about
 
   constructor(private readonly app: App) {
-    this.controls = makeControls(app, { direction: true });
-    this.search = h("input", { type: "search", id: "search", placeholder: "search (/)", "aria-label": "search for a function" }) as HTMLInputElement;
+    this.controls = makeControls(app, { direction: true, shape: true });
+    this.search = h("input.page-search", { type: "search", id: "search", placeholder: "search (/)", "aria-label": "search for a function" }) as HTMLInputElement;
     this.search.addEventListener("input", () => app.go({ search: this.search.value }, false));
     this.element = h("div.flame-page", {}, this.controls.element,
-      h("div.search", {}, this.search, " ", this.found, " ", makeSaving(app, () => this.picture())), this.total, this.path, h("div.canvas", {}, this.canvas, this.card));
+      h("div.search", {}, this.search, " ", this.found, " ", makeSaving(app, () => this.picture())), this.total, this.path, h("div.canvas", {}, this.canvas, this.card), this.legend);
     this.canvas.addEventListener("click", (e) => this.onClick(e));
     this.canvas.addEventListener("mousemove", (e) => this.onHover(e));
     this.canvas.addEventListener("mouseleave", () => (this.card.hidden = true));
@@ -62,7 +58,7 @@ class FlamePage {
   }
 
   private tree(): CallTree {
-    return this.app.tree();
+    return this.app.shapedTree();
   }
 
   private zoomed(): TreeNode {
@@ -86,7 +82,7 @@ class FlamePage {
   private showPath(): void {
     const { app } = this;
     const zoom = app.state.zoom;
-    const steps = zoom.map((frame, i) => h("a", { href: app.link({ zoom: zoom.slice(0, i + 1) }) }, app.profile.functionName(frame)));
+    const steps = zoom.map((frame, i) => h("a", { href: app.link({ zoom: zoom.slice(0, i + 1) }) }, app.nameOf(frame)));
     clear(this.path, zoom.length ? h("a", { href: app.link({ zoom: [] }), id: "zoom-out" }, "all") : null,
       ...steps.flatMap((s) => [" › ", s]));
   }
@@ -101,17 +97,44 @@ class FlamePage {
     const dark = isDark();
     const source: IcicleSource<TreeNode> = {
       root,
-      size: (n) => n.value,
+      size: (n) => n.size,
       children: (n) => tree.open(n),
       label: (n) => labelOf(app, tree, n),
-      colour: (n) => (n.frame < 0 ? cssColour("--line") : moduleColour(app.profile.moduleName(n.frame), dark)),
+      colour: this.colours(dark),
       isMarked: (n) => n === this.chosen || (n.frame >= 0 && hits[n.frame] === 1),
     };
     this.boxes = layOut(source, width);
     paint(this.canvas, source, this.boxes, { text: cssColour("--ink"), paper: cssColour("--paper"), mark: cssColour("--mark") });
-    const share = app.state.search ? searchShare(app, tree, root, hits) : 0;
-    clear(this.found, app.state.search ? `${formatShare(share, root.value)} of what is shown` : "");
+    const share = app.state.search ? searchShare(tree, root, app.profile.sitesWith(hits)) : 0;
+    clear(this.found, app.state.search ? `${formatShare(share, root.size)} of what is shown` : "");
+    this.showLegend(dark);
     if (!this.boxes.length) clear(this.path, "Nothing to show: no stack has anything of this figure.");
+  }
+
+  /** By module; of growth, by how much of a box grew or shrank. */
+  private colours(dark: boolean): (n: TreeNode) => string {
+    const { profile, state } = this.app;
+    const top = cssColour("--line");
+    if (state.figure === "growth") {
+      const same = cssColour("--panel");
+      return (n) => (n.value === 0 ? same : changeColour(n.value / Math.max(1, n.size), dark));
+    }
+    const rank = new Map(profile.modules().map((name, i) => [name, i]));
+    return (n) => (n.frame < 0 || n.frame >= profile.frameCount ? top : moduleColour(rank.get(profile.moduleName(n.frame)) ?? -1, dark));
+  }
+
+  /** What the colours of the boxes in sight mean. */
+  private showLegend(dark: boolean): void {
+    const { profile, state } = this.app;
+    const item = (colour: string, text: string, data = "") =>
+      h("li", { "data-module": data || undefined }, h("i", { style: `background:${colour}` }), ` ${text}`);
+    if (state.figure === "growth")
+      return clear(this.legend, item(changeColour(1, dark), "grown"), item(changeColour(-1, dark), "shrunk"), h("li.note", {}, "boxes are as wide as what grew and what shrank together"));
+    const seen = new Set(this.boxes.filter((b) => b.node.frame >= 0 && b.node.frame < profile.frameCount).map((b) => profile.moduleName(b.node.frame)));
+    const shown = profile.modules().map((name, i) => [name, i] as const).filter(([name]) => seen.has(name));
+    const own = shown.filter(([, i]) => i < OWN_COLOURS);
+    clear(this.legend, ...own.map(([name, i]) => item(moduleColour(i, dark), name, name)),
+      seen.size > own.length && item(moduleColour(-1, dark), "all others"));
   }
 
   private picture(): string {
@@ -121,8 +144,8 @@ class FlamePage {
       boxes: this.boxes,
       width: this.canvas.clientWidth,
       label: (n) => labelOf(app, tree, n),
-      title: (n) => `${labelOf(app, tree, n)}: ${formatShare(n.value, tree.root.value)}, ${countsBlocks(app.state.figure) ? formatCount(n.value) : formatBytes(n.value)}`,
-      colour: (n) => (n.frame < 0 ? "#d9dce1" : moduleColour(app.profile.moduleName(n.frame), false)),
+      title: (n) => `${labelOf(app, tree, n)}: ${formatShare(n.value, tree.root.size)}, ${countsBlocks(app.state.figure) ? formatCount(n.value) : formatBytes(n.value)}`,
+      colour: this.colours(false),
     });
   }
 
@@ -144,7 +167,7 @@ class FlamePage {
     const node = this.at(e);
     this.card.hidden = !node;
     if (!node) return;
-    this.fillCard(node);
+    if (node !== this.told) this.fillCard(node);
     const box = this.canvas.parentElement!.getBoundingClientRect();
     const x = Math.min(e.clientX - box.left + 12, Math.max(0, box.width - 380));
     this.card.style.left = `${x}px`;
@@ -153,32 +176,59 @@ class FlamePage {
 
   /** All figures of the sites behind a box. */
   private fillCard(node: TreeNode): void {
+    this.told = node;
     const { profile } = this.app;
-    const sites = this.tree().sites(node);
+    const tree = this.tree();
+    const sites = tree.sites(node);
     const sum = (column: string): number => {
-      const values = profile.pack.f64(`site.${column}`);
-      return sites.reduce((a, site) => a + values[site]!, 0);
+      const values = this.column(column);
+      let all = 0;
+      for (let i = 0; i < sites.length; i++) all += values[sites[i]!]!;
+      return all;
     };
     const rows: [string, string][] = [
-      ["share", formatShare(node.value, this.tree().root.value)],
+      ["share", formatShare(node.value, tree.root.size)],
+      ...(isTimed(tree.answer.question) ? [this.timedRow(node)] : []),
       ["at the peak", `${formatBytes(sum("at_peak_bytes"))} in ${formatCount(sum("at_peak_blocks"))} blocks`],
       ["leaked", `${formatBytes(sum("live_bytes"))} in ${formatCount(sum("live_blocks"))} blocks`],
       ["allocated", `${formatBytes(sum("allocated_bytes"))} by ${formatCount(sum("allocations"))} calls`],
       ["temporary", formatCount(sum("temporary"))],
       ["stacks", formatCount(sites.length)],
     ];
-    const place = node.frame < 0 ? "" : `${profile.moduleName(node.frame)} ${profile.place(node.frame)}`;
-    clear(this.card, h("strong", {}, labelOf(this.app, this.tree(), node)), h("div.note", {}, place),
+    const place = node.frame < 0 || node.frame >= profile.frameCount ? "" : `${profile.moduleName(node.frame)} ${profile.place(node.frame)}`;
+    clear(this.card, h("strong", {}, labelOf(this.app, tree, node)), h("div.note", {}, place),
       h("table", {}, ...rows.map(([k, v]) => h("tr", {}, h("th", {}, k), h("td", {}, v)))));
   }
 
+  /** What the time line says, which the columns do not have. */
+  private timedRow(node: TreeNode): [string, string] {
+    const [more, less] = [(node.size + node.value) / 2, (node.size - node.value) / 2];
+    return [FIGURE_NAMES[this.app.state.figure].toLowerCase(), formatBytes(node.value) + (less ? `: ${formatBytes(more)} more, ${formatBytes(less)} less` : "")];
+  }
+
+  private columns = new Map<string, Float64Array>();
+  private columnsOf: unknown = null;
+
+  /** A figure by row of the tree's stacks. */
+  private column(name: string): Float64Array {
+    const { profile } = this.tree();
+    if (!(profile instanceof ByThread)) return this.app.profile.pack.f64(`site.${name}`);
+    if (this.columnsOf !== profile) this.columns.clear();
+    this.columnsOf = profile;
+    let values = this.columns.get(name);
+    if (!values) this.columns.set(name, (values = profile.column(name)));
+    return values;
+  }
+
   private onKey(e: KeyboardEvent): void {
+    if (this.chosen && this.tree().find(this.tree().path(this.chosen)) !== this.chosen) this.chosen = null; // of another tree
     const now = this.chosen ?? this.zoomed();
-    const siblings = now.parent ? this.tree().open(now.parent) : [now];
+    const inside = (n: TreeNode) => this.tree().open(n).filter((child) => child.size > 0);
+    const siblings = now.parent ? inside(now.parent) : [now];
     const beside = (step: number) => siblings[siblings.indexOf(now) + step] ?? now;
     const moves: Record<string, () => TreeNode> = {
       ArrowUp: () => now.parent ?? now,
-      ArrowDown: () => this.tree().open(now)[0] ?? now,
+      ArrowDown: () => inside(now)[0] ?? now,
       ArrowLeft: () => beside(-1),
       ArrowRight: () => beside(1),
     };

@@ -6,6 +6,7 @@ import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatTime } from "../draw/format.ts";
 import { heatCellAt, paintHeat, type HeatMap } from "../draw/heat.ts";
 import { BUCKETS, bucketRange, sitesInCell, sizeOverTime, type Cell } from "../model/sizes.ts";
+import type { Profile } from "../model/profile.ts";
 import { stackList } from "./stack.ts";
 
 const STACKS_SHOWN = 50;
@@ -25,12 +26,13 @@ function used(values: (i: number) => number): [number, number] {
 class SizesPage {
   readonly element: HTMLElement;
   private readonly histogram = h("table.grid", { id: "size-histogram" });
-  private readonly cells = h("canvas.heat", { id: "size-by-life", role: "img", "aria-label": "sizes by lifetimes" }) as HTMLCanvasElement;
+  private readonly cells = h("canvas.heat", { id: "size-by-life", tabindex: 0, role: "img", "aria-label": "sizes by lifetimes; arrow keys choose a cell" }) as HTMLCanvasElement;
   private readonly times = h("canvas.heat", { id: "size-by-time", role: "img", "aria-label": "sizes over time" }) as HTMLCanvasElement;
   private readonly stacks = h("div", { id: "cell-stacks" });
   private firstSize = 0;
   private firstLife = 0;
   private map: HeatMap | null = null;
+  private overTime: (ReturnType<typeof sizeOverTime> & { profile: Profile }) | null = null;
 
   constructor(private readonly app: App) {
     this.element = h("div.sizes-page", {},
@@ -38,6 +40,7 @@ class SizesPage {
       h("h2", {}, "Size and lifetime of freed blocks"), h("p.note", {}, "Click a cell to see the stacks that can have made its blocks."), this.cells, this.stacks,
       h("h2", {}, "Live bytes over time"), h("p.note", {}, "By the mean size of each stack's live blocks."), this.times);
     this.cells.addEventListener("click", (e) => this.onClick(e));
+    this.cells.addEventListener("keydown", (e) => this.onKey(e));
     new ResizeObserver(() => this.draw()).observe(this.element);
   }
 
@@ -88,7 +91,8 @@ class SizesPage {
   }
 
   private drawTimes(): void {
-    const { points, rows } = sizeOverTime(this.app.profile);
+    if (this.overTime?.profile !== this.app.profile) this.overTime = { profile: this.app.profile, ...sizeOverTime(this.app.profile) };
+    const { points, rows } = this.overTime;
     const times = this.app.profile.pack.f64("point.time_ns");
     const [first, last] = used((b) => rows[b]!.reduce((a, v) => Math.max(a, v), 0));
     const map: HeatMap = {
@@ -102,6 +106,18 @@ class SizesPage {
   private onClick(e: MouseEvent): void {
     const at = this.map && heatCellAt(this.cells, this.map, e);
     if (at) this.app.go({ cell: `${at.row + this.firstSize},${at.column + this.firstLife}` });
+  }
+
+  private onKey(e: KeyboardEvent): void {
+    const steps: Record<string, [number, number]> = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [1, 0], ArrowDown: [-1, 0] };
+    const step = steps[e.key];
+    if (!step || !this.map) return;
+    e.preventDefault();
+    const cell = this.chosen();
+    const inside = (n: number, first: number, count: number) => Math.min(first + count - 1, Math.max(first, n));
+    const size = inside(cell ? cell.size + step[0] : this.firstSize, this.firstSize, this.map.rows);
+    const life = inside(cell ? cell.life + step[1] : this.firstLife, this.firstLife, this.map.columns);
+    this.app.go({ cell: `${size},${life}` }, false);
   }
 
   private showStacks(): void {

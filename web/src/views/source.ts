@@ -4,9 +4,10 @@
 import type { App, View } from "../app.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatShare } from "../draw/format.ts";
+import { LongTable } from "../draw/longtable.ts";
 import { Highlighter, languageOf } from "../draw/syntax.ts";
-import { allFiles, linesOf, type LineFigures } from "../model/lines.ts";
-import { countsBlocks } from "../model/question.ts";
+import { allFiles, linesOf, type FileFigures, type LineFigures } from "../model/lines.ts";
+import { countsBlocks, type Answer } from "../model/question.ts";
 import { makeControls } from "./controls.ts";
 
 const FILES_SHOWN = 300;
@@ -15,12 +16,16 @@ class SourcePage {
   readonly element: HTMLElement;
   private readonly controls;
   private readonly files = h("nav.files", { "aria-label": "Source files" });
-  private readonly text = h("div.source", { id: "source" });
+  private readonly text = h("div.source", { id: "source", tabindex: 0, role: "region", "aria-label": "source lines" });
   private request = 0;
+  private table: LongTable | null = null;
+  private listed: { answer: Answer; list: FileFigures[] } | null = null;
 
   constructor(private readonly app: App) {
     this.controls = makeControls(app, { direction: false });
     this.element = h("div.source-page", {}, this.controls.element, h("div.split.wide", {}, this.files, this.text));
+    this.text.addEventListener("scroll", () => this.table?.draw());
+    new ResizeObserver(() => this.table?.draw()).observe(this.text);
   }
 
   private show(n: number): string {
@@ -36,7 +41,8 @@ class SourcePage {
   private showFiles(): void {
     const { app } = this;
     const answer = app.answer();
-    const list = allFiles(app.profile, answer);
+    if (this.listed?.answer !== answer) this.listed = { answer, list: allFiles(app.profile, answer) };
+    const { list } = this.listed;
     const items = list.slice(0, FILES_SHOWN).map((f) => h("li", {},
       h("a", { href: app.link({ file: f.file, line: 0 }), title: app.profile.text(f.file), "aria-current": f.file === app.state.file ? "true" : undefined }, app.profile.text(f.file).split("/").slice(-2).join("/")),
       h("span.note", { title: "allocated here, and by what is called from here" }, `${this.show(f.self)} of ${this.show(f.total)}`)));
@@ -49,12 +55,29 @@ class SourcePage {
     const request = ++this.request;
     if (!file) return clear(this.text, h("p.note", {}, "Choose a file."));
     const path = app.profile.text(file);
+    this.table = null;
     const figures = linesOf(app.profile, app.answer(), file);
     const lines = await app.source.lines(path, app.profile.frameFile.indexOf(file));
     if (request !== this.request) return; // the user has gone on
     clear(this.text, h("h2", {}, path), lines ? null : h("p.note", {}, "The file cannot be read here; its lines are shown by number."),
       lines ? this.makeLines(path, lines, figures) : this.makeNumbers(figures));
-    document.getElementById(`line-${app.state.line}`)?.scrollIntoView({ block: "center" });
+    this.showLine(lines);
+  }
+
+  private showLine(lines: Map<number, string> | null): void {
+    const table = this.table as LongTable | null;
+    const row = this.rowOf(lines ? [...lines.keys()] : []);
+    if (table && row >= 0) table.show(row);
+    else table?.draw();
+    document.getElementById(`line-${this.app.state.line}`)?.scrollIntoView({ block: "center" });
+  }
+
+  /** The row of the chosen line, with the gaps before it counted. */
+  private rowOf(numbers: number[]): number {
+    const at = numbers.indexOf(this.app.state.line);
+    let gaps = 0;
+    for (let i = 1; i <= at; i++) if (numbers[i] !== numbers[i - 1]! + 1) gaps++;
+    return at < 0 ? -1 : at + gaps;
   }
 
   private margin(f: LineFigures | undefined): HTMLElement[] {
@@ -74,17 +97,23 @@ class SourcePage {
   }
 
   private makeLines(path: string, lines: Map<number, string>, figures: Map<number, LineFigures>): HTMLElement {
-    const highlighter = new Highlighter(languageOf(path));
-    let before = 0;
-    const rows: HTMLElement[] = [];
-    for (const [number, text] of lines) {
-      if (before && number !== before + 1) rows.push(h("tr.gap", {}, h("td", { colspan: 4 }, "…")));
-      before = number;
+    const highlighter = new Highlighter(languageOf(path), [...lines.values()]);
+    // By row: a line by its place, or -1 for lines that are left out.
+    const numbers = [...lines.keys()];
+    const places: number[] = [];
+    numbers.forEach((number, i) => {
+      if (i && number !== numbers[i - 1]! + 1) places.push(-1);
+      places.push(i);
+    });
+    this.table = new LongTable(this.text, places.length, (row) => {
+      const place = places[row]!;
+      if (place < 0) return h("tr.gap", {}, h("td", { colspan: 4 }, "…"));
+      const number = numbers[place]!;
       const f = figures.get(number);
-      const code = h("td.code", {}, ...highlighter.line(text).map((t) => (t.kind ? h(`span.${t.kind}`, {}, t.text) : t.text)));
-      rows.push(h(`tr${number === this.app.state.line ? ".chosen" : ""}`, { id: `line-${number}` }, ...this.margin(f), h("td.number.line", {}, this.callersLink(f, number)), code));
-    }
-    return h("table.lines", {}, this.head(), h("tbody", {}, ...rows));
+      const code = h("td.code", {}, ...highlighter.at(place).map((t) => (t.kind ? h(`span.${t.kind}`, {}, t.text) : t.text)));
+      return h(`tr${number === this.app.state.line ? ".chosen" : ""}`, { id: `line-${number}` }, ...this.margin(f), h("td.number.line", {}, this.callersLink(f, number)), code);
+    });
+    return h("table.lines", {}, this.head(), this.table.body);
   }
 
   private head(): HTMLElement {

@@ -7,7 +7,7 @@ import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatShare } from "../draw/format.ts";
 import { Rows } from "../draw/rows.ts";
 import type { CallTree, TreeNode } from "../model/calltree.ts";
-import { FIGURE_COLUMNS, sumOver } from "../model/figures.ts";
+import { FIGURE_COLUMNS, figureColumn, sumOver } from "../model/figures.ts";
 import { countsBlocks } from "../model/question.ts";
 import { makeControls } from "./controls.ts";
 import { makeSaving } from "./saving.ts";
@@ -38,6 +38,7 @@ class TablePage {
       this.tree = tree;
       this.open = new Set();
       this.at = 0;
+      this.columns.clear();
       this.openHotPath();
     }
     this.showHead();
@@ -59,14 +60,23 @@ class TablePage {
     let known = this.sums.get(node);
     if (!known) this.sums.set(node, (known = new Map()));
     let value = known.get(column);
-    if (value === undefined) known.set(column, (value = sumOver(this.app.profile, this.tree!.sites(node), column)));
+    if (value === undefined) known.set(column, (value = sumOver(this.column(column), this.tree!.sites(node))));
     return value;
+  }
+
+  private columns = new Map<string, Float64Array>();
+
+  /** A figure by site, of the chosen thread if there is one. */
+  private column(name: string): Float64Array {
+    let values = this.columns.get(name);
+    if (!values) this.columns.set(name, (values = figureColumn(this.app.profile, name, this.tree!.answer.question.thread)));
+    return values;
   }
 
   private key(): Key {
     const sort = this.app.state.sort;
-    if (sort === "self") return (n) => n.self;
-    if (sort === "blocks") return (n) => n.blocks;
+    if (sort === "self") return (n) => Math.abs(this.tree!.sum(n).self);
+    if (sort === "blocks") return (n) => this.tree!.sum(n).blocks;
     const column = FIGURE_COLUMNS.find((c) => c.id === sort);
     return column ? (n) => this.sum(n, column.column) : (n) => Math.abs(n.value);
   }
@@ -80,7 +90,8 @@ class TablePage {
       if (node.depth > 0) list.push(node);
       if (!this.open.has(node)) return;
       const children = [...tree.open(node)];
-      if (byName) children.sort((a, b) => this.app.profile.functionName(a.frame).localeCompare(this.app.profile.functionName(b.frame)));
+      // What has nothing of the figure is there for its other columns: it comes last.
+      if (byName) children.sort((a, b) => Number(a.size === 0) - Number(b.size === 0) || this.app.profile.functionName(a.frame).localeCompare(this.app.profile.functionName(b.frame)));
       else if (this.app.state.sort) children.sort((a, b) => key(b) - key(a));
       for (const child of children) add(child);
     };
@@ -104,17 +115,18 @@ class TablePage {
     const tree = this.tree!;
     const count = countsBlocks(tree.answer.question.figure);
     const show = (n: number) => (count ? formatCount(n) : formatBytes(n));
+    const sums = tree.sum(node);
     const isOpen = this.open.has(node);
     const leaf = isOpen && tree.open(node).length === 0;
     const name = h("span.cell.name", { style: `padding-left:${(node.depth - 1) * 14}px` },
-      h("button.twist", { type: "button", "aria-expanded": String(isOpen), onclick: () => this.toggle(i) }, leaf ? "·" : isOpen ? "▾" : "▸"),
+      h("button.twist", { type: "button", tabindex: -1, "aria-label": isOpen ? "close" : "open", onclick: () => this.toggle(i) }, leaf ? "·" : isOpen ? "▾" : "▸"),
       h("a", { href: this.app.link({ page: "callers", functions: "", file: 0, zoom: [profile.frameGroup[node.frame]!] }), title: profile.modulePath(node.frame) }, profile.functionName(node.frame)),
       h("span.place", {}, ` ${profile.place(node.frame)}`));
-    return h(`div.row${i === this.at ? ".chosen" : ""}`, { role: "row", "data-depth": node.depth }, name,
+    return h(`div.row${i === this.at ? ".chosen" : ""}`, { role: "row", "aria-level": node.depth, "aria-expanded": leaf ? undefined : String(isOpen), "data-depth": node.depth, "data-bytes": sums.bytes, "data-blocks": sums.blocks }, name,
       h("span.cell", { title: show(node.value) }, `${formatShare(node.value, tree.root.value)}  ${show(node.value)}`),
-      h("span.cell", {}, node.self ? show(node.self) : ""),
-      h("span.cell", {}, formatCount(node.blocks)),
-      ...FIGURE_COLUMNS.map((c) => h("span.cell", {}, c.bytes ? formatBytes(this.sum(node, c.column)) : formatCount(this.sum(node, c.column)))));
+      h("span.cell", {}, sums.self ? show(sums.self) : ""),
+      h("span.cell", {}, formatCount(sums.blocks)),
+      ...FIGURE_COLUMNS.map((c) => h("span.cell", { "data-figure": c.id, "data-value": this.sum(node, c.column) }, c.bytes ? formatBytes(this.sum(node, c.column)) : formatCount(this.sum(node, c.column)))));
   }
 
   private toggle(i: number): void {

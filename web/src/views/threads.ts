@@ -4,6 +4,9 @@
 import type { App, View } from "../app.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatTime } from "../draw/format.ts";
+import { sparkline } from "../draw/sparkline.ts";
+import type { Profile } from "../model/profile.ts";
+import { liveByThread } from "../model/threads.ts";
 
 const NS = 1e9;
 
@@ -53,17 +56,42 @@ function nameOf(app: App, i: number): string {
   return app.profile.text(app.profile.pack.u32("thread.name")[i]!) || "thread";
 }
 
-function makeTable(app: App): HTMLElement {
+/** Its live bytes over the recording; all are drawn to one scale. */
+class TimeLines {
+  readonly byThread: Map<number, Float64Array>;
+  private readonly most: number;
+
+  constructor(readonly profile: Profile) {
+    this.byThread = liveByThread(profile);
+    this.most = [...this.byThread.values()].reduce((a, line) => line.reduce((x, y) => Math.max(x, y), a), 1);
+  }
+
+  cell(serial: number): HTMLElement {
+    const line = this.byThread.get(serial);
+    const high = line ? line.reduce((a, b) => Math.max(a, b), 0) : 0;
+    const end = line ? (line[line.length - 1] ?? 0) : 0;
+    return h("td.line", { "data-highest": high, "data-end": end, title: `at most ${formatBytes(high)}, ${formatBytes(end)} at the end` },
+      line ? sparkline(this.profile.pack.f64("point.time_ns"), line, this.most) : null);
+  }
+
+  /** Of stacks that several threads came through; null if there are none. */
+  shared(columns: number): HTMLElement | null {
+    if (!this.byThread.has(0)) return null;
+    return h("tr", { "data-serial": 0 }, h("th", {}, "stacks of several threads"), h("td", { colspan: columns + 1 }), this.cell(0));
+  }
+}
+
+function makeTable(app: App, lines: TimeLines): HTMLElement {
   const { pack } = app.profile;
   const serials = pack.u32("thread.serial");
   const tids = pack.u32("thread.tid");
   const sort = COLUMNS.find((c) => c.id === app.state.sort) ?? COLUMNS[1]!;
   const order = [...serials.keys()].sort((a, b) => sort.value(app, b) - sort.value(app, a));
   const head = h("tr", {}, h("th", {}, "Thread"), ...COLUMNS.map((c) =>
-    h("th.number", { "aria-sort": c === sort ? "descending" : undefined }, h("button", { type: "button", onclick: () => app.go({ sort: c.id }) }, c.title))), h("th", {}, "When"));
+    h("th.number", { "aria-sort": c === sort ? "descending" : undefined }, h("button", { type: "button", onclick: () => app.go({ sort: c.id }) }, c.title))), h("th", {}, "When"), h("th", {}, "Live bytes over time"));
   return h("table.grid", { id: "threads" }, h("thead", {}, head), h("tbody", {}, ...order.map((i) =>
     h("tr", { "data-serial": serials[i] }, h("th", {}, h("a", { href: app.link({ page: "flame", thread: serials[i], zoom: [] }) }, nameOf(app, i)), ` ${tids[i]}`),
-      ...COLUMNS.map((c) => h("td.number", {}, c.format(c.value(app, i)))), h("td.when", {}, bar(app, i))))));
+      ...COLUMNS.map((c) => h("td.number", {}, c.format(c.value(app, i)))), h("td.when", {}, bar(app, i)), lines.cell(serials[i]!))), lines.shared(COLUMNS.length)));
 }
 
 export const threads: View = {
@@ -71,8 +99,14 @@ export const threads: View = {
   title: "Threads",
   create(app) {
     const element = h("div.threads-page");
-    const update = () => clear(element,
-      h("p.note", {}, "Peaks and leaks count for the thread that allocated, whoever frees. A name leads to the flame graph of that thread."), h("div.scroll", {}, makeTable(app)));
+    let lines: TimeLines | null = null;
+    const update = () => {
+      if (lines?.profile !== app.profile) lines = new TimeLines(app.profile);
+      clear(element,
+        h("p.note", {}, "Peaks and leaks count for the thread that allocated, whoever frees. A name leads to the flame graph of that thread."),
+        lines.byThread.has(0) && h("p.note", { id: "thread-note" }, "The time line is recorded by stack, so a thread's line has the stacks that it alone came through; the last row has those of several threads."),
+        h("div.scroll", { tabindex: 0, role: "region", "aria-label": "threads" }, makeTable(app, lines)));
+    };
     return { element, update };
   },
 };

@@ -12,6 +12,7 @@ import { highestPoint } from "../model/question.ts";
 const NS = 1e9;
 const SYNC = "midden-time"; // charts with this key share their cursor and range
 const HEIGHT = 190;
+const NEAR = 5; // pixels: the cursor is on a line
 
 interface Chart {
   id: string;
@@ -69,14 +70,18 @@ function axis(format: (n: number) => string): uPlot.Axis {
 class TimePage {
   readonly element: HTMLElement;
   private readonly facts = h("p", { id: "range-facts" });
-  private readonly holder = h("div.charts");
+  private readonly holder = h("div.charts", { tabindex: 0, role: "group", "aria-label": "charts; the arrow keys choose a moment, with Shift a range, Escape the whole recording" });
+  private readonly named = h("div.hover", { id: "snapshot-name", hidden: true });
+  private readonly snapshots = h("section", { id: "snapshots" });
   private plots: uPlot[] = [];
   private drawn = "";
 
   constructor(private readonly app: App) {
     this.element = h("div.time-page", {},
       h("p.note", {}, "Drag over a chart to choose a range: every page then shows that range. A click chooses one moment. A double click goes back to the whole recording."),
-      this.facts, this.holder);
+      this.facts, h("div.canvas", {}, this.holder, this.named), this.snapshots);
+    this.holder.addEventListener("keydown", (e) => this.onKey(e));
+    this.holder.addEventListener("mouseleave", () => (this.named.hidden = true));
     new ResizeObserver(() => this.resize()).observe(this.holder);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.rebuild());
   }
@@ -90,6 +95,44 @@ class TimePage {
     }
     this.showRange();
     this.showFacts();
+    this.showSnapshots();
+  }
+
+  /** Moves the chosen moment, or with Shift the end of the range. */
+  private onKey(e: KeyboardEvent): void {
+    const last = this.app.profile.pack.f64("point.time_ns").length - 1;
+    const { from, to } = this.app.state;
+    const steps: Record<string, number> = { ArrowLeft: to - 1, ArrowRight: to + 1, Home: 0, End: last };
+    if (e.key === "Escape") return this.app.go({ from: -1, to: -1, zoom: [] });
+    if (!(e.key in steps) || last < 0) return;
+    e.preventDefault();
+    const next = Math.min(last, Math.max(0, steps[e.key]!));
+    this.app.go(e.shiftKey && from >= 0 ? { from: Math.min(from, next), to: next, zoom: [] } : { from: next, to: next, zoom: [] });
+  }
+
+  private showSnapshots(): void {
+    const { pack } = this.app.profile;
+    const names = pack.u32("snapshot.name");
+    const point = pack.u32("snapshot.point");
+    const [times, bytes, blocks] = ["time_ns", "live_bytes", "live_blocks"].map((c) => pack.f64(`snapshot.${c}`)) as [Float64Array, Float64Array, Float64Array];
+    clear(this.snapshots, names.length > 0 && h("h2", {}, "Snapshots"), names.length > 0 && h("table.grid", {}, ...[...names].map((name, i) => h("tr", {},
+      h("th", {}, h("a", { href: this.app.link({ page: "flame", figure: "live", from: point[i]!, to: point[i]!, zoom: [] }) }, this.app.profile.text(name) || "(no name)")),
+      h("td.number", {}, formatTime(times[i]!)), h("td.number", {}, formatBytes(bytes[i]!)), h("td.number", {}, `${formatCount(blocks[i]!)} blocks`)))));
+  }
+
+  /** The name of the snapshot, or "peak", whose line is under the cursor. */
+  private nameMark(u: uPlot): void {
+    const { pack } = this.app.profile;
+    const left = u.cursor.left ?? -1;
+    const near = (ns: number) => left >= 0 && Math.abs(u.valToPos(ns / NS, "x") - left) <= NEAR;
+    const names = pack.u32("snapshot.name");
+    const peak = Number(pack.header.stats?.["peak_time_ns"] ?? NaN);
+    const texts = [...pack.f64("snapshot.time_ns")].flatMap((ns, i) => (near(ns) ? [`snapshot ${this.app.profile.text(names[i]!)}`] : []));
+    if (near(peak)) texts.push("peak");
+    this.named.hidden = !texts.length;
+    clear(this.named, texts.join(", "));
+    this.named.style.left = `${Math.min(left + u.bbox.left / devicePixelRatio + 8, Math.max(0, this.holder.clientWidth - 300))}px`;
+    this.named.style.top = `${u.root.offsetTop + 30}px`;
   }
 
   private rebuild(): void {
@@ -123,13 +166,16 @@ class TimePage {
       ],
       hooks: {
         setSelect: [(u) => this.onSelect(u)],
-        ready: [(u) => this.listen(u)],
+        ready: [(u) => this.listen(u, chart.title)],
         draw: [(u) => this.drawMarks(u)],
+        setCursor: [(u) => u.over.matches(":hover") && this.nameMark(u)],
       },
     };
   }
 
-  private listen(u: uPlot): void {
+  private listen(u: uPlot, title: string): void {
+    u.ctx.canvas.setAttribute("role", "img");
+    u.ctx.canvas.setAttribute("aria-label", title);
     let pressedAt = 0;
     u.over.addEventListener("dblclick", () => this.app.go({ from: -1, to: -1, zoom: [] }));
     u.over.addEventListener("mousedown", (e) => (pressedAt = e.clientX));

@@ -47,6 +47,27 @@ const lookSteps = {
 	data: (page, selector, name) => page.locator(selector).first().getAttribute(`data-${name}`),
 	hash: (page) => page.evaluate(() => location.hash),
 	eval: (page, script) => page.evaluate(script),
+	// The pointer over an element from left to right: what another one says meanwhile.
+	sweep: async (page, selector, told) => {
+		const box = await page.locator(selector).boundingBox();
+		const texts = new Set();
+		for (let x = 0; x < box.width; x += 4) {
+			await page.mouse.move(box.x + x, box.y + box.height / 2);
+			texts.add(await page.locator(told).textContent());
+		}
+		return [...texts];
+	},
+	// Whether a script that is written into the page runs. That it is refused is no fault.
+	inject: async (page, script) => {
+		const before = result.faults.length;
+		await page.evaluate((text) => {
+			const element = document.createElement("script");
+			element.textContent = text;
+			document.body.append(element);
+		}, script);
+		result.faults.length = before;
+		return page.evaluate(() => "injected" in window);
+	},
 	// The text of the file that a click hands over.
 	save: async (page, selector) => {
 		const [download] = await Promise.all([page.waitForEvent("download"), page.click(selector)]);

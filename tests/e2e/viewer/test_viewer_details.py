@@ -1,0 +1,223 @@
+"""What the viewer's pages do beyond showing totals: shapes of the flame graph, comparison by function, long files, keys.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import json
+import subprocess
+
+import pytest
+
+from recording import read_stats
+
+TREE_ROWS = "[...document.querySelectorAll('.rows .row')].map(r => [r.querySelector('a').textContent, Number(r.dataset.bytes), Number(r.dataset.blocks), Number(r.dataset.depth)])"
+FUNCTION_ROWS = "[...document.querySelectorAll('.rows .row')].map(r => [r.querySelector('a').textContent, Number(r.dataset.self), Number(r.dataset.total)])"
+
+
+@pytest.fixture
+def tree(record):
+    """The profile of known_tree, whose heap is in its head comment."""
+    return record.victim("known_tree", "full").path
+
+
+def ask(midden, *words):
+    done = subprocess.run([midden, *map(str, words)], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def saved_svg_titles(text):
+    return [part.partition("</title>")[0] for part in text.split("<title>")[1:]]
+
+
+def test_recursion_can_be_folded(page, tree):
+    # descend calls itself up to 5 times and leaks 500 bytes.
+    seen = page(
+        tree,
+        ("goto", "#flame?figure=leaked&functions=descend"), ("wait", "#save-svg"), ("save", "#save-svg"),
+        ("click", "#fold"), ("hash",), ("save", "#save-svg"), ("data", "#flame-total", "bytes"),
+    )
+    descents = [sum(title.startswith("descend") for title in saved_svg_titles(svg["text"])) for svg in (seen[0], seen[2])]
+    assert descents == [5, 1]
+    assert "fold=1" in seen[1]
+    assert seen[3] == "500"
+
+
+def test_threads_can_be_the_first_level(page, midden, record):
+    # Thread i of 4 makes 10 x (i + 1) blocks of 100 bytes, all in one function.
+    profile = record.victim("named_threads", "full").path
+    seen = page(profile, ("goto", "#flame?figure=allocated&functions=work"), ("wait", "#by-thread"), ("click", "#by-thread"), ("save", "#save-svg"), ("hash",), ("data", "#flame-total", "bytes"))
+    titles = saved_svg_titles(seen[0]["text"])
+    for i in range(4):
+        (title,) = [t for t in titles if t.startswith(f"worker-{i} (")]
+        assert title.endswith(f"{10 * (i + 1) * 100 / 1024:.2f} KiB" if i else "1000 B")
+    assert "byThread=1" in seen[1] and seen[2] == "10000"
+
+
+def test_growth_shows_what_shrank_beside_what_grew(page, record):
+    # Of load's 100,000 bytes half are freed while save makes 100,000.
+    profile = record.victim("known_tree", "late").path
+    points = read_stats(profile, "--points")["points"]
+    first = next(i for i, p in enumerate(points) if p["live_bytes"] == 100000)
+    last = len(points) - 1
+    seen = page(
+        profile,
+        ("goto", f"#flame?figure=growth&from={first}&to={last}"), ("wait", "#save-svg"), ("save", "#save-svg"), ("text", "#legend"),
+        ("hoverAt", "canvas.flame", 300, 10), ("text", ".flame-page .hover"),
+    )
+    titles = saved_svg_titles(seen[0]["text"])
+    assert any(t.startswith("load: -33.3 %, -48.8 KiB") for t in titles)
+    assert any(t.startswith("save: 66.7 %, 97.7 KiB") for t in titles)
+    assert "grown" in seen[1] and "shrunk" in seen[1]
+    assert "48.8 KiB: 97.7 KiB more, 48.8 KiB less" in seen[2]
+
+
+def test_colours_are_explained(page, tree):
+    (modules,) = page(tree, ("goto", "#flame"), ("wait", "#legend li"), ("eval", "[...document.querySelectorAll('#legend li')].map(e => e.dataset.module)"))
+    assert "known_tree" in modules
+
+
+@pytest.mark.parametrize(("figure", "option", "key"), (("peak", "--peak", "bytes"), ("leaked", "--leaks", "bytes"), ("calls", "--calls", "blocks")))
+def test_changes_by_function_are_those_of_the_command(page, midden, record, figure, option, key):
+    old = record.victim("known_tree", "late").path
+    new = record.victim("known_tree", "full").path
+    rows = ask(midden, "diff", "--by", "function", "--json", "--no-suppressions", option, old, new)["rows"]
+    wanted = {row["function"]: [row[f"old_{key}"], row[f"new_{key}"]] for row in rows if row[f"old_{key}"] != row[f"new_{key}"]}
+    (seen,) = page(
+        new, ("goto", f"#compare?figure={figure}"), ("wait", ".rows .row"),
+        ("eval", "Object.fromEntries([...document.querySelectorAll('.rows .row')].map(r => [r.querySelector('.name').firstChild.textContent, [Number(r.dataset.old), Number(r.dataset.now)]]))"),
+        options=("--compare", old),
+    )
+    assert seen == wanted
+    assert "save" in seen
+
+
+def test_a_zoomed_comparison_has_an_address(page, record):
+    old = record.victim("known_tree", "late").path
+    new = record.victim("known_tree", "full").path
+    seen = page(
+        new, ("goto", "#compare?inverted=1"), ("wait", "#compare-totals"), ("clickAt", ".compare-page canvas", 100, 30), ("hash",), ("text", ".compare-page .path"),
+        ("reload",), ("wait", "#compare-out"), ("text", ".compare-page .path"), ("hoverAt", ".compare-page canvas", 100, 10), ("text", ".compare-page .hover"),
+        ("click", "#compare-out"), ("hash",), ("focus", ".compare-page canvas"), ("press", "ArrowDown"), ("press", "Enter"), ("hash",),
+        options=("--compare", old),
+    )
+    assert "pair=" in seen[0] and seen[1] == "all › table_new" == seen[2]
+    assert "before 146 KiB, now 195 KiB: +48.8 KiB" in seen[3]
+    assert "pair=" not in seen[4] and seen[5] == seen[0]
+
+
+def test_columns_of_the_tree_are_those_of_the_thread(page, record):
+    profile = record.victim("named_threads", "full").path
+    (serial,) = page(profile, ("goto", "#threads"), ("wait", "#threads"), ("eval", "[...document.querySelectorAll('#threads tbody tr')].find(r => r.textContent.includes('worker-3')).dataset.serial"))
+    (cells,) = page(
+        profile, ("goto", f"#table?figure=allocated&thread={serial}&functions=work&inverted=1"), ("wait", ".rows .row"),
+        ("eval", "[...document.querySelector('.rows .row').querySelectorAll('[data-figure]')].map(c => [c.dataset.figure, Number(c.dataset.value)])"),
+    )
+    assert dict(cells)["allocated"] == 4000 and dict(cells)["calls"] == 40
+
+
+def test_rows_with_nothing_of_the_figure_come_last(page, tree):
+    # sum has nothing at the peak, and descend has nothing before it.
+    for sort in ("", "&sort=name"):
+        (rows,) = page(tree, ("goto", f"#table?inverted=1{sort}"), ("wait", ".rows .row"), ("eval", TREE_ROWS))
+        top = [size for _, size, _, depth in rows if depth == 1]
+        assert top.count(0) > 0 and all(top[: len(top) - top.count(0)])
+
+
+def test_functions_can_be_searched(page, tree):
+    seen = page(tree, ("goto", "#callers"), ("press", "/"), ("eval", "document.activeElement.id"), ("fill", "#function-search", "TABLE"), ("eval", FUNCTION_ROWS), ("text", "#functions-found"), ("hash",))
+    assert seen[0] == "function-search"
+    assert seen[1] == [["table_new", 200000, 200000]]
+    assert seen[2].startswith("1 of ") and "search=TABLE" in seen[3]
+
+
+def test_a_line_leads_to_the_callers_of_its_function(page, tree):
+    seen = page(
+        tree, ("goto", "#source"), ("wait", ".files a"), ("click", ".files a >> text=known_tree.c"), ("wait", "table.lines a"),
+        ("click", "tr:has-text('malloc(size)') td.line a"), ("hash",), ("text", "#neighbours"), options=("--sources",),
+    )
+    assert seen[0].startswith("#callers?") and "table_new" in seen[1] and "load" in seen[1] and "save" in seen[1]
+
+
+def test_of_a_long_file_only_what_is_in_sight_is_made(page, view, make_profile, tmp_path):
+    # The profile's functions are in /src/app.cc, one to a line.
+    source = tmp_path / "moved" / "app.cc"
+    source.parent.mkdir()
+    source.write_text("".join(f"int line_{i};\n" for i in range(1, 20001)))
+    viewing = view(make_profile("many", "300"), "--map", f"/src={source.parent}")
+    seen = page(
+        None, ("goto", "#source"), ("wait", ".files a"), ("click", ".files a"), ("wait", "table.lines tr"), ("count", "table.lines tr"),
+        ("eval", "(location.hash += '&line=19000', 0)"), ("wait", "#line-19000"), ("text", "#line-19000"), ("count", "table.lines tr"),
+        ("eval", "document.querySelector('#source').scrollTop = 0"), ("wait", "#line-1"), ("text", "#line-1"), ("eval", "document.querySelector('#source').scrollHeight > 18 * 20000"),
+        address=viewing.url,
+    )
+    assert seen[0] < 400 and seen[3] < 400
+    assert "line_19000" in seen[2] and "line_1;" in seen[5]
+    assert seen[6] is True
+
+
+def test_threads_have_time_lines(page, record):
+    profile = record.victim("named_threads", "full").path
+    stats = read_stats(profile, "--points")
+    (ends,) = page(profile, ("goto", "#threads"), ("wait", "#threads .sparkline"), ("eval", "[...document.querySelectorAll('#threads td.line')].map(c => Number(c.dataset.end))"))
+    assert sum(ends) == stats["points"][-1]["live_bytes"] > 0
+
+
+def test_snapshots_are_named(page, record):
+    profile = record.victim("mark_moments").path
+    seen = page(
+        profile, ("goto", "#time"), ("wait", "#snapshots a"), ("texts", "#snapshots tr"), ("focus", ".charts"), ("press", "Home"), ("hash",), ("press", "Shift+End"), ("hash",),
+        ("press", "Escape"), ("hash",), ("click", "#snapshots a >> text=second"), ("wait", "#flame-total"), ("data", "#flame-total", "bytes"),
+    )
+    assert "first" in seen[0][0] and "1000 B" in seen[0][0] and "10 blocks" in seen[0][0]
+    assert "more than one piece" in seen[0][1]
+    assert seen[1] == "#time?from=0&to=0" and seen[2].startswith("#time?from=0&to=") and seen[3] == "#time"
+    assert int(seen[4]) == 6000
+
+
+def test_the_line_of_a_snapshot_says_its_name(page, record):
+    profile = record.victim("mark_moments").path
+    (names,) = page(profile, ("goto", "#time"), ("wait", "#chart-bytes .u-over"), ("sweep", "#chart-bytes .u-over", "#snapshot-name"))
+    assert any("snapshot first" in name for name in names)
+
+
+def test_cells_of_sizes_can_be_chosen_by_keys(page, tree):
+    seen = page(tree, ("goto", "#sizes"), ("wait", "#size-by-life"), ("focus", "#size-by-life"), ("press", "ArrowRight"), ("hash",), ("press", "ArrowUp"), ("press", "ArrowDown"), ("hash",), ("text", "#cell-stacks h3"))
+    assert "cell=" in seen[0] and seen[1] == seen[0] and " blocks of " in seen[2]
+
+
+def test_names_cannot_turn_or_control_the_text(page, make_profile):
+    (rows,) = page(make_profile("hostile"), ("goto", "#callers"), ("wait", ".rows .row"), ("texts", ".rows .row a"))
+    assert "\\u001b[31mred" in rows
+    assert "]]></script><script>alert(1)</script>" in rows
+    assert not any(ord(c) < 32 and c not in "\t\n\r" for row in rows for c in row)
+
+
+def test_a_script_that_is_put_in_does_not_run(page, tree):
+    (ran,) = page(tree, ("inject", "window.injected = 1"))
+    assert ran is False
+
+
+def test_huge_figures_are_shown(page, make_profile):
+    (total, rows) = page(make_profile("huge"), ("goto", "#flame"), ("wait", "#flame-total"), ("text", "#flame-total"), ("goto", "#callers"), ("wait", ".rows .row"), ("count", ".rows .row"))
+    assert total == "24.0 PiB in 3 blocks in all" and rows == 4
+
+
+def test_paper_is_light_and_has_the_rows(page, tree):
+    seen = page(tree, ("dark",), ("goto", "#table"), ("wait", ".rows .row"), ("eval", "(dispatchEvent(new Event('beforeprint')), getComputedStyle(document.documentElement).getPropertyValue('--paper').trim())"), ("count", ".rows .row"), ("eval", "(dispatchEvent(new Event('afterprint')), getComputedStyle(document.documentElement).getPropertyValue('--paper').trim())"), ("count", ".rows .row"))
+    assert seen[0] == "#ffffff" and seen[2] == "#16181b" and seen[1] == seen[3] > 0
+
+
+def test_no_page_is_wider_than_a_narrow_window(page, record, tree):
+    old = record.victim("known_tree", "late").path
+    pages = ("overview", "time", "flame", "table", "callers", "source", "sizes", "threads", "leaks", "compare")
+    seen = page(tree, ("size", 420, 800), *(step for name in pages for step in (("goto", f"#{name}"), ("wait", "main > *"), ("eval", "document.documentElement.scrollWidth <= innerWidth + 1"))), options=("--compare", old))
+    assert dict(zip(pages, seen)) == dict.fromkeys(pages, True)
+
+
+def test_what_can_be_used_has_a_name(page, record, tree):
+    old = record.victim("known_tree", "late").path
+    unnamed = """[...document.querySelectorAll('button, a, input, select, canvas, [tabindex="0"]')].filter(e => e.checkVisibility?.() !== false &&
+        !(e.textContent.trim() || e.getAttribute('aria-label') || e.getAttribute('title') || e.labels?.length)).map(e => e.outerHTML)"""
+    pages = ("overview", "time", "flame", "table", "callers", "source", "sizes", "threads", "leaks", "compare")
+    seen = page(tree, *(step for name in pages for step in (("goto", f"#{name}"), ("wait", "main > *"), ("eval", unnamed))), options=("--compare", old))
+    assert dict(zip(pages, seen)) == dict.fromkeys(pages, [])

@@ -1,0 +1,42 @@
+// longtable.ts -- the body of a table with any number of rows of one height, of which only those near
+// the ones in sight are in the page. A short table has them all: so it can be searched and printed.
+// SPDX-License-Identifier: Apache-2.0
+
+import { h } from "./dom.ts";
+
+const ROW = 18; // pixels, as in the style sheet
+const SPARE = 40; // rows above and below what is in sight
+const SHORT = 1500; // rows
+
+export class LongTable {
+  readonly body = h("tbody");
+  private shown = "";
+
+  /** `scroller` is what the table is scrolled in; it may be that of the table before. */
+  constructor(private readonly scroller: HTMLElement, private readonly count: number, private readonly make: (i: number) => HTMLElement) {
+    if (count <= SHORT) this.body.replaceChildren(...Array.from({ length: count }, (_, i) => make(i)));
+  }
+
+  /** To be called when the table is in the page, and whenever it is scrolled. */
+  draw(): void {
+    if (this.count <= SHORT) return;
+    const above = this.body.getBoundingClientRect().top - this.scroller.getBoundingClientRect().top;
+    const first = Math.max(0, Math.min(this.count, Math.floor(-above / ROW) - SPARE));
+    const last = Math.min(this.count, Math.ceil((this.scroller.clientHeight - above) / ROW) + SPARE);
+    const key = `${first} ${last}`;
+    if (key === this.shown) return;
+    this.shown = key;
+    const space = (rows: number) => h("tr.space", { "aria-hidden": "true" }, h("td", { style: `height:${rows * ROW}px` }));
+    const rows = [space(first)];
+    for (let i = first; i < last; i++) rows.push(this.make(i));
+    this.body.replaceChildren(...rows, space(this.count - Math.max(first, last)));
+  }
+
+  /** Brings a row to the middle. */
+  show(i: number): void {
+    this.draw();
+    const above = this.body.getBoundingClientRect().top - this.scroller.getBoundingClientRect().top;
+    this.scroller.scrollTop += above + i * ROW - this.scroller.clientHeight / 2;
+    this.draw();
+  }
+}

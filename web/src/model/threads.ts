@@ -1,0 +1,25 @@
+// threads.ts -- what threads had live over time, as far as it was recorded.
+// SPDX-License-Identifier: Apache-2.0
+
+import type { Profile } from "./profile.ts";
+
+/** Live bytes at each point, by serial. The time line is kept by stack: stacks that several threads
+ * came through are under serial 0. */
+export function liveByThread(p: Profile): Map<number, Float64Array> {
+  const points = p.pack.f64("point.time_ns").length;
+  const point = p.pack.u32("change.point");
+  const site = p.pack.u32("change.site");
+  const bytes = p.pack.f64("change.live_bytes");
+  const only = p.pack.u32("site.thread");
+  const last = new Float64Array(p.siteCount);
+  const result = new Map<number, Float64Array>();
+  for (let i = 0; i < point.length; i++) {
+    const s = site[i]!;
+    let steps = result.get(only[s]!);
+    if (!steps) result.set(only[s]!, (steps = new Float64Array(points)));
+    steps[point[i]!]! += bytes[i]! - last[s]!;
+    last[s] = bytes[i]!;
+  }
+  for (const steps of result.values()) for (let i = 1; i < points; i++) steps[i]! += steps[i - 1]!;
+  return result;
+}

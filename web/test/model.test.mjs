@@ -1,0 +1,171 @@
+// model.test.mjs -- figures, trees and changes worked out of profiles that are written down here.
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import test from "node:test";
+import { plain } from "../src/draw/dom.ts";
+import { Highlighter, languageOf } from "../src/draw/syntax.ts";
+import { Pack } from "../src/load/pack.ts";
+import { allFunctions, findCallers } from "../src/model/callers.ts";
+import { CallTree } from "../src/model/calltree.ts";
+import { findLeaks } from "../src/model/leaks.ts";
+import { answer, COLUMNS } from "../src/model/question.ts";
+import { bucketOf, bucketRange, sitesInCell, sizeOverTime } from "../src/model/sizes.ts";
+import { ByThread, foldRecursion } from "../src/model/stacks.ts";
+import { liveByThread } from "../src/model/threads.ts";
+import { Union } from "../src/model/union.ts";
+import { parseState, printState } from "../src/state.ts";
+import { ALL, makeProfile } from "./profile.mjs";
+
+const peak = (stack, bytes, more = {}) => ({ stack, at_peak_bytes: bytes, at_peak_blocks: 1, allocations: 1, ...more });
+const shape = (p, tree, node) => tree.open(node).map((n) => [n.frame < p.frameCount ? p.functionName(n.frame) : p.threadName(n.frame - p.frameCount), n.value]);
+
+test("a tree adds stacks up from the root and from the leaf", () => {
+	const p = makeProfile({ sites: [peak("main load new", 60), peak("main save new", 30), peak("main save", 10)] });
+	const down = new CallTree(p, answer(p, ALL), false, "function");
+	assert.deepEqual(shape(p, down, down.root), [["main", 100]]);
+	assert.deepEqual(shape(p, down, down.open(down.root)[0]), [["load", 60], ["save", 40]]);
+	assert.equal(down.sum(down.open(down.open(down.root)[0])[1]).self, 10);
+	const up = new CallTree(p, answer(p, ALL), true, "function");
+	assert.deepEqual(shape(p, up, up.root), [["new", 90], ["save", 10]]);
+	assert.equal(up.find(up.path(up.open(up.root)[0])), up.root.children[0]);
+	assert.equal(up.find([999]), null);
+});
+
+test("calls to itself fold into one", () => {
+	const p = makeProfile({ sites: [peak("main walk walk walk leaf", 7), peak("main walk leaf walk", 5)] });
+	const tree = new CallTree(foldRecursion(p), answer(p, ALL), false, "function");
+	const walk = tree.open(tree.open(tree.root)[0])[0];
+	assert.equal(walk.value, 12);
+	assert.deepEqual(shape(p, tree, walk), [["leaf", 12]]);
+});
+
+test("threads are the first level of both directions, with their shares", () => {
+	const p = makeProfile({
+		threads: [{ serial: 1, name: "one" }, { serial: 2, name: "two" }],
+		sites: [peak("main a", 10, { thread: 1 }), peak("main b", 30, { parts: [{ thread: 1, at_peak_bytes: 5 }, { thread: 2, at_peak_bytes: 25 }] })],
+	});
+	for (const inverted of [false, true]) {
+		const threads = new ByThread(p, p, inverted, ALL);
+		const tree = new CallTree(threads, threads.deal(answer(p, ALL), COLUMNS.peak), inverted, "function");
+		assert.deepEqual(shape(p, tree, tree.root), [["two (1002)", 25], ["one (1001)", 15]]);
+		assert.equal(tree.root.value, 40);
+		assert.equal(threads.column("at_peak_bytes").reduce((a, b) => a + b), 40);
+	}
+	const live = { ...ALL, figure: "live" };
+	const timed = new ByThread(p, p, false, live);
+	const tree = new CallTree(timed, timed.deal(answer(p, live), [null, "allocations"]), false, "function");
+	assert.equal(tree.sites(tree.root).length, 2);
+});
+
+test("a thread's answer has its parts alone", () => {
+	const p = makeProfile({ sites: [peak("a", 10, { thread: 1 }), peak("b", 30, { parts: [{ thread: 1, at_peak_bytes: 5 }, { thread: 2, at_peak_bytes: 25 }] })] });
+	assert.equal(answer(p, { ...ALL, thread: 2 }).total, 25);
+	assert.equal(answer(p, { ...ALL, thread: 1 }).total, 15);
+});
+
+const timed = () => makeProfile({ sites: [peak("main up", 0), peak("main down", 0)], points: [0, 50, 100], changes: [[0, 0, 10, 1], [0, 1, 100, 4], [1, 0, 40, 1], [2, 1, 70, 2]] });
+
+test("growth keeps what shrank beside what grew", () => {
+	const p = timed();
+	const a = answer(p, { ...ALL, figure: "growth", range: { from: 0, to: 2 } });
+	assert.deepEqual([...a.values], [30, -30]);
+	const tree = new CallTree(p, a, false, "function");
+	assert.deepEqual([tree.root.value, tree.root.size], [0, 60]);
+	assert.deepEqual(tree.open(tree.open(tree.root)[0]).map((n) => n.size), [30, 30]);
+});
+
+test("live at a moment is the last change until then", () => {
+	const at = (to) => [...answer(timed(), { ...ALL, figure: "live", range: { from: to, to } }).bytes];
+	assert.deepEqual([at(0), at(1), at(2)], [[10, 100], [40, 100], [40, 70]]);
+});
+
+test("filters go by functions and modules", () => {
+	const p = makeProfile({ sites: [peak("main libz`Inflate", 3), peak("main other", 4)] });
+	assert.equal(answer(p, { ...ALL, functions: "inFL" }).total, 3);
+	assert.equal(answer(p, { ...ALL, module: "libz" }).total, 3);
+	assert.deepEqual(p.modules(), ["app", "libz"]);
+});
+
+test("a function's callers and callees count each stack once", () => {
+	const p = makeProfile({ sites: [peak("main f f g", 6), peak("main f", 2)] });
+	const a = answer(p, ALL);
+	const rows = Object.fromEntries(allFunctions(p, a).map((r) => [p.functionName(r.group), [r.self, r.total]]));
+	assert.deepEqual(rows, { main: [0, 8], f: [2, 8], g: [6, 6] });
+	const f = findCallers(p, a, 1);
+	assert.deepEqual([f.total, f.self, f.callers.map((c) => c.value), f.callees.map((c) => c.value)], [8, 2, [8], [6]]);
+});
+
+test("leaks are growing, one-off or suppressed", () => {
+	const leaked = (stack, bytes, more = {}) => ({ stack, live_bytes: bytes, live_blocks: 1, ...more });
+	const findings = { findings: [{ kind: "growing-leak", own_frame: 0, stack: [{ function: "g", file: "/src/g.c", line: 1 }] }] };
+	const p = makeProfile({ sites: [leaked("g", 5), leaked("o", 7), leaked("s", 9, { rule: "libc" }), { stack: "none" }], header: { findings } });
+	const groups = findLeaks(p, 10);
+	assert.deepEqual(["growing", "one-off", "suppressed"].map((k) => [groups[k].bytes, groups[k].stacks]), [[5, 1], [7, 1], [9, 1]]);
+	assert.equal(groups.suppressed.largest[0].rule, "libc");
+	assert.equal(findLeaks(p, 0)["one-off"].largest.length, 0);
+});
+
+test("a leak's quarters are what was live when they were over", () => {
+	const p = makeProfile({ sites: [{ stack: "a", live_bytes: 9, live_blocks: 1 }], points: [0, 30, 60, 100], changes: [[0, 0, 1, 1], [1, 0, 4, 1], [3, 0, 9, 1]] });
+	assert.deepEqual(findLeaks(p, 5)["one-off"].largest[0].quarters, [1, 4, 4, 9]);
+});
+
+test("buckets are powers of two", () => {
+	assert.deepEqual([0, 1, 2, 3, 4, 2 ** 52].map(bucketOf), [0, 1, 2, 2, 3, 53]);
+	for (let i = 1; i < 50; i++) assert.deepEqual(bucketRange(i).map(bucketOf), [i, i]);
+});
+
+test("a cell has the stacks whose sizes and lifetimes span it", () => {
+	const freed = (stack, size, life, frees) => ({ stack, frees, size_min: size, size_max: size, lifetime_min_ns: life, lifetime_max_ns: 4 * life });
+	const p = makeProfile({ sites: [freed("a", 8, 100, 2), freed("b", 8, 100, 9), freed("c", 64, 100, 1), freed("d", 8, 9000, 1)] });
+	assert.deepEqual(sitesInCell(p, { size: bucketOf(8), life: bucketOf(200) }), [1, 0]);
+});
+
+test("sizes over time add up to what is live", () => {
+	const { rows } = sizeOverTime(timed());
+	assert.deepEqual([0, 1, 2].map((at) => rows.reduce((sum, row) => sum + row[at], 0)), [110, 140, 110]);
+});
+
+test("threads over time add up to what is live, shared stacks apart", () => {
+	const p = makeProfile({ sites: [peak("a", 0, { thread: 7 }), peak("b", 0, { parts: [] })], points: [0, 1, 2], changes: [[0, 0, 5, 1], [1, 1, 6, 1], [2, 0, 0, 0]] });
+	const lines = liveByThread(p);
+	assert.deepEqual([...lines.get(7)], [5, 5, 0]);
+	assert.deepEqual([...lines.get(0)], [0, 6, 6]);
+});
+
+test("two profiles pair by function and module", () => {
+	const now = makeProfile({ sites: [peak("main a", 10), peak("main b", 5)] });
+	const old = makeProfile({ sites: [peak("main b", 8), peak("main gone", 2), peak("main libz`a", 1)] });
+	const union = new Union(now, old);
+	const data = union.answer(ALL);
+	assert.deepEqual(data.totals, [15, 11]);
+	const tree = new CallTree(union, data.both, true, "function");
+	const found = tree.open(tree.root).map((n) => [union.functionName(n.frame), union.moduleName(n.frame), n.value]).sort();
+	assert.deepEqual(found, [["a", "app", 10], ["a", "libz", 1], ["b", "app", 13], ["gone", "app", 2]]);
+});
+
+test("an address holds the state, and rubbish is as if it were not there", () => {
+	const state = { ...parseState(""), page: "flame", fold: true, byThread: true, zoom: [1, 2], pair: [3], from: 1, to: 4, search: "a&b=c" };
+	assert.deepEqual(parseState(printState(state)), state);
+	assert.deepEqual(parseState("#flame?from=x&zoom=a.b&figure=none&thread=-1"), { ...parseState(""), page: "flame" });
+});
+
+test("characters that act are shown as numbers", () => {
+	assert.equal(plain("a\u202eb\u0007\u2066c\u200f"), "a\\u202eb\\u0007\\u2066c\\u200f");
+	assert.equal(plain("tab\tand\nna\u00efve <b>"), "tab\tand\nna\u00efve <b>");
+});
+
+test("a comment goes on in the next lines, wherever one begins to look", () => {
+	const lines = ["int a; /* one", "two", "three */ return 1;"];
+	const look = () => new Highlighter(languageOf("x.c"), lines);
+	assert.deepEqual(look().at(1), [{ text: "two", kind: "comment" }]);
+	assert.deepEqual(look().at(2).filter((t) => t.kind).map((t) => t.kind), ["comment", "keyword", "number"]);
+});
+
+test("data that is cut off or strange is refused", () => {
+	assert.throws(() => new Pack(new ArrayBuffer(4)), /not a midden profile/);
+	const bytes = new Uint8Array(24);
+	bytes.set(new TextEncoder().encode("MDNPACK1"));
+	bytes[8] = 255;
+	assert.throws(() => new Pack(bytes.buffer), /cut off/);
+});
