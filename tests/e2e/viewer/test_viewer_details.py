@@ -10,8 +10,8 @@ import pytest
 
 from recording import read_stats
 
-TREE_ROWS = "[...document.querySelectorAll('.rows .row')].map(r => [r.querySelector('a').textContent, Number(r.dataset.bytes), Number(r.dataset.blocks), Number(r.dataset.depth)])"
-FUNCTION_ROWS = "[...document.querySelectorAll('.rows .row')].map(r => [r.querySelector('a').textContent, Number(r.dataset.self), Number(r.dataset.total)])"
+TREE_ROWS = "[...document.querySelectorAll('.rows-inner .row')].map(r => [r.querySelector('a').textContent, Number(r.dataset.bytes), Number(r.dataset.blocks), Number(r.dataset.depth)])"
+FUNCTION_ROWS = "[...document.querySelectorAll('.rows-inner .row')].map(r => [r.querySelector('a').textContent, Number(r.dataset.self), Number(r.dataset.total)])"
 
 
 @pytest.fixture
@@ -83,8 +83,8 @@ def test_changes_by_function_are_those_of_the_command(page, midden, record, figu
     rows = ask(midden, "diff", "--by", "function", "--json", "--no-suppressions", option, old, new)["rows"]
     wanted = {row["function"]: [row[f"old_{key}"], row[f"new_{key}"]] for row in rows if row[f"old_{key}"] != row[f"new_{key}"]}
     (seen,) = page(
-        new, ("goto", f"#compare?figure={figure}"), ("wait", ".rows .row"),
-        ("eval", "Object.fromEntries([...document.querySelectorAll('.rows .row')].map(r => [r.querySelector('.name').firstChild.textContent, [Number(r.dataset.old), Number(r.dataset.now)]]))"),
+        new, ("goto", f"#compare?figure={figure}"), ("wait", ".rows-inner .row"),
+        ("eval", "Object.fromEntries([...document.querySelectorAll('.rows-inner .row')].map(r => [r.querySelector('.name').firstChild.textContent, [Number(r.dataset.old), Number(r.dataset.now)]]))"),
         options=("--compare", old),
     )
     assert seen == wanted
@@ -109,8 +109,8 @@ def test_columns_of_the_tree_are_those_of_the_thread(page, record):
     profile = record.victim("named_threads", "full").path
     (serial,) = page(profile, ("goto", "#threads"), ("wait", "#threads"), ("eval", "[...document.querySelectorAll('#threads tbody tr')].find(r => r.textContent.includes('worker-3')).dataset.serial"))
     (cells,) = page(
-        profile, ("goto", f"#table?figure=allocated&thread={serial}&functions=work&inverted=1"), ("wait", ".rows .row"),
-        ("eval", "[...document.querySelector('.rows .row').querySelectorAll('[data-figure]')].map(c => [c.dataset.figure, Number(c.dataset.value)])"),
+        profile, ("goto", f"#table?figure=allocated&thread={serial}&functions=work&inverted=1"), ("wait", ".rows-inner .row"),
+        ("eval", "[...document.querySelector('.rows-inner .row').querySelectorAll('[data-figure]')].map(c => [c.dataset.figure, Number(c.dataset.value)])"),
     )
     assert dict(cells)["allocated"] == 4000 and dict(cells)["calls"] == 40
 
@@ -118,7 +118,7 @@ def test_columns_of_the_tree_are_those_of_the_thread(page, record):
 def test_rows_with_nothing_of_the_figure_come_last(page, tree):
     # sum has nothing at the peak, and descend has nothing before it.
     for sort in ("", "&sort=name"):
-        (rows,) = page(tree, ("goto", f"#table?inverted=1{sort}"), ("wait", ".rows .row"), ("eval", TREE_ROWS))
+        (rows,) = page(tree, ("goto", f"#table?inverted=1{sort}"), ("wait", ".rows-inner .row"), ("eval", TREE_ROWS))
         top = [size for _, size, _, depth in rows if depth == 1]
         assert top.count(0) > 0 and all(top[: len(top) - top.count(0)])
 
@@ -186,7 +186,7 @@ def test_cells_of_sizes_can_be_chosen_by_keys(page, tree):
 
 
 def test_names_cannot_turn_or_control_the_text(page, make_profile):
-    (rows,) = page(make_profile("hostile"), ("goto", "#callers"), ("wait", ".rows .row"), ("texts", ".rows .row a"))
+    (rows,) = page(make_profile("hostile"), ("goto", "#callers"), ("wait", ".rows-inner .row"), ("texts", ".rows-inner .row a"))
     assert "\\u001b[31mred" in rows
     assert "]]></script><script>alert(1)</script>" in rows
     assert not any(ord(c) < 32 and c not in "\t\n\r" for row in rows for c in row)
@@ -198,12 +198,12 @@ def test_a_script_that_is_put_in_does_not_run(page, tree):
 
 
 def test_huge_figures_are_shown(page, make_profile):
-    (total, rows) = page(make_profile("huge"), ("goto", "#flame"), ("wait", "#flame-total"), ("text", "#flame-total"), ("goto", "#callers"), ("wait", ".rows .row"), ("count", ".rows .row"))
+    (total, rows) = page(make_profile("huge"), ("goto", "#flame"), ("wait", "#flame-total"), ("text", "#flame-total"), ("goto", "#callers"), ("wait", ".rows-inner .row"), ("count", ".rows-inner .row"))
     assert total == "24.0 PiB in 3 blocks in all" and rows == 4
 
 
 def test_paper_is_light_and_has_the_rows(page, tree):
-    seen = page(tree, ("dark",), ("goto", "#table"), ("wait", ".rows .row"), ("eval", "(dispatchEvent(new Event('beforeprint')), getComputedStyle(document.documentElement).getPropertyValue('--paper').trim())"), ("count", ".rows .row"), ("eval", "(dispatchEvent(new Event('afterprint')), getComputedStyle(document.documentElement).getPropertyValue('--paper').trim())"), ("count", ".rows .row"))
+    seen = page(tree, ("dark",), ("goto", "#table"), ("wait", ".rows-inner .row"), ("eval", "(dispatchEvent(new Event('beforeprint')), getComputedStyle(document.documentElement).getPropertyValue('--paper').trim())"), ("count", ".rows-inner .row"), ("eval", "(dispatchEvent(new Event('afterprint')), getComputedStyle(document.documentElement).getPropertyValue('--paper').trim())"), ("count", ".rows-inner .row"))
     assert seen[0] == "#ffffff" and seen[2] == "#16181b" and seen[1] == seen[3] > 0
 
 
