@@ -23,11 +23,16 @@
 
 extern struct r_debug _r_debug __attribute__((weak)); /* glibc's name for it */
 
+#define WORDS 4 /* of a struct loaded */
+_Static_assert(sizeof(struct loaded) == WORDS * sizeof(uint64_t), "words alone");
+
+/* A reader may look at a table that is being filled anew. Its loads acquire and the stores release,
+ * so whoever has seen a word of the next contents sees that the version has changed. */
 struct table {
-	uint32_t generation;
-	uint32_t count;
-	uint64_t last; /* struct link_map of the last object; 0: not filled yet */
-	struct loaded at[OBJECTS_MOST];
+	_Atomic uint32_t generation;
+	_Atomic uint32_t count;
+	_Atomic uint64_t last; /* struct link_map of the last object; 0: not filled yet */
+	_Atomic uint64_t at[OBJECTS_MOST][WORDS];
 };
 
 static struct table tables[2];
@@ -117,11 +122,36 @@ static uint64_t next_of(uint64_t map)
 	return peek_copy(map, &m, sizeof(m)) ? (uint64_t)(uintptr_t)m.l_next : 0;
 }
 
+static struct loaded take(struct table *t, uint32_t i)
+{
+	uint64_t words[WORDS];
+	struct loaded o;
+
+	for (unsigned w = 0; w < WORDS; w++)
+		words[w] = atomic_load_explicit(&t->at[i][w], memory_order_acquire);
+	memcpy(&o, words, sizeof(o));
+	return o;
+}
+
+static void put(struct table *t, const struct loaded *o)
+{
+	uint32_t count = atomic_load_explicit(&t->count, memory_order_relaxed);
+	uint64_t words[WORDS];
+
+	if (count == OBJECTS_MOST)
+		return;
+	memcpy(words, o, sizeof(words));
+	for (unsigned w = 0; w < WORDS; w++)
+		atomic_store_explicit(&t->at[count][w], words[w], memory_order_release);
+	atomic_store_explicit(&t->count, count + 1, memory_order_release);
+}
+
 /* Goes on where the table ends. */
 static void fill(struct table *t)
 {
-	bool is_program = t->last == 0;
-	uint64_t at = is_program ? first_map() : next_of(t->last);
+	uint64_t last = atomic_load_explicit(&t->last, memory_order_relaxed);
+	bool is_program = last == 0;
+	uint64_t at = is_program ? first_map() : next_of(last);
 
 	for (; at; is_program = false) {
 		struct loaded o = {.map_start = UINT64_MAX, .map = at};
@@ -129,14 +159,29 @@ static void fill(struct table *t)
 
 		if (!peek_copy(at, &m, sizeof(m)))
 			return;
-		if (describe(&o, &m, is_program) && t->count < OBJECTS_MOST)
-			t->at[t->count++] = o;
-		t->last = at;
+		if (describe(&o, &m, is_program))
+			put(t, &o);
+		atomic_store_explicit(&t->last, at, memory_order_release);
 		at = (uint64_t)(uintptr_t)m.l_next;
 	}
 }
 
 /* ---- the question ---------------------------------------------------------------------------- */
+
+/* Empties a table, or copies what the other one has for the same generation. */
+static void begin(struct table *to, struct table *from, uint32_t generation)
+{
+	bool same = atomic_load(&from->generation) == generation;
+
+	atomic_store_explicit(&to->generation, generation, memory_order_release);
+	atomic_store_explicit(&to->count, 0, memory_order_release);
+	for (uint32_t i = 0; same && i < atomic_load(&from->count); i++) {
+		const struct loaded o = take(from, i);
+
+		put(to, &o);
+	}
+	atomic_store_explicit(&to->last, same ? atomic_load(&from->last) : 0, memory_order_release);
+}
 
 /* Makes a table for this generation with all that is there now. False: another thread is at it. */
 static bool update(uint32_t generation)
@@ -146,17 +191,9 @@ static bool update(uint32_t generation)
 
 	if (is_mine) {
 		uint32_t old = atomic_load(&version);
-		const struct table *from = &tables[old % 2];
 		struct table *to = &tables[(old + 1) % 2];
 
-		to->generation = generation;
-		to->count = 0;
-		to->last = 0;
-		if (from->generation == generation) {
-			memcpy(to->at, from->at, from->count * sizeof(*to->at));
-			to->count = from->count;
-			to->last = from->last;
-		}
+		begin(to, &tables[old % 2], generation);
 		fill(to);
 		/* Pairs with the acquire in look. */
 		atomic_store_explicit(&version, old + 1, memory_order_release);
@@ -171,22 +208,22 @@ enum found { FOUND, FOUND_NONE, FOUND_STALE };
 static enum found look(uint64_t address, uint32_t generation, struct loaded *object)
 {
 	uint32_t seen = atomic_load_explicit(&version, memory_order_acquire);
-	const struct table *t = &tables[seen % 2];
+	struct table *t = &tables[seen % 2];
+	uint64_t last = atomic_load_explicit(&t->last, memory_order_acquire);
 	enum found found = FOUND_NONE;
 
-	if (t->last == 0 || t->generation != generation)
+	if (last == 0 || atomic_load_explicit(&t->generation, memory_order_acquire) != generation)
 		return FOUND_STALE;
-	for (uint32_t i = 0; i < t->count && found == FOUND_NONE; i++) {
-		*object = t->at[i];
+	uint32_t count = atomic_load_explicit(&t->count, memory_order_acquire);
+	for (uint32_t i = 0; i < count && found == FOUND_NONE; i++) {
+		*object = take(t, i);
 		if (address - object->map_start < object->map_end - object->map_start)
 			found = FOUND;
 	}
-	if (found == FOUND_NONE && next_of(t->last) != 0)
+	if (found == FOUND_NONE && next_of(last) != 0)
 		found = FOUND_STALE;
-	/* While this is the current table, none other than the other one is being written. A load
-	 * would not do: what was read above could be read after it. */
-	return atomic_fetch_add_explicit(&version, 0, memory_order_acq_rel) == seen ? found
-										    : FOUND_STALE;
+	/* While this is the current table, none other than the other one is being written. */
+	return atomic_load(&version) == seen ? found : FOUND_STALE;
 }
 
 bool loadlist_find(uint64_t address, uint32_t generation, struct loaded *object)
