@@ -152,16 +152,23 @@ static void count_lost(struct thread *t)
 		atomic_fetch_add_explicit(&h->losses.lost_events, 1, memory_order_relaxed);
 }
 
-static bool attach(void)
+bool cold_attach(void)
 {
 	int saved = errno;
 	uint64_t blocked = host_block_signals();
 	bool attached = thread_attach();
 
 	host_set_signals(blocked);
+	errno = saved;
+	return attached;
+}
+
+static bool attach_for_event(void)
+{
+	bool attached = cold_attach();
+
 	if (!attached)
 		count_lost(thread_self);
-	errno = saved;
 	return attached;
 }
 
@@ -192,7 +199,7 @@ static bool enter_new(void)
 	if (!process)
 		return false;
 	if (atomic_load(&process->state) == PROCESS_RECORDING)
-		return attach();
+		return attach_for_event();
 	count_lost(&thread_none); /* where a recording has ended early; nowhere if there was none */
 	return false;
 }

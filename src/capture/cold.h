@@ -17,6 +17,10 @@ struct thread;
  * or re-entrant where it should be. Keeps errno. */
 NOINLINE bool cold_enter(uint64_t frame);
 
+/* Attaches the calling thread, which is not attached, before it has anything to record. False:
+ * there is no room. */
+bool cold_attach(void);
+
 /* Gives the thread, which is busy, a fresh chunk. False: the recording has ended; the
  * event is counted as lost. */
 NOINLINE bool cold_refill(struct thread *t);

@@ -66,7 +66,8 @@ static __attribute__((constructor)) void init(int argc, char **argv, char **envp
 	if (!process || atomic_load(&process->state) != PROCESS_RECORDING)
 		return;
 	/* Attaches the thread while any system call is allowed: a filter may come in main. */
-	(void)cold_enter(0);
+	if (thread_self->state == THREAD_NEW)
+		(void)cold_attach();
 	check_interposition();
 	atomic_store(&process->header->reads_denied, stackrange_is_denied());
 	family_patch();

@@ -35,15 +35,15 @@ c_victim() {
 
 for source in basic_heap peak_places realloc_chain aligned_forms zero_failing cross_free short_threads \
 	temporaries libc_strings plugin_host signal_alloc fork_busy spawn_storm dying steady_work \
-	deep_stack block_shapes named_threads show_state churn known_tree one_habit scribbler \
-	signal_jump fork_in_handler stale_record lock_memory sealed deny_reads step_by_step; do
+	deep_stack block_shapes named_threads show_state churn known_tree one_habit scribbler deny_reads \
+	step_by_step; do
 	c_victim $source $source -ldl
 done
 
 # These set traps that glibc alone has.
 if printf '#include <features.h>\n#ifndef __GLIBC__\n#error musl\n#endif\n' | $CC -E - >/dev/null 2>&1; then
 	for source in name_services late_destructors realloc_race unknown_blocks other_namespace moved_house \
-		exec_thread loader_locks new_title; do
+		exec_thread loader_locks new_title signal_jump fork_in_handler stale_record lock_memory sealed; do
 		c_victim $source $source -ldl
 	done
 fi

@@ -84,7 +84,7 @@ def test_a_full_disk_ends_the_trace_and_is_told(record, midden, native, small_di
     assert stats["leaked_blocks"] == 88
     events = stats["allocations"] + stats["frees"]
     assert stats["trace_events"] + stats["trace_lost_events"] == events
-    assert stats["trace_events"] * 4 * part >= events
+    assert 0 < stats["trace_events"] < events
     shown = subprocess.run([midden, "stats", tmp_path / "a.mdn"], capture_output=True, text=True).stdout
     assert "events missing in the trace" in shown
 
