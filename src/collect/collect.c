@@ -214,6 +214,51 @@ static void find_dead_threads(struct collector *c)
 	free(list);
 }
 
+/* ---- what threads are called ----------------------------------------------------------------- */
+
+static bool is_main_thread(const struct collector *c, const struct stream *stream)
+{
+	return c->watch.shares_tids ? stream->tid == (uint32_t)c->watch.pid : stream->serial == 1;
+}
+
+static void look_at_name(struct collector *c, uint32_t slot)
+{
+	const struct stream *stream = &c->streams.at[slot];
+	struct thread *thread = &c->account.threads.list.at[c->account.actors[slot].thread];
+
+	if (thread->shared)
+		return;
+	if (is_main_thread(c, stream))
+		(void)watch_read_main_name(&c->watch, thread->name, sizeof(thread->name));
+	else
+		(void)watch_read_name(&c->watch, stream->tid, thread->name, sizeof(thread->name));
+}
+
+/* A thread says what it is called when it begins and when it ends, but many get their name in
+ * between and end with the program. Most get it early: we look ever more rarely. After an exec the
+ * name is another program's. */
+static void look_at_names(struct collector *c)
+{
+	for (uint32_t slot = 1; slot <= c->streams.used; slot++) {
+		struct stream *stream = &c->streams.at[slot];
+
+		if (stream->state != STREAM_OPEN || collect_has_execed(c))
+			continue;
+		stream->looks++;
+		if (is_main_thread(c, stream) || (stream->looks & (stream->looks - 1)) == 0)
+			look_at_name(c, slot);
+	}
+}
+
+/* The main thread's, as long as the dead process has not been waited for. */
+static void look_at_last_name(struct collector *c)
+{
+	for (uint32_t slot = 1; slot <= c->streams.used; slot++)
+		if (c->streams.at[slot].state == STREAM_OPEN &&
+		    is_main_thread(c, &c->streams.at[slot]) && !collect_has_execed(c))
+			look_at_name(c, slot);
+}
+
 static void add_up_open_losses(struct collector *c)
 {
 	struct stream_losses sum = {0};
@@ -261,6 +306,7 @@ static void look_at_threads(struct collector *c, uint64_t now)
 	if (!is_due(&c->last_threads_ns, now, wanted ? WANTED_CHUNK_NS : THREADS_NS))
 		return;
 	find_dead_threads(c);
+	look_at_names(c);
 	add_up_open_losses(c);
 	ticks_calibrate(&c->clock);
 }
@@ -412,6 +458,8 @@ static enum collect_end finish(struct collector *c, enum collect_end why)
 	bool is_gone = why == COLLECT_END_GONE || why == COLLECT_END_EXEC;
 	int rounds = why == COLLECT_END_STOPPED ? 1 : is_gone ? GONE_ROUNDS_MAX : LAST_ROUNDS_MAX;
 
+	if (why == COLLECT_END_GONE)
+		look_at_last_name(c);
 	while (rounds-- > 0 && collect_drain(c) != 0)
 		continue;
 	for (uint32_t slot = 1; is_gone && slot <= c->streams.used; slot++)
