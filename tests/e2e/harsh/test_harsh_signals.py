@@ -41,6 +41,15 @@ def test_a_child_forked_by_a_handler_inside_a_hook_lives(record, own_allocator, 
     assert recording.stats["reentrant_calls"] == 0
 
 
+@pytest.mark.parametrize("options", ((), ("--follow",)), ids=("left-alone", "followed"))
+def test_a_child_cloned_by_a_handler_inside_a_hook_lives_if_it_stays_in_the_handler(record, own_allocator, options):
+    recording = record.victim("fork_in_handler", "20", "clone", options=list(options), env=own_allocator)
+    assert recording.status == 0, recording.stderr
+    children = [stats for stats in recording.profiles() if stats["leaked_bytes"] > 90_000]
+    assert len(children) == (20 if options else 0)
+    assert all(stats["leaked_blocks"] in (100, 101) for stats in children)
+
+
 def test_such_a_child_is_followed_when_it_has_left_the_hook(record, own_allocator):
     recording = record.victim("fork_in_handler", "12", options=["--follow"], env=own_allocator)
     assert recording.status == 0, recording.stderr
