@@ -339,8 +339,8 @@ static void make_absolute(char *to, size_t room, const char *path)
 static enum collect_end run_to_end(struct collector *c, const struct recording_job *job,
 				   const struct recording_report *report)
 {
-	struct control_duty duty = {
-		.collector = c, .build = build_so_far, .context = &(struct so_far){c, job}};
+	struct so_far so_far = {.collector = c, .job = job};
+	struct control_duty duty = {.collector = c, .build = build_so_far, .context = &so_far};
 	struct recording_report now = {0};
 	struct listeners listeners = list_listeners(job->wires, report->pid);
 	uint64_t told_ns = 0;

@@ -29,6 +29,10 @@
 #include "cli/progress.h"
 #include "cli/summary.h"
 
+/* So many collectors for one process at a time: one records, and the others are still writing what
+ * the process was before it became another program. */
+#define WORKERS_PER_PROCESS 32
+
 /* A collector that we forked, and the process it records. */
 struct worker {
 	pid_t pid; /* 0: reaped */
@@ -51,6 +55,7 @@ struct supervisor {
 	bool showed_progress;
 	struct progress symbols; /* zero: not begun */
 	bool refused;		 /* said why somebody was not recorded */
+	bool was_flooded;	 /* said that a process wants more than its collectors */
 	bool has_launcher;	 /* the last image that was recorded made way for another */
 	VEC(struct worker) workers;
 };
@@ -112,6 +117,22 @@ static bool is_own_user(int connection)
 static bool is_wanted(const struct supervisor *s, const struct segment_hello *hello)
 {
 	return s->request->recording->collect.follow || hello->pid == s->program;
+}
+
+/* A process that goes on saying hello, which the library does not, would have a collector each
+ * time. */
+static bool wants_too_many(struct supervisor *s, pid_t target)
+{
+	unsigned busy = 0;
+
+	for (size_t i = 0; i < s->workers.count; i++)
+		busy += s->workers.at[i].target == target && s->workers.at[i].pid > 0;
+	if (busy < WORKERS_PER_PROCESS)
+		return false;
+	if (!s->was_flooded)
+		message_print("process %d has %u collectors: it gets no more", (int)target, busy);
+	s->was_flooded = true;
+	return true;
 }
 
 /* A process that says hello again has become another program: its former image has nothing more to
@@ -218,7 +239,7 @@ static void accept_target(struct supervisor *s)
 	if (connection < 0)
 		return;
 	if (is_own_user(connection) && recording_take_hello(connection, &hello) == 0) {
-		if (is_wanted(s, &hello))
+		if (is_wanted(s, &hello) && !wants_too_many(s, hello.pid))
 			start_worker(s, connection, &hello);
 		else
 			recording_refuse(connection);

@@ -34,6 +34,8 @@
 #define BRISK_NS_MAX (MS / 2)
 #define CALM_NS_MAX  (2 * MS)
 #define IDLE_NS_MAX  (10 * MS)
+/* Closer together than this on average, events need not each be stamped by the clock. */
+#define HURRIED_NS 500u
 
 /* For an abandoning target whose threads keep writing meanwhile; and for one that is gone but left
  * the segment to somebody who does. */
@@ -322,6 +324,17 @@ static bool has_been_replaced(struct collector *c, uint64_t now)
 	       !watch_has_segment(&c->watch, c->map.inode);
 }
 
+/* What a lone thread of the target may do about its stamps: see capture/stamp.h. */
+static void tell_pace(struct collector *c, uint64_t now, uint64_t handled)
+{
+	bool is_hurried = handled * HURRIED_NS > now - c->last_round_ns;
+
+	if (is_hurried != c->is_hurried)
+		atomic_store_explicit(&c->map.header->hurried, is_hurried, memory_order_relaxed);
+	c->is_hurried = is_hurried;
+	c->last_round_ns = now;
+}
+
 /* Whether the recording has ended; COLLECT_END_TICK if not. */
 static enum collect_end look_for_end(struct collector *c, uint64_t now, bool idle)
 {
@@ -468,6 +481,7 @@ enum collect_end collect_run(struct collector *c, uint64_t tick_ns, const volati
 
 		if (handled)
 			c->last_event_ns = now;
+		tell_pace(c, now, handled);
 		look_at_memory(c, now);
 		look_at_threads(c, now);
 		enum collect_end end = look_for_end(c, now, handled == 0);
