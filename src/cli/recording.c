@@ -157,7 +157,7 @@ static int welcome_target(struct collector *c, int connection, struct error *e)
 static void subject_init(struct subject *s, pid_t pid)
 {
 	s->program = procfs_read_program(pid);
-	s->executable = procfs_read_link(pid, "exe");
+	s->executable = procfs_find_executable(pid);
 	s->command = procfs_read_command(pid);
 	s->directory = procfs_read_link(pid, "cwd");
 }
