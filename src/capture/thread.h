@@ -135,6 +135,7 @@ static inline int thread_tid(void)
  * any address in the segment, which link.c maps above these 32 bits. */
 static inline uint64_t *thread_busy(uint64_t frame)
 {
+	__asm__("" : "+r"(frame)); /* gcc 16 crashes over half of the address of a frame */
 	return (uint64_t *)(uintptr_t)(uint32_t)frame; /* NOLINT: not to be followed */
 }
 
