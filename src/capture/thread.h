@@ -55,6 +55,7 @@ struct thread {
 	uint32_t chunk;
 	uint32_t spare_node; /* reserved in the stack tree, then not needed */
 	uint32_t end_rounds; /* passes of the thread-exit destructor */
+	uint32_t nested;     /* calls since `freeing` was set */
 	struct stackrange stack;
 
 	uint32_t max_depth;
