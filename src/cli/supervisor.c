@@ -25,6 +25,7 @@
 #include "cli/launch.h"
 #include "cli/message.h"
 #include "cli/obstacle.h"
+#include "cli/procfs.h"
 #include "cli/progress.h"
 #include "cli/summary.h"
 
@@ -334,12 +335,27 @@ static void take_report(struct supervisor *s, struct worker *w)
 
 /* ---- signals --------------------------------------------------------------------------------- */
 
+/* While the dead program has not been waited for, its name can still be had. */
+static void note_name(struct supervisor *s)
+{
+	siginfo_t info = {0};
+
+	if (s->program_ended ||
+	    waitid(P_PID, (id_t)s->program, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+	    info.si_pid != s->program)
+		return;
+	char *name = procfs_read_name(s->program);
+	(void)snprintf(s->ending.name, sizeof(s->ending.name), "%s", name);
+	free(name);
+}
+
 static void reap(struct supervisor *s)
 {
 	struct rusage used;
 	int status;
 	pid_t pid;
 
+	note_name(s);
 	while ((pid = wait4(-1, &status, WNOHANG, &used)) > 0) {
 		if (pid == s->program) {
 			s->program_ended = true;
