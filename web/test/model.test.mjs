@@ -10,6 +10,7 @@ import { BottomUp } from "../src/model/bottomup.ts";
 import { ByThread } from "../src/model/bythread.ts";
 import { findLeaks } from "../src/model/leaks.ts";
 import { allFiles, linesOf } from "../src/model/lines.ts";
+import { carryState } from "../src/model/next.ts";
 import { answer, COLUMNS } from "../src/model/question.ts";
 import { bucketOf, bucketRange, sitesInCell } from "../src/model/sizes.ts";
 import { liveByThread } from "../src/model/threads.ts";
@@ -216,6 +217,19 @@ test("two profiles pair by function and module", () => {
 	const down = new TopDown(union.shape(), data.both);
 	for (const [tree, from] of [[down, down.open(down.root)[0]], ...[new BottomUp(union, data.both)].map((up) => [up, up.root])])
 		assert.deepEqual(tree.open(from).map((n) => [union.functionName(n.frame), union.moduleName(n.frame), n.value]).sort(), wanted);
+});
+
+test("what is looked at is found again in the next profile, below a thread too", () => {
+	const two = [{ serial: 1, name: "one" }, { serial: 2, name: "two" }];
+	const before = makeProfile({ threads: two, sites: [peak("main a", 1)] });
+	const after = makeProfile({ threads: [{ serial: 9, name: "new" }, ...two], sites: [peak("main b", 1), peak("main a", 1)] });
+	const zoom = (path) => carryState({ ...parseState(""), byThread: true, zoom: path }, before, after).zoom;
+	const [main, a] = ["main", "a"].map((name) => Array.from(after.frameGroup.keys()).find((f) => after.functionName(f) === name));
+	assert.notEqual(a, 1);
+	assert.deepEqual(zoom([0, 1]), [main, a]);
+	assert.deepEqual(zoom([2 + 1, 0, 1]), [after.frameCount + 2, main, a]); // the second thread is the third now
+	assert.deepEqual(zoom([2 + 2, 0]), [after.frameCount + 3, main]); // several threads
+	assert.deepEqual(carryState({ ...parseState(""), zoom: [3] }, after, before).zoom, []); // the new one was not there
 });
 
 test("an address holds the state, and rubbish is as if it were not there", () => {

@@ -55,3 +55,13 @@ export function allFiles(p: Profile, a: Answer): FileFigures[] {
   for (let file = 1; file <= most; file++) if (total[file] !== 0 || self[file] !== 0) files.push({ file, self: self[file]!, total: total[file]! });
   return files.sort((x, y) => Math.abs(y.self) - Math.abs(x.self) || Math.abs(y.total) - Math.abs(x.total));
 }
+
+/** The line of the program's own code that most comes from: a frame with a file; -1: there is none. */
+export function hottestFrame(p: Profile, a: Answer): number {
+  const own = p.pack.u32("site.own");
+  const sums = new Float64Array(p.frameCount);
+  for (let site = 0; site < own.length; site++) if (own[site]! < p.frameCount) sums[own[site]!]! += Math.abs(a.values[site]!);
+  let best = -1;
+  for (let frame = 0; frame < sums.length; frame++) if (p.frameFile[frame] && sums[frame]! > (best < 0 ? 0 : sums[best]!)) best = frame;
+  return best;
+}
