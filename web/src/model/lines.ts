@@ -56,12 +56,24 @@ export function allFiles(p: Profile, a: Answer): FileFigures[] {
   return files.sort((x, y) => Math.abs(y.self) - Math.abs(x.self) || Math.abs(y.total) - Math.abs(x.total));
 }
 
-/** The line of the program's own code that most comes from: a frame with a file; -1: there is none. */
-export function hottestFrame(p: Profile, a: Answer): number {
+export interface HotFrame {
+  frame: number;
+  value: number;
+}
+
+/** The lines of the program's own code that most comes from, those with most first. A stack counts
+ * for the line nearest to the allocation. */
+export function hottestFrames(p: Profile, a: Answer, count: number): HotFrame[] {
   const own = p.pack.u32("site.own");
   const sums = new Float64Array(p.frameCount);
   for (let site = 0; site < own.length; site++) if (own[site]! < p.frameCount) sums[own[site]!]! += Math.abs(a.values[site]!);
-  let best = -1;
-  for (let frame = 0; frame < sums.length; frame++) if (p.frameFile[frame] && sums[frame]! > (best < 0 ? 0 : sums[best]!)) best = frame;
-  return best;
+  const hot: HotFrame[] = [];
+  for (let frame = 0; frame < sums.length; frame++) {
+    const value = sums[frame]!;
+    if (!value || (hot.length === count && hot[count - 1]!.value >= value)) continue;
+    const at = hot.findIndex((other) => other.value < value);
+    hot.splice(at < 0 ? hot.length : at, 0, { frame, value });
+    if (hot.length > count) hot.pop();
+  }
+  return hot;
 }

@@ -68,7 +68,7 @@ class CallersPage {
     return h(`div.row.functions${chosen ? ".chosen" : ""}`, { role: "row", "data-self": row.self, "data-total": row.total },
       h("span.cell.name", {}, h("a", { href: app.link({ zoom: [row.group] }), "aria-current": chosen ? "true" : undefined, title: app.profile.modulePath(row.group) }, app.profile.functionName(row.group)),
         h("span.place", {}, ` ${app.profile.moduleName(row.group)}`)),
-      h("span.cell", {}, `${formatShare(row.self, this.answer!.total)}  ${this.show(row.self)}`),
+      h("span.cell", {}, row.self ? `${formatShare(row.self, this.answer!.total)}  ${this.show(row.self)}` : ""),
       h("span.cell", {}, `${formatShare(row.total, this.answer!.total)}  ${this.show(row.total)}`));
   }
 

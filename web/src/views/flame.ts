@@ -44,7 +44,7 @@ class FlamePage {
   private drawnWidth = 0;
 
   constructor(private readonly app: App) {
-    this.controls = makeControls(app, { direction: true, shape: true });
+    this.controls = makeControls(app, { direction: true, lines: true, shape: true });
     this.search = h("input.page-search", { type: "search", id: "search", placeholder: "search (/)", "aria-label": "search for a function" }) as HTMLInputElement;
     this.search.addEventListener("input", () => app.go({ search: this.search.value }, false));
     this.element = h("div.flame-page", {}, this.controls.element,

@@ -11,7 +11,7 @@ import { stackList } from "./stack.ts";
 const SHOWN = 200;
 const TITLES: Record<LeakKind, string> = {
   growing: "Growing: more and more of it all the time",
-  "one-off": "One-off: not growing",
+  "one-off": "Others: not growing steadily",
   suppressed: "Suppressed: known and harmless",
 };
 

@@ -6,11 +6,12 @@ import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatShare } from "../draw/format.ts";
 import { LongTable } from "../draw/longtable.ts";
 import { Highlighter, languageOf } from "../draw/syntax.ts";
-import { allFiles, hottestFrame, linesOf, type FileFigures, type LineFigures } from "../model/lines.ts";
+import { allFiles, hottestFrames, linesOf, type FileFigures, type LineFigures } from "../model/lines.ts";
 import { countsBlocks, type Answer } from "../model/question.ts";
 import { makeControls } from "./controls.ts";
 
 const FILES_SHOWN = 300;
+const HOT = 20; // lines among which one with a source file is looked for
 
 interface Place {
   file: number; // 0: none
@@ -19,8 +20,8 @@ interface Place {
 
 /** Where to begin: the line of the program that most comes from, or the file that allocates most. */
 function hottestPlace(app: App, answer: Answer, list: FileFigures[]): Place {
-  const frame = hottestFrame(app.profile, answer);
-  if (frame >= 0) return { file: app.profile.frameFile[frame]!, line: app.profile.frameLine[frame]! };
+  const hot = hottestFrames(app.profile, answer, HOT).find(({ frame }) => app.profile.frameFile[frame]);
+  if (hot) return { file: app.profile.frameFile[hot.frame]!, line: app.profile.frameLine[hot.frame]! };
   return { file: list[0]?.file ?? 0, line: 0 };
 }
 
@@ -93,8 +94,13 @@ class SourcePage {
     const table = this.table as LongTable | null;
     const row = this.rowOf(lines ? [...lines.keys()] : []);
     if (table && row >= 0) table.show(row);
-    else table?.draw();
-    document.getElementById(`line-${this.place().line}`)?.scrollIntoView({ block: "center" });
+    else if (table) table.draw();
+    else this.center(document.getElementById(`line-${this.place().line}`));
+  }
+
+  /** Within the lines alone: the page stays where it is. */
+  private center(line: HTMLElement | null): void {
+    if (line) this.text.scrollTop += line.getBoundingClientRect().top - this.text.getBoundingClientRect().top - this.text.clientHeight / 2;
   }
 
   /** The row of the chosen line, with the gaps before it counted. */

@@ -26,7 +26,7 @@ class TablePage {
   private sums = new WeakMap<TreeNode, Map<string, number>>();
 
   constructor(private readonly app: App) {
-    this.controls = makeControls(app, { direction: true });
+    this.controls = makeControls(app, { direction: true, lines: true });
     this.element = h("div.table-page", {}, this.controls.element, makeSaving(app, null), this.rows.element);
     this.rows.element.addEventListener("keydown", (e) => this.onKey(e));
   }
