@@ -325,10 +325,11 @@ struct so_far {
 	const struct recording_job *job;
 };
 
-static struct profile *build_so_far(void *context)
+static struct profile *build_so_far(void *context, bool brief)
 {
 	const struct so_far *s = context;
-	struct profile *p = collect_build_profile(s->collector);
+	struct profile *p =
+		brief ? collect_build_brief(s->collector) : collect_build_profile(s->collector);
 
 	describe(p, &s->job->subject);
 	note_end(p, s->collector, COLLECT_END_ABANDONED, -1);
