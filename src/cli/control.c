@@ -157,15 +157,16 @@ static void answer_request(int connection, struct control_duty *duty)
 		keep_snapshot(connection, duty, request.name);
 }
 
-void control_serve(int listener, struct control_duty *duty)
+bool control_serve(int listener, struct control_duty *duty)
 {
 	int connection = listener < 0 ? -1 : accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 
 	(void)offshoot_is_busy(&duty->offshoot); /* reaps it */
 	if (connection < 0)
-		return;
+		return false;
 	answer_request(connection, duty);
 	close(connection);
+	return true;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */

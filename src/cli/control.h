@@ -31,8 +31,8 @@ struct control_duty {
 	struct offshoot offshoot;
 };
 
-/* Answers what has come in, if anything has. `listener` may be -1. */
-void control_serve(int listener, struct control_duty *duty);
+/* Answers what has come in, and tells whether anything had. `listener` may be -1. */
+bool control_serve(int listener, struct control_duty *duty);
 
 /* Asks the process's collector for a snapshot. 0, or -1 with `e`. */
 int control_take_snapshot(pid_t target, const char *name, struct collect_snapshot *kept,
