@@ -9,6 +9,7 @@
 #define MIDDEN_CLI_LOAD_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/vec.h"
 #include "model/model.h"
@@ -86,5 +87,9 @@ void load_new_symbols(struct profile *p, const struct profile *before,
 /* writing a profile back over its file, which keeps its time: the newest one is the last recording,
  * not the last one looked at. 0, or -1 with `e`. */
 int load_write_back(const struct profile *p, const char *file, struct error *e);
+
+/* A word that is a process id and no file's name, for commands that take either; 0: it is not one.
+ */
+pid_t load_find_pid(const char *word);
 
 #endif
