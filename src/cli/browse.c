@@ -191,8 +191,7 @@ static void draw_hints(const struct browser *b)
 {
 	static const char *const hints[] = {
 		[PAGE_LIST] =
-			"q quit  enter stacks  s order  t stacks/functions  / filter  m mark  "
-			"p pause  ? help",
+			"q quit  enter stacks  s order  t rows  / filter  m mark  p pause  ? help",
 		[PAGE_STACKS] = "q quit  escape back  up, down scroll",
 		[PAGE_HELP] = "q quit  escape back",
 	};
