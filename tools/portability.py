@@ -37,7 +37,7 @@ ARCHITECTURES = {"amd64": ("x86_64", "x86-64-linux-gnu"), "arm64": ("aarch64", "
 TOOLS = """base-files bash dash coreutils sed grep mawk findutils diffutils util-linux xz-utils binutils
     gcc g++ clang cmake ninja-build pkg-config python3 python3-pytest python3-pytest-xdist""".split()
 LIBRARIES = """libc6-dev libdw-dev libelf-dev libzstd-dev libxxhash-dev libiberty-dev zlib1g-dev
-    libmicrohttpd-dev libcmocka-dev libstdc++6 libgcc-s1""".split()
+    libmicrohttpd-dev libncurses-dev libcmocka-dev libstdc++6 libgcc-s1""".split()
 # What packages would have linked when set up.
 LINKS = {"cc": "gcc", "c++": "g++", "awk": "mawk"}
 
