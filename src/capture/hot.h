@@ -40,7 +40,7 @@ static inline void hot_publish(struct thread *t, uint64_t *end)
 static inline struct thread *hot_enter(void)
 {
 	struct thread *t = thread_self;
-	const uint64_t frame = (uint64_t)(uintptr_t)__builtin_dwarf_cfa();
+	const uint64_t frame = ARCH_CFA();
 
 	if (unlikely(t->pos >= t->limit)) {
 		if (!cold_enter(frame))
