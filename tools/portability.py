@@ -15,6 +15,8 @@ SPDX-License-Identifier: Apache-2.0
 """
 
 import argparse
+import contextlib
+import fcntl
 import hashlib
 import os
 import re
@@ -121,6 +123,17 @@ def finish_root(root, wanted):
     (root / ".packages").write_text(wanted)
 
 
+@contextlib.contextmanager
+def laid_out(release, with_cross):
+    """The directory of a release. It stays while it is in use, whoever else wants it with other packages."""
+    (HERE / "roots").mkdir(parents=True, exist_ok=True)
+    with open(HERE / "roots" / f"{release}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        root = lay_out(release, with_cross)
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        yield root
+
+
 def lay_out(release, with_cross):
     """The directory of a release; one with cross compilers also serves who needs none."""
     choices = [("", True)] if with_cross else [("", True), ("-native", False)]
@@ -131,7 +144,6 @@ def lay_out(release, with_cross):
         if is_laid_out(root, wanted):
             return root
     shutil.rmtree(root, ignore_errors=True)
-    root.parent.mkdir(parents=True, exist_ok=True)
     architectures = ",".join([native_architecture()] + [other_architecture()] * cross)
     log = HERE / "logs" / f"{release}-layout.log"
     command = ["mmdebstrap", "--mode=root", "--variant=extract", f"--architectures={architectures}"]
@@ -289,9 +301,12 @@ class Cell:
         release.run("victims", *command, **environment)
 
     def run(self, with_cross):
+        with laid_out(self.release, with_cross) as root:
+            return self.run_in(root)
+
+    def run_in(self, root):
         log = HERE / "logs" / f"{self.name.replace('/', '-')}.log"
         log.write_text("")
-        root = lay_out(self.release, with_cross)
         if self.emulated and not (root / f"usr/bin/qemu-{self.machine}-static").exists():
             raise Skipped(f"qemu-{self.machine}-static is missing")
         here = HERE / "builds" / self.release / native_architecture() / "gcc"
