@@ -16,13 +16,13 @@
 
 #include "cli/handover.h"
 
-#define MAGIC	  UINT64_C(0x3330706e7364696d) /* "midsnp03" */
+#define MAGIC	  UINT64_C(0x3430706e7364696d) /* "midsnp04" */
 #define ASKING_MS 50	/* for a request whose sender has connected: it comes at once */
 #define ANSWER_MS 10000 /* a collector may be busy with what the program did meanwhile */
 
 #define AGAIN_MS  20 /* a collector looks for requests this often */
 
-enum request_kind { REQUEST_SNAPSHOT, REQUEST_PROFILE };
+enum request_kind { REQUEST_SNAPSHOT, REQUEST_PROFILE, REQUEST_BRIEF };
 
 struct request {
 	uint64_t magic;
@@ -92,7 +92,7 @@ static struct profile *build_frozen(void *context)
 	const struct control_duty *duty = context;
 
 	collect_freeze(duty->collector);
-	return duty->build(duty->context);
+	return duty->build(duty->context, duty->brief);
 }
 
 static bool announce(void *context, int connection, int pipe)
@@ -135,21 +135,23 @@ static void answer_request(int connection, struct control_duty *duty)
 	    request.magic != MAGIC)
 		return;
 	request.name[sizeof(request.name) - 1] = '\0';
-	if (request.kind == REQUEST_PROFILE)
+	duty->brief = request.kind == REQUEST_BRIEF;
+	if (request.kind == REQUEST_PROFILE || request.kind == REQUEST_BRIEF)
 		hand_out_profile(connection, duty);
 	else
 		keep_snapshot(connection, duty, request.name);
 }
 
-void control_serve(int listener, struct control_duty *duty)
+bool control_serve(int listener, struct control_duty *duty)
 {
 	int connection = listener < 0 ? -1 : accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 
 	(void)offshoot_is_busy(&duty->offshoot); /* reaps it */
 	if (connection < 0)
-		return;
+		return false;
 	answer_request(connection, duty);
 	close(connection);
+	return true;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -272,9 +274,10 @@ static struct profile *read_pipe(int fd, pid_t target, struct error *e)
 	return NULL;
 }
 
-struct profile *control_read_profile(pid_t target, struct control_origin *origin, struct error *e)
+static struct profile *read_state(pid_t target, enum request_kind kind,
+				  struct control_origin *origin, struct error *e)
 {
-	struct exchange x = {.request = {.kind = REQUEST_PROFILE}};
+	struct exchange x = {.request = {.kind = kind}};
 	int result = ask(&x, target, e);
 
 	for (int ms = 0; result == 0 && x.answer.kind == ANSWER_BUSY && ms < ANSWER_MS;
@@ -294,4 +297,14 @@ struct profile *control_read_profile(pid_t target, struct control_origin *origin
 			       x.answer.path);
 	}
 	return p;
+}
+
+struct profile *control_read_profile(pid_t target, struct control_origin *origin, struct error *e)
+{
+	return read_state(target, REQUEST_PROFILE, origin, e);
+}
+
+struct profile *control_read_brief(pid_t target, struct control_origin *origin, struct error *e)
+{
+	return read_state(target, REQUEST_BRIEF, origin, e);
 }

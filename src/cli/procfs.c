@@ -1,4 +1,5 @@
-/* procfs.c -- what /proc knows of another process. Runs: in a collector process.
+/* procfs.c -- what /proc knows of another process. Runs: in a collector process, and in
+ * those that ask it.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cli/procfs.h"
 
@@ -187,4 +188,25 @@ bool procfs_find_exit(pid_t pid, int *status)
 		*status = (int)strtol(last + 1, NULL, 10);
 	vec_free(&stat.v);
 	return found && last;
+}
+
+struct procfs_cost procfs_read_cost(pid_t pid)
+{
+	struct text stat = read_file(pid, "stat");
+	const char *after = strrchr(stat.v.at, ')'); /* the name may hold anything */
+	unsigned long long user, system, children_user, children_system, pages;
+	struct procfs_cost cost = {0};
+
+	/* Fields 14 to 17 and 24; the state, field 3, comes after the name. */
+	if (after && sscanf(after + 1,
+			    " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu %*d "
+			    "%*d %*d %*d %*u %*u %llu",
+			    &user, &system, &children_user, &children_system, &pages) == 5) {
+		uint64_t ticks = user + system + children_user + children_system;
+
+		cost.cpu_ns = ticks * (UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK));
+		cost.resident_bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
+	}
+	vec_free(&stat.v);
+	return cost;
 }

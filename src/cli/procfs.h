@@ -1,9 +1,11 @@
-/* procfs.h -- what /proc knows of another process. Runs: in a collector process.
+/* procfs.h -- what /proc knows of another process. Runs: in a collector process, and in
+ * those that ask it.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef MIDDEN_CLI_PROCFS_H
 #define MIDDEN_CLI_PROCFS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* malloc'ed text, "" where it cannot be had. */
@@ -19,5 +21,12 @@ char *procfs_read_name(pid_t pid);
 
 /* The wait status of a process that is dead but not yet reaped. False: not to be had. */
 bool procfs_find_exit(pid_t pid, int *status);
+
+/* What a process, with the children that it has waited for, has used; 0 where it cannot be had. */
+struct procfs_cost {
+	uint64_t cpu_ns;
+	uint64_t resident_bytes;
+};
+struct procfs_cost procfs_read_cost(pid_t pid);
 
 #endif

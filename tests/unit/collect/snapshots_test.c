@@ -53,6 +53,31 @@ static uint64_t get_live(const struct profile *p, uint32_t point, uint32_t site)
 	return live;
 }
 
+static void a_brief_profile_has_the_sites_and_one_point(void **state)
+{
+	struct fixture *f = *state;
+	struct error e = {0};
+
+	producer_alloc(&f->one, 100, A, 64, 1);
+	mark(&f->one, 110, "first");
+	producer_alloc(&f->one, 120, A + 64, 10, 2);
+	producer_free(&f->one, 130, A);
+	struct profile *whole = finish(f);
+	struct profile *brief = collect_build_brief(f->c);
+
+	assert_int_equal(profile_check(brief, &e), 0);
+	assert_int_equal(brief->sites.count, 2);
+	assert_memory_equal(brief->sites.at, whole->sites.at, 2 * sizeof(*whole->sites.at));
+	assert_int_equal(brief->totals.allocations, 2);
+	assert_int_equal(brief->totals.leaked_bytes, 10);
+	assert_int_equal(brief->points.count, 1);
+	assert_int_equal(brief->points.at[0].live_bytes, 10);
+	assert_int_equal(brief->changes.count, 0);
+	assert_int_equal(brief->snapshots.count, 0);
+	assert_true(whole->points.count > 1);
+	profile_free(brief);
+}
+
 /* ---- marks ----------------------------------------------------------------------------------- */
 
 static void a_mark_keeps_what_is_live_between_two_events(void **state)
@@ -169,6 +194,7 @@ static void a_snapshot_from_outside_has_all_that_came_before(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		WITH(a_brief_profile_has_the_sites_and_one_point),
 		WITH(a_mark_keeps_what_is_live_between_two_events),
 		WITH(a_long_name_comes_in_pieces_and_is_cut_at_its_limit),
 		WITH(snapshots_survive_the_halving_of_the_time_line),
