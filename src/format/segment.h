@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #define SEGMENT_MAGIC	UINT64_C(0x31306e656464696d) /* "midden01" */
-#define SEGMENT_VERSION 6u			     /* raised with any change of this file */
+#define SEGMENT_VERSION 7u			     /* raised with any change of this file */
 #define SEGMENT_ALIGN	UINT64_C(65536)		     /* the largest page size in use on aarch64 */
 
 /* Index 0 is "none" for slots, nodes, places, modules and chunks alike, so that zeroed memory is
@@ -100,6 +100,7 @@ struct segment_header {
 	_Atomic uint32_t freed;	      /* counts returned chunks; full targets wait on it (futex) */
 	_Atomic uint32_t waiters;     /* targets waiting on `freed` */
 	_Atomic uint32_t chunk_limit; /* chunks the target may bring into use in all */
+	_Atomic uint32_t hurried;     /* events come fast: stamps of a lone thread may be rough */
 
 	/* Shared stacks of free indices: {tag:32, index:32}, tag changes with every push and pop
 	 * (ABA). */
