@@ -14,6 +14,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "cli/handover.h"
+
 #define MAGIC	  UINT64_C(0x3430706e7364696d) /* "midsnp04" */
 #define ASKING_MS 50	/* for a request whose sender has connected: it comes at once */
 #define ANSWER_MS 10000 /* a collector may be busy with what the program did meanwhile */
@@ -82,24 +84,7 @@ int control_open(pid_t target)
 
 static bool send_answer(int connection, const struct answer *answer, int pipe)
 {
-	union {
-		struct cmsghdr head;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = {0};
-	struct iovec data = {.iov_base = (void *)(uintptr_t)answer, .iov_len = sizeof(*answer)};
-	struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};
-
-	if (pipe >= 0) {
-		message.msg_control = control.bytes;
-		message.msg_controllen = sizeof(control.bytes);
-		struct cmsghdr *c = CMSG_FIRSTHDR(&message);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(c), &pipe, sizeof(int));
-	}
-	return sendmsg(connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT) ==
-	       (ssize_t)sizeof(*answer);
+	return handover_send(connection, answer, sizeof(*answer), pipe, MSG_DONTWAIT);
 }
 
 static struct profile *build_frozen(void *context)

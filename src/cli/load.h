@@ -92,12 +92,12 @@ void load_new_symbols(struct profile *p, const struct profile *before,
  * not the last one looked at. 0, or -1 with `e`. */
 int load_write_back(const struct profile *p, const char *file, struct error *e);
 
-/* A word that is a process id and no file's name, for commands that take either; 0: it is not one.
- */
-pid_t load_find_pid(const char *word);
-
 /* The status of a command that would end with `status`: not a good one if a profile that it read
  * was damaged, so that no script takes a part for the whole. */
 int load_get_status(int status);
+
+/* A word that is a process id and no file's name, for commands that take either; 0: it is not one.
+ */
+pid_t load_find_pid(const char *word);
 
 #endif

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -128,6 +129,51 @@ char *procfs_read_program(pid_t pid)
 	free(comm);
 	vec_free(&words.v);
 	return program;
+}
+
+static bool is_file_of(pid_t pid, const char *path)
+{
+	char exe[64];
+	struct stat a, b;
+
+	(void)snprintf(exe, sizeof(exe), "/proc/%d/exe", (int)pid);
+	return *path == '/' && stat(exe, &a) == 0 && stat(path, &b) == 0 && a.st_ino == b.st_ino &&
+	       a.st_dev == b.st_dev;
+}
+
+/* The first word of the command if it is a path, else that name beside the file. */
+static char *guess_executable(pid_t pid, const char *file)
+{
+	struct text words = read_file(pid, "cmdline");
+	const char *first = words.v.at;
+	char *directory = procfs_read_link(pid, "cwd");
+	char *path;
+
+	while (strncmp(first, "./", 2) == 0)
+		first += 2;
+	if (*first == '/')
+		path = mem_copy_string(first);
+	else if (first != words.v.at || strchr(first, '/'))
+		path = mem_format("%s/%s", directory, first);
+	else
+		path = mem_format("%.*s%s", (int)(base_name(file) - file), file, first);
+	free(directory);
+	vec_free(&words.v);
+	return path;
+}
+
+/* The kernel knows the file alone. Where the name leads to it too, people know it by that. */
+char *procfs_find_executable(pid_t pid)
+{
+	char *file = procfs_read_link(pid, "exe");
+	char *path = guess_executable(pid, file);
+
+	if (strcmp(base_name(path), base_name(file)) != 0 && is_file_of(pid, path)) {
+		free(file);
+		return path;
+	}
+	free(path);
+	return file;
 }
 
 bool procfs_find_exit(pid_t pid, int *status)

@@ -13,6 +13,9 @@ char *procfs_read_link(pid_t pid, const char *name); /* exe, cwd */
 char *procfs_read_command(pid_t pid);		     /* shell-quoted arguments */
 char *procfs_read_program(pid_t pid); /* the name it was started by, without directory */
 
+/* The program's file under the name by which it was started, which may be that of a link to it. */
+char *procfs_find_executable(pid_t pid);
+
 /* What its main thread is called, also if it is dead but not yet reaped. */
 char *procfs_read_name(pid_t pid);
 

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "cli/control.h"
+#include "cli/handover.h"
 #include "cli/procfs.h"
 #include "model/resolve.h"
 #include "profile/trace_write.h"
@@ -127,29 +128,7 @@ int recording_take_hello(int connection, struct segment_hello *hello)
 
 static int send_welcome(int connection, const struct segment_welcome *welcome, int segment)
 {
-	union {
-		struct cmsghdr head;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = {0};
-	struct segment_welcome copy = *welcome;
-	struct iovec data = {.iov_base = &copy, .iov_len = sizeof(copy)};
-	struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};
-
-	if (segment >= 0) {
-		message.msg_control = control.bytes;
-		message.msg_controllen = sizeof(control.bytes);
-		struct cmsghdr *c = CMSG_FIRSTHDR(&message);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(c), &segment, sizeof(int));
-	}
-	ssize_t sent;
-
-	do
-		sent = sendmsg(connection, &message, MSG_NOSIGNAL);
-	while (sent < 0 && errno == EINTR);
-	return sent == (ssize_t)sizeof(copy) ? 0 : -1;
+	return handover_send(connection, welcome, sizeof(*welcome), segment, 0) ? 0 : -1;
 }
 
 void recording_refuse(int connection)
@@ -179,7 +158,7 @@ static int welcome_target(struct collector *c, int connection, struct error *e)
 static void subject_init(struct subject *s, pid_t pid)
 {
 	s->program = procfs_read_program(pid);
-	s->executable = procfs_read_link(pid, "exe");
+	s->executable = procfs_find_executable(pid);
 	s->command = procfs_read_command(pid);
 	s->directory = procfs_read_link(pid, "cwd");
 }
