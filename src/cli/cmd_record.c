@@ -39,13 +39,16 @@ static const char help[] =
 	"      --patience MS    how long the program may wait for a collector that does not move\n"
 	"                       before it goes on unrecorded (default: 2000)\n"
 	"      --trace          keep every single event in the profile, 1 to 5 bytes each\n"
+	"      --delayed        record nothing until the program itself says so: midden_start() "
+	"in\n"
+	"                       <midden/midden.h>\n"
 	"      --no-symbols     leave function names to the first `midden report`\n"
 	"      --library FILE   another libmidden.so (for a program of another architecture)\n"
 	"  -h, --help           show this text\n"
 	"\n"
 	"Each option has a variable for use with LD_PRELOAD=libmidden.so alone: MIDDEN_OUTPUT,\n"
 	"MIDDEN_FOLLOW, MIDDEN_MAX_DEPTH, MIDDEN_BUFFER, MIDDEN_PATIENCE, MIDDEN_SYMBOLS,\n"
-	"MIDDEN_TRACE.\n"
+	"MIDDEN_TRACE, MIDDEN_START=0 (--delayed).\n"
 	"\n"
 	"Exit status: the program's own; 127 or 126 if it could not be started, 2 for wrong "
 	"usage.\n";
@@ -57,6 +60,7 @@ enum {
 	OPTION_PATIENCE,
 	OPTION_NO_SYMBOLS,
 	OPTION_TRACE,
+	OPTION_DELAYED,
 	OPTION_LIBRARY,
 };
 
@@ -70,6 +74,7 @@ static const struct option long_options[] = {
 	{"buffer", required_argument, NULL, OPTION_BUFFER},
 	{"patience", required_argument, NULL, OPTION_PATIENCE},
 	{"trace", no_argument, NULL, OPTION_TRACE},
+	{"delayed", no_argument, NULL, OPTION_DELAYED},
 	{"no-symbols", no_argument, NULL, OPTION_NO_SYMBOLS},
 	{"library", required_argument, NULL, OPTION_LIBRARY},
 	{"help", no_argument, NULL, 'h'},
@@ -113,6 +118,9 @@ static int apply(struct request *r, int option, const char *value, struct error 
 		return recording_set_patience(&r->recording, value, e);
 	case OPTION_TRACE:
 		r->recording.trace = true;
+		return 0;
+	case OPTION_DELAYED:
+		r->recording.collect.delayed = true;
 		return 0;
 	case OPTION_NO_SYMBOLS:
 		r->recording.symbols = false;

@@ -22,6 +22,7 @@
 
 #include "cli/control.h"
 #include "cli/procfs.h"
+#include "cli/writing.h"
 #include "model/resolve.h"
 #include "profile/trace_write.h"
 
@@ -351,8 +352,9 @@ static void make_absolute(char *to, size_t room, const char *path)
 static enum collect_end run_to_end(struct collector *c, const struct recording_job *job,
 				   const struct recording_report *report)
 {
-	struct control_duty duty = {
-		.collector = c, .build = build_so_far, .context = &(struct so_far){c, job}};
+	struct so_far so_far = {c, job};
+	struct control_duty duty = {.collector = c, .build = build_so_far, .context = &so_far};
+	struct writing writing = {.collector = c, .build = build_so_far, .context = &so_far};
 	struct recording_report now = {0};
 	struct listeners listeners = list_listeners(job->wires, report->pid);
 	uint64_t told_ns = 0;
@@ -361,6 +363,7 @@ static enum collect_end run_to_end(struct collector *c, const struct recording_j
 	make_absolute(duty.path, sizeof(duty.path), report->path);
 	while ((end = collect_run(c, CONTROL_NS, &replaced)) == COLLECT_END_TICK) {
 		serve(&listeners, &duty);
+		writing_serve(&writing);
 		collect_get_status(c, &now.status);
 		if (!job->options->progress || now.status.elapsed_ns - told_ns < PROGRESS_NS)
 			continue;
@@ -368,6 +371,7 @@ static enum collect_end run_to_end(struct collector *c, const struct recording_j
 		send_report(job->wires->report_out, &now);
 	}
 	close_listeners(&listeners);
+	writing_fini(&writing);
 	return end;
 }
 

@@ -75,6 +75,7 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	const char *follow = getenv(ENV_FOLLOW);
 	const char *symbols = getenv(ENV_SYMBOLS);
 	const char *trace = getenv(ENV_TRACE);
+	const char *start = getenv(ENV_START);
 
 	*options = (struct recording_options){
 		.output = getenv(ENV_OUTPUT),
@@ -82,6 +83,7 @@ int recording_options_init(struct recording_options *options, struct error *e)
 		.symbols = !symbols || strcmp(symbols, "0") != 0,
 	};
 	options->collect.follow = follow && strcmp(follow, "0") != 0;
+	options->collect.delayed = start && strcmp(start, "0") == 0;
 	options->trace = trace && *trace && strcmp(trace, "0") != 0;
 	if ((depth && recording_set_max_depth(options, depth, e)) ||
 	    (buffer && recording_set_buffer(options, buffer, e)) ||

@@ -13,6 +13,7 @@
 
 #include "base/mem.h"
 #include "collect/collector.h"
+#include "collect/obey.h"
 
 #define MS UINT64_C(1000000)
 
@@ -54,6 +55,7 @@ static void fill_header(struct collector *c, const struct collect_config *config
 	header->follow = config->follow;
 	header->patience_ms = config->patience_ms;
 	header->collector_pid = getpid();
+	header->delayed = config->delayed;
 	header->magic = SEGMENT_MAGIC;
 }
 
@@ -74,6 +76,9 @@ struct collector *collect_new(const struct collect_config *config,
 	ticks_init(&c->clock, ticks_choose(hello->machine));
 	account_init(&c->account, &c->clock, layout.slot_count);
 	c->account.trace = config->trace;
+	c->account.slots = c->map.slots;
+	if (config->delayed)
+		obey_delay(&c->account);
 	streams_init(&c->streams, &c->map, &c->account,
 		     (uint32_t)(buffer_bytes / SEGMENT_CHUNK_BYTES));
 	watch_open(&c->watch, hello->pid);
@@ -156,6 +161,24 @@ bool collect_take_snapshot(struct collector *c, const char *name, struct collect
 		.namesakes = count_namesakes(a),
 	};
 	return true;
+}
+
+bool collect_take_write(struct collector *c, struct collect_write *wanted)
+{
+	struct account *a = &c->account;
+
+	if (!a->writes.count)
+		return false;
+	const struct write_order first = a->writes.at[0];
+	*wanted = (struct collect_write){first.path, first.slot, first.question};
+	a->writes.count--;
+	memmove(a->writes.at, a->writes.at + 1, a->writes.count * sizeof(a->writes.at[0]));
+	return true;
+}
+
+void collect_answer_write(struct collector *c, const struct collect_write *wanted, bool done)
+{
+	obey_answer(&c->account, wanted->slot, wanted->question, done);
 }
 
 void collect_freeze(struct collector *c)
@@ -425,7 +448,7 @@ enum collect_end collect_run(struct collector *c, uint64_t tick_ns, const volati
 		enum collect_end end = look_for_end(c, now, handled == 0);
 		if (end != COLLECT_END_TICK)
 			return finish(c, end);
-		if (tick_ns && now - start >= tick_ns)
+		if (tick_ns && (now - start >= tick_ns || c->account.writes.count))
 			return COLLECT_END_TICK;
 		rest(c, handled);
 	}

@@ -15,6 +15,7 @@ struct collect_config {
 	uint32_t max_depth;
 	uint32_t patience_ms;
 	bool follow;
+	bool delayed;		    /* the program will switch recording on */
 	struct trace_writer *trace; /* gets every event; NULL: none is wanted. Not owned */
 };
 
@@ -87,6 +88,20 @@ struct collect_snapshot {
 
 /* Keeps what is live now, stack by stack, under a name. False if there is no room for it. */
 bool collect_take_snapshot(struct collector *c, const char *name, struct collect_snapshot *kept);
+
+/* A profile that the program wants in a file, and waits for. */
+struct collect_write {
+	char *path; /* absolute; malloc'ed */
+	uint32_t slot;
+	uint32_t question;
+};
+
+/* The next one, for the caller to see to; collect_run comes back early where there is one. False:
+ * there is none. */
+bool collect_take_write(struct collector *c, struct collect_write *wanted);
+
+/* Tells whoever waits for it how it went. */
+void collect_answer_write(struct collector *c, const struct collect_write *wanted, bool done);
 
 /* For a copy of this process that a fork made, to build a profile in: what the last round handled
  * is all there is from here on, and the trace stays its owner's. The copy has no table of live
