@@ -21,6 +21,10 @@
 #include "format/clock.h"
 #include "format/segment.h"
 
+/* The compiler, which sees many callers, would share one copy among them; the hook that matters
+ * would pay for the call. */
+#define HOT inline __attribute__((always_inline))
+
 static inline uint64_t hot_word(const struct thread *t, uint32_t kind, uint32_t api)
 {
 	uint64_t ticks;
@@ -49,7 +53,7 @@ static inline void hot_publish(struct thread *t, uint64_t *end)
 /* Takes the right to write an event; NULL: there is none to write. A signal handler may run
  * between the first look and the store that keeps others out, and use up the chunk: hence the
  * second look. */
-static inline struct thread *hot_enter(void)
+static HOT struct thread *hot_enter(void)
 {
 	struct thread *t = thread_self;
 	const uint64_t frame = (uint64_t)(uintptr_t)__builtin_dwarf_cfa();
@@ -72,14 +76,15 @@ static inline void hot_leave(struct thread *t)
 	t->limit = t->chunk_limit;
 }
 
-/* A block that a call has returned, or (kind RESIZED) that a realloc has moved to. */
-static inline void hot_block(void *block, size_t bytes, uint32_t kind, uint32_t api,
-			     const struct walk_start *start)
+/* A block that a call has returned, or (kind RESIZED) that a realloc has moved to. False: not
+ * recorded. */
+static HOT bool hot_block(void *block, size_t bytes, uint32_t kind, uint32_t api,
+			  const struct walk_start *start)
 {
 	struct thread *t = hot_enter();
 
 	if (unlikely(!t))
-		return;
+		return false;
 	uint64_t node = walk_node(t, start);
 	uint64_t *at = t->pos;
 
@@ -96,19 +101,19 @@ static inline void hot_block(void *block, size_t bytes, uint32_t kind, uint32_t 
 		hot_publish(t, at + 4);
 	}
 	hot_leave(t);
+	return true;
 }
 
-static inline void hot_alloc(void *block, size_t bytes, uint32_t api,
-			     const struct walk_start *start)
+static HOT void hot_alloc(void *block, size_t bytes, uint32_t api, const struct walk_start *start)
 {
 	if (unlikely(!block))
 		cold_failed();
 	else
-		hot_block(block, bytes, SEGMENT_EVENT_ALLOC, api, start);
+		(void)hot_block(block, bytes, SEGMENT_EVENT_ALLOC, api, start);
 }
 
 /* A block that is about to be given back (FREE) or resized (RESIZE). False: not recorded. */
-static inline bool hot_release(void *block, uint32_t kind)
+static HOT bool hot_release_as(void *block, uint32_t kind, uint32_t api)
 {
 	struct thread *t = hot_enter();
 
@@ -116,11 +121,16 @@ static inline bool hot_release(void *block, uint32_t kind)
 		return false;
 	uint64_t *at = t->pos;
 	t->last = NULL; /* a handler's block may be the next one that a wrapped call returns */
-	at[0] = hot_word(t, kind, 0);
+	at[0] = hot_word(t, kind, api);
 	at[1] = (uint64_t)(uintptr_t)block;
 	hot_publish(t, at + 2);
 	hot_leave(t);
 	return true;
+}
+
+static inline bool hot_release(void *block, uint32_t kind)
+{
+	return hot_release_as(block, kind, 0);
 }
 
 /* How a realloc ended that left no new block: RESIZE_FAILED or RESIZE_FREED. */

@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #define SEGMENT_MAGIC	UINT64_C(0x31306e656464696d) /* "midden01" */
-#define SEGMENT_VERSION 6u			     /* raised with any change of this file */
+#define SEGMENT_VERSION 7u			     /* raised with any change of this file */
 #define SEGMENT_ALIGN	UINT64_C(65536)		     /* the largest page size in use on aarch64 */
 
 /* Index 0 is "none" for slots, nodes, places, modules and chunks alike, so that zeroed memory is
@@ -72,6 +72,14 @@ enum segment_target_state {
 
 #define SEGMENT_EXITED 0x100u
 
+enum segment_mode {
+	SEGMENT_MODE_EXACT = 0, /* every call is an event */
+	SEGMENT_MODE_SAMPLE =
+		1, /* a block of n bytes is, with probability 1 - exp(-(n+1)/period) */
+};
+
+#define SEGMENT_PERIOD_MAX (UINT64_C(1) << 40)
+
 /* Losses are per slot where a thread has one, here where it has none. */
 struct segment_losses {
 	_Atomic uint64_t lost_events;	   /* not recorded: no slot, no chunk, abandoned */
@@ -93,6 +101,10 @@ struct segment_header {
 	uint32_t follow;      /* children are recorded too */
 	uint32_t patience_ms; /* how long a full buffer may wait for a silent collector */
 	int32_t collector_pid;
+	uint32_t mode;		/* enum segment_mode */
+	uint32_t sample_blocks; /* sampled blocks alive beyond which the period doubles */
+	uint64_t sample_period; /* mean bytes from one sample to the next, 1 to PERIOD_MAX */
+	uint64_t sample_seed;	/* of the threads' generators, together with their serials */
 
 	/* Written by the collector while it runs. */
 	_Alignas(128) _Atomic uint64_t heartbeat; /* changes at least every 100 ms */
@@ -132,6 +144,14 @@ enum segment_slot_state {
 	SEGMENT_SLOT_ENDED = 2,
 };
 
+/* What a thread has done in all, where not every call is an event; as of its last event or end. */
+struct segment_totals {
+	_Atomic uint64_t calls[8]; /* by enum segment_api; reallocations are among them */
+	_Atomic uint64_t bytes;
+	_Atomic uint64_t frees; /* that of a realloc too */
+	_Atomic uint64_t reallocations;
+};
+
 /* One per live thread. The target fills all fields and then sets `state` LIVE (release).
  * The collector retires an ENDED slot once drained: state FREE, then pushed on free_slots. */
 struct segment_slot {
@@ -149,6 +169,7 @@ struct segment_slot {
 	_Atomic uint32_t next_free;
 	uint32_t reserved;
 	struct segment_losses losses; /* plain stores by the owner; the collector adds them up */
+	struct segment_totals totals; /* so too */
 };
 
 /* ---- modules --------------------------------------------------------------------------------- */
@@ -232,7 +253,12 @@ enum segment_event {
 	SEGMENT_EVENT_NAME = 9,
 	/* the rest of the name, zeroes behind it: keep what is live now -- 32 bytes */
 	SEGMENT_EVENT_MARK = 10,
-	SEGMENT_EVENT_KINDS = 11
+	/* period: of all samples of this thread from here on -- 16 bytes */
+	SEGMENT_EVENT_PERIOD = 13,
+	/* ptr, period: a sampled block is one no more (api DROPPED), or is one of this period
+	 * (api KEPT): nothing happens to the block itself -- 24 bytes */
+	SEGMENT_EVENT_THINNED = 14,
+	SEGMENT_EVENT_KINDS = 15
 };
 
 enum segment_api {
@@ -245,15 +271,21 @@ enum segment_api {
 	SEGMENT_API_KINDS = 6
 };
 
-#define SEGMENT_MARK_PIECE    24u /* bytes of a name in one event */
-#define SEGMENT_MARK_NAME_MAX 95u
+/* In place of the api, of THINNED ... */
+#define SEGMENT_THINNED_DROPPED 0u
+#define SEGMENT_THINNED_KEPT	1u
+/* ... and of FREE, where not every call is an event: the thread has allocated nothing since. */
+#define SEGMENT_FREE_TEMPORARY 1u
 
-#define SEGMENT_TICKS_MASK    ((UINT64_C(1) << 56) - 1)
+#define SEGMENT_MARK_PIECE     24u /* bytes of a name in one event */
+#define SEGMENT_MARK_NAME_MAX  95u
+
+#define SEGMENT_TICKS_MASK     ((UINT64_C(1) << 56) - 1)
 
 /* Bytes of an event by kind; 0 for what is not an event. */
 static inline uint32_t segment_event_bytes(uint32_t kind)
 {
-	static const uint8_t bytes[16] = {0, 24, 32, 16, 16, 24, 32, 8, 8, 32, 32};
+	static const uint8_t bytes[16] = {0, 24, 32, 16, 16, 24, 32, 8, 8, 32, 32, 0, 0, 16, 24, 0};
 
 	return bytes[kind & 15u];
 }
