@@ -12,6 +12,7 @@
 #include "capture/boot.h"
 #include "capture/environment.h"
 #include "capture/gate.h"
+#include "capture/light.h"
 #include "capture/link.h"
 #include "capture/modules.h"
 #include "capture/orphan.h"
@@ -33,8 +34,8 @@ static bool is_switched_off(void)
 	/* A program with more rights than its user must not start commands that the user names. */
 	if (getauxval(AT_SECURE) || (mode && strcmp(mode, "off") == 0))
 		return true;
-	if (mode && *mode && strcmp(mode, "exact") != 0)
-		say("MIDDEN_MODE is neither exact nor off: taken as exact");
+	if (mode && *mode && strcmp(mode, "exact") != 0 && strcmp(mode, "sample") != 0)
+		say("MIDDEN_MODE is neither exact nor sample nor off: taken as exact");
 	return false;
 }
 
@@ -59,6 +60,7 @@ static void begin(struct segment_header *h)
 	parent_segment = h;
 	parent_segment_bytes = h->layout.total_bytes;
 	thread_init_key();
+	light_begin(h);
 	modules_init();
 	p->own_module = modules_find_own();
 	atomic_store_explicit(&h->target_state, SEGMENT_TARGET_RECORDING, memory_order_release);
@@ -68,6 +70,7 @@ static void begin(struct segment_header *h)
 static void stay_off(void)
 {
 	process->pid = host_getpid();
+	light_begin(NULL);
 	atomic_store(&process->state, PROCESS_OFF);
 }
 

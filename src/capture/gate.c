@@ -46,36 +46,34 @@ void gate_end_resize(uint32_t kind)
 }
 
 /* A block whose stack nobody wants. */
-static void put_stackless(void *block, size_t bytes, uint32_t what)
+static enum gate_answer put_stackless(void *block, size_t bytes, uint32_t what)
 {
 	struct thread *t = hot_enter();
 
-	if (t)
-		hot_put_block(t, block, bytes, what, 0);
+	if (unlikely(!t))
+		return GATE_CLOSED;
+	hot_put_block(t, block, bytes, what, 0);
+	return GATE_DONE;
 }
 
-bool gate_admit_block(uint64_t frame, void *block, size_t bytes, uint32_t what)
+enum gate_answer gate_admit_block(uint64_t frame, void *block, size_t bytes, uint32_t what)
 {
-	uint32_t kind = what & 15u;
-
 	if (!cold_enter(frame))
-		return false;
+		return GATE_CLOSED;
 	struct thread *t = thread_self;
 	if (!has_gate(t))
-		return true;
+		return GATE_OPEN;
 	if (!gate_is_on(t)) {
 		/* The block that was resized was one that we knew, perhaps; this one is not. */
-		if (kind == SEGMENT_EVENT_RESIZED)
+		if ((what & 15u) == SEGMENT_EVENT_RESIZED)
 			gate_end_resize(SEGMENT_EVENT_RESIZE_FREED);
-		return false;
+		return GATE_CLOSED;
 	}
 	uint64_t threshold = atomic_load_explicit(&process->threshold, memory_order_relaxed);
 	if (threshold == 0)
 		open_gate(t);
-	if (!segment_is_stackless(threshold, bytes))
-		return true;
-	put_stackless(block, bytes, what);
-	return false;
+	return segment_is_stackless(threshold, bytes) ? put_stackless(block, bytes, what)
+						      : GATE_OPEN;
 }
 
 /* Before anything is recorded there is no block that could be known. */

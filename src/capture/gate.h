@@ -46,9 +46,16 @@ void gate_update(struct thread *t);
 /* How a realloc ended that left no new block that we know: RESIZE_FAILED or RESIZE_FREED. */
 NOINLINE void gate_end_resize(uint32_t kind);
 
+enum gate_answer {
+	GATE_OPEN,  /* the event is to be written as ever */
+	GATE_DONE,  /* it has been */
+	GATE_CLOSED /* there is none to write */
+};
+
 /* A block has come, and the thread has left the hot path: makes it able to write the event, as
- * cold_enter does. `what` is its kind and api. False: there is nothing left to do. */
-NOINLINE bool gate_admit_block(uint64_t frame, void *block, size_t bytes, uint32_t what);
+ * cold_enter does. `what` is its kind and api. */
+NOINLINE enum gate_answer gate_admit_block(uint64_t frame, void *block, size_t bytes,
+					   uint32_t what);
 
 /* The same for one that is about to go. */
 NOINLINE bool gate_admit_release(uint64_t frame);

@@ -18,27 +18,14 @@
 #include "capture/cold.h"
 #include "capture/gate.h"
 #include "capture/host.h"
+#include "capture/hot_word.h"
 #include "capture/thread.h"
 #include "capture/walk.h"
-#include "format/clock.h"
 #include "format/segment.h"
 
-static inline uint64_t hot_word(const struct thread *t, uint32_t kind, uint32_t api)
-{
-	uint64_t ticks;
-
-	/* A second thread makes it ORDERED before it does anything that we could depend on.
-	 * Whoever has seen a pointer of its making sees that too: loads are not reordered on
-	 * x86_64, the one place where it matters. */
-	uint32_t clock = atomic_load_explicit(&process->clock, memory_order_relaxed);
-	if (clock == PROCESS_CLOCK_ALONE)
-		ticks = clock_counter_alone();
-	else if (likely(clock == PROCESS_CLOCK_ORDERED))
-		ticks = clock_counter();
-	else
-		ticks = clock_monotonic_ns();
-	return (ticks - t->clock_base) << 8 | api << 4 | kind;
-}
+/* The compiler, which sees many callers, would share one copy among them; the hook that matters
+ * would pay for the call. */
+#define HOT inline __attribute__((always_inline))
 
 /* Makes the event visible. Pairs with the collector's acquire of head. */
 static inline void hot_publish(struct thread *t, uint64_t *end)
@@ -50,7 +37,7 @@ static inline void hot_publish(struct thread *t, uint64_t *end)
 
 /* Keeps others out while an event is made; NULL: there is no room. A signal handler may run between
  * the caller's look and the store here, and use up the chunk: hence the second look. */
-static inline struct thread *hot_hold(uint64_t frame)
+static HOT struct thread *hot_hold(uint64_t frame)
 {
 	struct thread *t = thread_self;
 
@@ -65,7 +52,7 @@ static inline struct thread *hot_hold(uint64_t frame)
 #define HOT_FRAME()    ((uint64_t)(uintptr_t)__builtin_dwarf_cfa())
 
 /* Takes the right to write an event; NULL: there is none to write. */
-static inline struct thread *hot_enter(void)
+static HOT struct thread *hot_enter(void)
 {
 	const uint64_t frame = HOT_FRAME();
 
@@ -81,8 +68,8 @@ static inline void hot_leave(struct thread *t)
 }
 
 /* Writes the event of a block (`what`: api << 4 | kind) and lets go. */
-static inline void hot_put_block(struct thread *t, void *block, size_t bytes, uint32_t what,
-				 uint64_t node)
+static HOT void hot_put_block(struct thread *t, void *block, size_t bytes, uint32_t what,
+			      uint64_t node)
 {
 	const uint32_t kind = what & 15u, api = what >> 4;
 	uint64_t *at = t->pos;
@@ -102,31 +89,36 @@ static inline void hot_put_block(struct thread *t, void *block, size_t bytes, ui
 	hot_leave(t);
 }
 
-/* A block that a call has returned, or (kind RESIZED) that a realloc has moved to. */
-static inline void hot_block(void *block, size_t bytes, uint32_t kind, uint32_t api,
-			     const struct walk_start *start)
+/* A block that a call has returned, or (kind RESIZED) that a realloc has moved to. False: not
+ * recorded. */
+static HOT bool hot_block(void *block, size_t bytes, uint32_t kind, uint32_t api,
+			  const struct walk_start *start)
 {
 	const uint64_t frame = HOT_FRAME();
 	const uint32_t what = api << 4 | kind;
 
-	if (!HOT_IS_READY() && !gate_admit_block(frame, block, bytes, what))
-		return;
+	if (!HOT_IS_READY()) {
+		enum gate_answer answer = gate_admit_block(frame, block, bytes, what);
+
+		if (answer != GATE_OPEN)
+			return answer == GATE_DONE;
+	}
 	struct thread *t = hot_hold(frame);
 	if (likely(t))
 		hot_put_block(t, block, bytes, what, walk_node(t, start));
+	return t != NULL;
 }
 
-static inline void hot_alloc(void *block, size_t bytes, uint32_t api,
-			     const struct walk_start *start)
+static HOT void hot_alloc(void *block, size_t bytes, uint32_t api, const struct walk_start *start)
 {
 	if (likely(block))
-		hot_block(block, bytes, SEGMENT_EVENT_ALLOC, api, start);
+		(void)hot_block(block, bytes, SEGMENT_EVENT_ALLOC, api, start);
 	else
 		cold_failed();
 }
 
 /* A block that is about to be given back (FREE) or resized (RESIZE). False: not recorded. */
-static inline bool hot_release(void *block, uint32_t kind)
+static HOT bool hot_release_as(void *block, uint32_t kind, uint32_t api)
 {
 	const uint64_t frame = HOT_FRAME();
 
@@ -137,11 +129,16 @@ static inline bool hot_release(void *block, uint32_t kind)
 		return false;
 	uint64_t *at = t->pos;
 	t->last = NULL; /* a handler's block may be the next one that a wrapped call returns */
-	at[0] = hot_word(t, kind, 0);
+	at[0] = hot_word(t, kind, api);
 	at[1] = (uint64_t)(uintptr_t)block;
 	hot_publish(t, at + 2);
 	hot_leave(t);
 	return true;
+}
+
+static inline bool hot_release(void *block, uint32_t kind)
+{
+	return hot_release_as(block, kind, 0);
 }
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "capture/hot.h"
 #include "capture/orders.h"
+#include "capture/sampler.h"
 #include "midden/midden.h"
 
 #define EXPORT	   __attribute__((visibility("default")))
@@ -87,8 +88,10 @@ EXPORT int midden_set_stack_threshold(uint64_t bytes, int direction)
 
 EXPORT int midden_set_sample_period(uint64_t bytes)
 {
-	(void)bytes;
-	return -1;
+	if (!midden_is_recording() || sampler_get_period() == 0)
+		return -1;
+	sampler_set_period(bytes);
+	return 0;
 }
 
 /* ---- orders ---------------------------------------------------------------------------------- */

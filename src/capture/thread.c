@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 
 #include "capture/host.h"
+#include "capture/light.h"
 #include "capture/ring.h"
 #include "format/clock.h"
 
@@ -158,6 +159,8 @@ static void init_slot(struct thread *t)
 	atomic_store_explicit(&slot->losses.reentrant_calls, 0, memory_order_relaxed);
 	atomic_store_explicit(&slot->losses.failed_allocations, 0, memory_order_relaxed);
 	atomic_store_explicit(&slot->losses.unwind_failures, 0, memory_order_relaxed);
+	/* Nobody reads the slot yet. */
+	__builtin_memset(&slot->totals, 0, sizeof(slot->totals));
 }
 
 static bool attach(void)
@@ -180,6 +183,7 @@ static bool attach(void)
 	atomic_store_explicit(&t->slot->state, SEGMENT_SLOT_LIVE, memory_order_release);
 	if (has_end_key)
 		(void)pthread_setspecific(end_key, t);
+	light_attach(t);
 	t->state = THREAD_READY;
 	atomic_signal_fence(memory_order_seq_cst);
 	t->limit = t->chunk_limit;
@@ -206,6 +210,7 @@ static void end(struct thread *t)
 	t->state = THREAD_OFF;
 	atomic_signal_fence(memory_order_seq_cst);
 	thread_self = &thread_none;
+	light_end(t);
 	note_name(t->slot);
 	atomic_store_explicit(&t->slot->end_ticks, clock_read(t->clock) - t->clock_base,
 			      memory_order_relaxed);

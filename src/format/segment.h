@@ -72,6 +72,14 @@ enum segment_target_state {
 
 #define SEGMENT_EXITED 0x100u
 
+enum segment_mode {
+	SEGMENT_MODE_EXACT = 0, /* every call is an event */
+	SEGMENT_MODE_SAMPLE =
+		1, /* a block of n bytes is, with probability 1 - exp(-(n+1)/period) */
+};
+
+#define SEGMENT_PERIOD_MAX (UINT64_C(1) << 40)
+
 /* Losses are per slot where a thread has one, here where it has none. */
 struct segment_losses {
 	_Atomic uint64_t lost_events;	   /* not recorded: no slot, no chunk, abandoned */
@@ -93,7 +101,11 @@ struct segment_header {
 	uint32_t follow;      /* children are recorded too */
 	uint32_t patience_ms; /* how long a full buffer may wait for a silent collector */
 	int32_t collector_pid;
-	uint32_t delayed; /* nothing is recorded until the program switches it on */
+	uint32_t delayed;	/* nothing is recorded until the program switches it on */
+	uint32_t mode;		/* enum segment_mode */
+	uint32_t sample_blocks; /* sampled blocks alive beyond which the period doubles */
+	uint64_t sample_period; /* mean bytes from one sample to the next, 1 to PERIOD_MAX */
+	uint64_t sample_seed;	/* of the threads' generators, together with their serials */
 
 	/* Written by the collector while it runs. */
 	_Alignas(128) _Atomic uint64_t heartbeat; /* changes at least every 100 ms */
@@ -161,6 +173,14 @@ enum segment_scope {
 	SEGMENT_SCOPE_POOL = 2,
 };
 
+/* What a thread has done in all, where not every call is an event; as of its last event or end. */
+struct segment_totals {
+	_Atomic uint64_t calls[8]; /* by enum segment_api; reallocations are among them */
+	_Atomic uint64_t bytes;
+	_Atomic uint64_t frees; /* that of a realloc too */
+	_Atomic uint64_t reallocations;
+};
+
 /* One per live thread. The target fills all fields and then sets `state` LIVE (release).
  * The collector retires an ENDED slot once drained: state FREE, then pushed on free_slots. */
 struct segment_slot {
@@ -178,6 +198,7 @@ struct segment_slot {
 	_Atomic uint32_t next_free;
 	uint32_t reserved;
 	struct segment_losses losses; /* plain stores by the owner; the collector adds them up */
+	struct segment_totals totals; /* so too */
 	/* Written by the collector, for the thread that asks: the figures, whether what was asked
 	 * for was done, and then the number of the question (release); the thread waits on that
 	 * (futex). */
@@ -270,7 +291,12 @@ enum segment_event {
 	/* what the program wants of the recorder; enum segment_order where the api is else, and
 	   three words that depend on it -- 32 bytes */
 	SEGMENT_EVENT_ORDER = 11,
-	SEGMENT_EVENT_KINDS = 12
+	/* period: of all samples of this thread from here on -- 16 bytes */
+	SEGMENT_EVENT_PERIOD = 13,
+	/* ptr, period: a sampled block is one no more (api DROPPED), or is one of this period
+	 * (api KEPT): nothing happens to the block itself -- 24 bytes */
+	SEGMENT_EVENT_THINNED = 14,
+	SEGMENT_EVENT_KINDS = 15
 };
 
 /* Those that take a text have it in NAME events before them. A question is a number that is not 0
@@ -303,12 +329,22 @@ enum segment_api {
 #define SEGMENT_MARK_NAME_MAX 95u
 #define SEGMENT_TEXT_MAX      4095u /* of an order: PATH_MAX less its zero */
 
-#define SEGMENT_TICKS_MASK    ((UINT64_C(1) << 56) - 1)
+/* In place of the api, of THINNED ... */
+#define SEGMENT_THINNED_DROPPED 0u
+#define SEGMENT_THINNED_KEPT	1u
+/* ... and of FREE, where not every call is an event: the thread has allocated nothing since. */
+#define SEGMENT_FREE_TEMPORARY 1u
+
+#define SEGMENT_MARK_PIECE     24u /* bytes of a name in one event */
+#define SEGMENT_MARK_NAME_MAX  95u
+
+#define SEGMENT_TICKS_MASK     ((UINT64_C(1) << 56) - 1)
 
 /* Bytes of an event by kind; 0 for what is not an event. */
 static inline uint32_t segment_event_bytes(uint32_t kind)
 {
-	static const uint8_t bytes[16] = {0, 24, 32, 16, 16, 24, 32, 8, 8, 32, 32, 32};
+	static const uint8_t bytes[16] = {0, 24, 32, 16, 16, 24, 32, 8,
+					  8, 32, 32, 32, 0,  16, 24, 0};
 
 	return bytes[kind & 15u];
 }

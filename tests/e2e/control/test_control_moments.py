@@ -78,9 +78,8 @@ def test_a_program_that_never_starts_its_delayed_recording_has_an_empty_one(scen
 def test_only_blocks_beyond_the_threshold_have_a_stack(midden, scene):
     recording = scene("threshold")
     assert recording.stats["allocations"] == 15
-    lines = subprocess.run(
-        [midden, "export", "-f", "collapsed", "--figure", "calls", recording.path], capture_output=True, text=True, check=True
-    ).stdout.splitlines()
+    command = [midden, "export", "-f", "collapsed", "--figure", "calls", recording.path]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     counts = {}
     for line in lines:
         stack, count = line.rsplit(" ", 1)
