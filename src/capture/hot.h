@@ -18,7 +18,7 @@
 #include "capture/cold.h"
 #include "capture/gate.h"
 #include "capture/host.h"
-#include "capture/hot_word.h"
+#include "capture/stamp.h"
 #include "capture/thread.h"
 #include "capture/walk.h"
 #include "format/segment.h"
@@ -26,6 +26,11 @@
 /* The compiler, which sees many callers, would share one copy among them; the hook that matters
  * would pay for the call. */
 #define HOT inline __attribute__((always_inline))
+
+static inline uint64_t hot_word(struct thread *t, uint32_t kind, uint32_t api)
+{
+	return (stamp_take(t) - t->clock_base) << 8 | api << 4 | kind;
+}
 
 /* Makes the event visible. Pairs with the collector's acquire of head. */
 static inline void hot_publish(struct thread *t, uint64_t *end)
