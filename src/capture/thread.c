@@ -72,6 +72,7 @@ static void note_name(struct segment_slot *slot)
 {
 	char name[SEGMENT_NAME_BYTES] = {0};
 
+	atomic_store_explicit(&slot->named, own_name[0] != '\0', memory_order_relaxed);
 	if (own_name[0])
 		__builtin_memcpy(slot->name, own_name, sizeof(own_name));
 	else if (HOST_CALL2(SYS_prctl, PR_GET_NAME, name) == 0)

@@ -239,7 +239,7 @@ static void note_name(struct profile *p, const char *name)
 			p->threads.at[i].name = profile_add_string(p, name);
 }
 
-static void note_status(struct profile *p, const struct recording_ending *ending)
+static void note_status(struct profile *p, const struct recording_ending *ending, bool is_named)
 {
 	int status = ending->wait_status;
 
@@ -250,7 +250,8 @@ static void note_status(struct profile *p, const struct recording_ending *ending
 		p->run.exit_code = WEXITSTATUS(status);
 	if (ending->rss_peak_bytes > p->totals.rss_peak_bytes)
 		p->totals.rss_peak_bytes = ending->rss_peak_bytes;
-	note_name(p, ending->name);
+	if (!is_named)
+		note_name(p, ending->name);
 }
 
 static void note_end(struct profile *p, const struct collector *c, enum collect_end end,
@@ -265,7 +266,7 @@ static void note_end(struct profile *p, const struct collector *c, enum collect_
 	else if (end == COLLECT_END_ABANDONED)
 		p->run.end = PROFILE_END_ABANDONED;
 	else if (end == COLLECT_END_GONE && find_ending(c, status_in, (pid_t)p->run.pid, &ending))
-		note_status(p, &ending);
+		note_status(p, &ending, collect_has_given_name(c));
 }
 
 static void send_report(int out, const struct recording_report *report)

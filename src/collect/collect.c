@@ -251,7 +251,9 @@ static void look_at_name(struct collector *c, uint32_t slot)
 
 	if (thread->shared)
 		return;
-	if (is_main_thread(c, stream))
+	if (streams_has_last_name(&c->streams, slot))
+		streams_read_name(&c->streams, slot, thread->name);
+	else if (is_main_thread(c, stream))
 		(void)watch_read_main_name(&c->watch, thread->name, sizeof(thread->name));
 	else
 		(void)watch_read_name(&c->watch, stream->tid, thread->name, sizeof(thread->name));
@@ -280,6 +282,16 @@ static void look_at_last_name(struct collector *c)
 		if (c->streams.at[slot].state == STREAM_OPEN &&
 		    is_main_thread(c, &c->streams.at[slot]) && !collect_has_execed(c))
 			look_at_name(c, slot);
+}
+
+bool collect_has_given_name(const struct collector *c)
+{
+	for (uint32_t slot = 1; slot <= c->streams.used; slot++)
+		if (c->streams.at[slot].state != STREAM_CLOSED &&
+		    is_main_thread(c, &c->streams.at[slot]) &&
+		    atomic_load_explicit(&c->map.slots[slot].named, memory_order_relaxed))
+			return true;
+	return false;
 }
 
 static void add_up_open_losses(struct collector *c)

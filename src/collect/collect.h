@@ -48,6 +48,9 @@ void collect_get_status(const struct collector *c, struct collect_status *status
 /* The status that the target gave to exit(); false: it did not get there (or says so). */
 bool collect_find_exit(const struct collector *c, int *code);
 
+/* Whether the program has given its main thread a name of its own. */
+bool collect_has_given_name(const struct collector *c);
+
 /* Whether the program became another one, as far as it could say so itself. */
 bool collect_has_execed(const struct collector *c);
 

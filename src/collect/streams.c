@@ -409,7 +409,10 @@ void streams_add_losses(struct stream_losses *sum, const struct segment_losses *
 
 bool streams_has_last_name(const struct streams *s, uint32_t slot)
 {
-	return atomic_load_explicit(&s->map->slots[slot].end_ticks, memory_order_relaxed) != 0;
+	const struct segment_slot *from = &s->map->slots[slot];
+
+	return atomic_load_explicit(&from->end_ticks, memory_order_relaxed) != 0 ||
+	       atomic_load_explicit(&from->named, memory_order_relaxed) != 0;
 }
 
 void streams_read_name(const struct streams *s, uint32_t slot, char name[SEGMENT_NAME_BYTES])

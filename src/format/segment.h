@@ -213,7 +213,7 @@ struct segment_slot {
 	/* as of the last refill or the end; a torn read is harmless */
 	char name[SEGMENT_NAME_BYTES];
 	_Atomic uint32_t next_free;
-	uint32_t reserved;
+	_Atomic uint32_t named;	      /* `name` is one that the program has given it: it holds */
 	struct segment_losses losses; /* plain stores by the owner; the collector adds them up */
 	struct segment_totals totals; /* so too */
 	/* Written by the collector, for the thread that asks: the figures, whether what was asked
@@ -368,7 +368,6 @@ enum segment_api {
 
 #define SEGMENT_MARK_PIECE    24u /* bytes of a name in one event */
 #define SEGMENT_MARK_NAME_MAX 95u
-#define SEGMENT_TEXT_MAX      4095u /* of an order: PATH_MAX less its zero */
 
 /* In place of the api, of THINNED ... */
 #define SEGMENT_THINNED_DROPPED 0u
