@@ -25,7 +25,7 @@ static void __attribute__((noreturn)) be_copy(const struct writing *w)
 	(void)alarm(OFFSHOOT_SECONDS);
 	offshoot_close_from(STDERR_FILENO + 1);
 	collect_freeze(w->collector);
-	int result = profile_write(w->build(w->context), w->current.path, &e);
+	int result = profile_write(w->build(w->context, false), w->current.path, &e);
 	_exit(result ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 

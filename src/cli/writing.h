@@ -12,7 +12,7 @@
 /* Zero-initialise, but for the first three. */
 struct writing {
 	struct collector *collector;
-	struct profile *(*build)(void *context); /* the profile so far; called in a copy */
+	struct profile *(*build)(void *context, bool brief); /* called in a copy */
 	void *context;
 	VEC(struct collect_write) waiting;
 	struct collect_write current; /* what `copy` is at */
