@@ -123,26 +123,24 @@ def finish_root(root, wanted):
     (root / ".packages").write_text(wanted)
 
 
-@contextlib.contextmanager
-def laid_out(release, with_cross):
-    """The directory of a release. It stays while it is in use, whoever else wants it with other packages."""
-    (HERE / "roots").mkdir(parents=True, exist_ok=True)
-    with open(HERE / "roots" / f"{release}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        root = lay_out(release, with_cross)
-        fcntl.flock(lock, fcntl.LOCK_SH)
-        yield root
+def root_of(release, cross):
+    """(directory, packages, what tells that they are in it)"""
+    names = packages(cross)
+    wanted = hashlib.sha256(" ".join(names).encode()).hexdigest()
+    return HERE / "roots" / f"{release}{'' if cross else '-native'}", names, wanted
 
 
-def lay_out(release, with_cross):
-    """The directory of a release; one with cross compilers also serves who needs none."""
-    choices = [("", True)] if with_cross else [("", True), ("-native", False)]
-    for suffix, cross in choices:
-        names = packages(cross)
-        wanted = hashlib.sha256(" ".join(names).encode()).hexdigest()
-        root = HERE / "roots" / f"{release}{suffix}"
+def find_root(release, with_cross):
+    """The directory of a release, or None; one with cross compilers also serves who needs none."""
+    for cross in (True,) if with_cross else (True, False):
+        root, _, wanted = root_of(release, cross)
         if is_laid_out(root, wanted):
             return root
+    return None
+
+
+def lay_out(release, cross):
+    root, names, wanted = root_of(release, cross)
     shutil.rmtree(root, ignore_errors=True)
     architectures = ",".join([native_architecture()] + [other_architecture()] * cross)
     log = HERE / "logs" / f"{release}-layout.log"
@@ -155,7 +153,20 @@ def lay_out(release, with_cross):
         shutil.rmtree(root, ignore_errors=True)
         raise Skipped(f"{release} could not be laid out, see {log}")
     finish_root(root, wanted)
-    return root
+
+
+@contextlib.contextmanager
+def laid_out(release, with_cross):
+    """The directory of a release. It stays while it is in use, whoever else wants it with other packages."""
+    (HERE / "roots").mkdir(parents=True, exist_ok=True)
+    with open(HERE / "roots" / f"{release}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        if not find_root(release, with_cross):
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not find_root(release, with_cross):
+                lay_out(release, with_cross)
+            fcntl.flock(lock, fcntl.LOCK_SH)
+        yield find_root(release, with_cross)
 
 
 # Mounts and processes end with the command: it has namespaces of its own for both.
