@@ -295,9 +295,16 @@ class Cell:
         if not library.is_symlink():
             library.symlink_to("/build/tree/libmidden.so")
 
+    def find_headers(self, release):
+        """An option for those of the C++ library that clang 11 does not find beside a cross compiler."""
+        found = release.root.glob(f"usr/{self.machine}-linux-gnu/include/c++/*/{self.machine}-linux-gnu")
+        return "".join(f" -isystem /{path.relative_to(release.root)}" for path in found)
+
     def test_victims(self, release):
         environment = {"MIDDEN_BUILD": "/build/tree", "MIDDEN_TEST_REPEATS": "1", "RUSTC": ""}
         environment["CC"], environment["CXX"] = self.compilers()
+        if self.emulated and self.compiler == "clang":
+            environment["CXX"] += self.find_headers(release)
         tests = TESTS
         if self.emulated:
             self.make_wrapper(release)
