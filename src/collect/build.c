@@ -7,6 +7,7 @@
 #include "collect/collect.h"
 
 #include <elf.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -192,6 +193,26 @@ static struct profile_site get_site(struct build *b, struct site *site)
 	};
 }
 
+static struct profile_doubt get_doubt(const struct doubt *d)
+{
+	return (struct profile_doubt){
+		.bytes = (uint64_t)(sqrt(d->bytes) + 0.5),
+		.milliblocks = (uint64_t)(sqrt(d->blocks) * 1000 + 0.5),
+	};
+}
+
+static void add_doubt(struct build *b, uint32_t index)
+{
+	const struct account *a = &b->c->account;
+	struct site_doubt *d = sampling_get_doubt(a->sampling, index, &a->peak);
+	struct profile_site *site = &b->p->sites.at[index];
+
+	site->allocated_doubt = get_doubt(&d->allocated);
+	site->live_doubt = get_doubt(&d->live);
+	site->at_peak_doubt = get_doubt(&d->at_peak);
+	site->temporary_doubt = (uint64_t)(sqrt(d->temporary) * 1000 + 0.5);
+}
+
 /* Room in a vector that becomes big at one go. */
 #define reserve_big(v, more) \
 	(vec_reserve(v, more), pages_advise((v)->at, (v)->room * sizeof(*(v)->at)))
@@ -206,6 +227,8 @@ static void build_sites(struct build *b)
 	reserve_big(&b->p->sites, sites->list.count);
 	for (size_t i = 0; i < sites->list.count; i++)
 		*vec_push(&b->p->sites) = get_site(b, &sites->list.at[i]);
+	for (size_t i = 0; b->c->account.sampling && i < sites->list.count; i++)
+		add_doubt(b, (uint32_t)i);
 	vec_free(&b->path);
 	free(b->places);
 }
@@ -324,6 +347,36 @@ static int compare_serials(const void *a, const void *b)
 	return (x->serial > y->serial) - (x->serial < y->serial);
 }
 
+static void add_counted(struct profile_thread *out, const struct sampling_totals *counted)
+{
+	out->allocations += counted->allocations;
+	out->allocated_bytes += counted->bytes;
+	out->frees += counted->frees;
+	out->reallocations += counted->reallocations;
+}
+
+/* Before they are sorted. */
+static void build_counted_threads(struct build *b)
+{
+	const struct sampling *s = b->c->account.sampling;
+
+	for (size_t i = 0; i < b->p->threads.count; i++) {
+		struct profile_thread *out = &b->p->threads.at[i];
+
+		out->allocations = out->allocated_bytes = out->frees = out->reallocations = 0;
+		if (i < s->retired.count)
+			add_counted(out, &s->retired.at[i]);
+	}
+	for (uint32_t slot = 1; slot < s->slot_count; slot++) {
+		struct sampling_totals sum = {0};
+
+		if (!s->periods[slot])
+			continue;
+		sampling_add_slot(s, slot, &sum);
+		add_counted(&b->p->threads.at[b->c->account.actors[slot].thread], &sum);
+	}
+}
+
 /* `sum` gets the losses of threads that have a slot. The record for all further threads has the
  * highest serial. */
 static void build_threads(struct build *b, struct stream_losses *sum)
@@ -335,6 +388,8 @@ static void build_threads(struct build *b, struct stream_losses *sum)
 	for (size_t i = 0; i < threads->list.count; i++)
 		*vec_push(&b->p->threads) = get_thread(b, &threads->list.at[i]);
 	add_open_slots(b, sum);
+	if (b->c->account.sampling)
+		build_counted_threads(b);
 	if (b->p->threads.count)
 		qsort(b->p->threads.at, b->p->threads.count, sizeof(b->p->threads.at[0]),
 		      compare_serials);
@@ -430,6 +485,16 @@ static void build_losses(struct build *b, struct stream_losses *sum)
 	t->failed_allocations = sum->failed_allocations;
 }
 
+/* What the target counted without recording it. */
+static void build_counted(struct build *b)
+{
+	struct sampling_totals sum = sampling_get_totals(b->c->account.sampling);
+
+	b->p->totals.reallocations = sum.reallocations;
+	for (unsigned i = 0; i < SEGMENT_API_KINDS; i++)
+		b->p->totals.api_calls[i] = sum.calls[i];
+}
+
 static void build_totals(struct build *b)
 {
 	const struct account *a = &b->c->account;
@@ -455,6 +520,8 @@ static void build_totals(struct build *b)
 		t->temporary_allocations += a->threads.list.at[i].temporary;
 		t->reallocations += a->threads.list.at[i].reallocations;
 	}
+	if (a->sampling)
+		build_counted(b);
 }
 
 static const char *get_machine_name(uint32_t machine)
@@ -481,6 +548,8 @@ static void build_run(struct build *b)
 	run->pid = (uint32_t)c->hello.pid;
 	run->parent_pid = (uint32_t)c->hello.parent_pid;
 	run->exit_code = -1;
+	if (c->account.sampling)
+		run->sample_period = c->account.sampling->longest_period;
 	if (c->account.trace) {
 		run->clock_ticks = c->clock.span_ticks;
 		run->clock_ns = c->clock.span_ns;
