@@ -156,10 +156,10 @@ static bool apply_alloc(struct account *a, const struct event *e, bool force)
 {
 	struct live_block *block = find_place(a, e, force);
 	struct actor *by = &a->actors[e->slot];
-	uint64_t key = e->hash ^ e->ticks;
 
 	if (!block)
 		return false;
+	uint64_t key = a->sampling->keys[e->slot]++;
 	if (e->kind == SEGMENT_EVENT_RESIZED && by->resizing.ptr) {
 		give_back(a, e, &by->resizing);
 		by->resizing.ptr = 0;

@@ -18,6 +18,8 @@ struct sampling *sampling_new(const struct segment_header *h, const struct segme
 		.first_period = h->sample_period,
 		.longest_period = h->sample_period,
 		.periods = mem_new(slot_count, sizeof(s->periods[0])),
+		.keys = mem_new(slot_count, sizeof(s->keys[0])),
+		.seed = h->sample_seed,
 	};
 	*vec_push(&s->samples) = (struct sample){0};
 	return s;
@@ -31,14 +33,17 @@ void sampling_free(struct sampling *s)
 	vec_free(&s->doubts);
 	vec_free(&s->retired);
 	free(s->periods);
+	free(s->keys);
 	free(s);
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-void sampling_open(struct sampling *s, uint32_t slot)
+/* Weights are rounded alike in runs with the same seed. */
+void sampling_open(struct sampling *s, uint32_t slot, uint32_t serial)
 {
 	s->periods[slot] = s->first_period;
+	s->keys[slot] = s->seed ^ (uint64_t)serial << 40;
 }
 
 void sampling_set_period(struct sampling *s, uint32_t slot, uint64_t period)

@@ -48,9 +48,11 @@ struct sampling_totals {
 struct sampling {
 	const struct segment_slot *slots;
 	uint32_t slot_count;
+	uint64_t seed;
 	uint64_t first_period;
 	uint64_t longest_period;    /* that any thread has had */
 	uint64_t *periods;	    /* by slot; 0: no thread is there */
+	uint64_t *keys;		    /* by slot: of its next sample */
 	VEC(struct sample) samples; /* number 0 is none */
 	uint32_t free_sample;
 	VEC(struct site_doubt) doubts;	     /* by site */
@@ -64,7 +66,7 @@ struct sampling *sampling_new(const struct segment_header *h, const struct segme
 void sampling_free(struct sampling *s);
 
 /* A thread acts in the slot, or no longer does: then its totals count for this thread record. */
-void sampling_open(struct sampling *s, uint32_t slot);
+void sampling_open(struct sampling *s, uint32_t slot, uint32_t serial);
 void sampling_close(struct sampling *s, uint32_t slot, uint32_t thread);
 
 /* The samples of the slot have this period from now on. */

@@ -153,8 +153,8 @@ static void add_intervals(struct json *j, const struct profile *p, size_t site)
 {
 	interval_json_add(j, "allocated_", figure_get_estimate(p, site, FIGURE_ALLOCATED),
 			  FIGURES_PLAIN);
-	interval_json_add(j, "live_", figure_get_estimate(p, site, FIGURE_LEAKED), FIGURES_PLAIN);
-	interval_json_add(j, "at_peak_", figure_get_estimate(p, site, FIGURE_PEAK), FIGURES_PLAIN);
+	interval_json_add(j, "leaked_", figure_get_estimate(p, site, FIGURE_LEAKED), FIGURES_PLAIN);
+	interval_json_add(j, "peak_", figure_get_estimate(p, site, FIGURE_PEAK), FIGURES_PLAIN);
 }
 
 static void add_sites(struct json *j, const struct model *m)
