@@ -76,10 +76,17 @@ struct thread {
 	void *freeing; /* block whose free is recorded already, while an allocator's own delete runs
 			*/
 
+	uint64_t stamp;	      /* of the last event, while stamps are estimated: stamp.h */
+	uint32_t stamps_left; /* estimates before the clock is read again */
+	uint32_t stamp_step;
+	uint64_t stamp_read;	/* when it was read last, for more than one event */
+	uint32_t stamp_hurried; /* so it was */
+
 	uint32_t slot_index;
 	uint32_t chunk;
 	uint32_t spare_node; /* reserved in the stack tree, then not needed */
 	uint32_t end_rounds; /* passes of the thread-exit destructor */
+	uint32_t nested;     /* calls since `freeing` was set */
 	struct stackrange stack;
 
 	uint32_t max_depth;
@@ -116,7 +123,8 @@ enum process_clock {
 
 struct process {
 	_Atomic uint32_t state;
-	_Atomic uint32_t clock; /* enum process_clock */
+	_Atomic uint32_t clock;		/* enum process_clock */
+	_Atomic uint64_t ordered_ticks; /* when it became ORDERED; 0: not yet */
 	_Atomic uint64_t sample_period;
 	uint32_t max_depth;
 	struct segment_header *header;
@@ -162,6 +170,7 @@ static inline int thread_tid(void)
  * any address in the segment, which link.c maps above these 32 bits. */
 static inline uint64_t *thread_busy(uint64_t frame)
 {
+	__asm__("" : "+r"(frame)); /* gcc 16 crashes over half of the address of a frame */
 	return (uint64_t *)(uintptr_t)(uint32_t)frame; /* NOLINT: not to be followed */
 }
 

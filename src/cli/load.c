@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "cli/command.h"
@@ -176,6 +177,24 @@ static void add_symbols(struct profile *p, const char *file, const struct load_o
 	resolve_outcome_free(&outcome);
 }
 
+/* ---- damage ---------------------------------------------------------------------------------- */
+
+/* One command is one process: what it has read stands for all that it prints. */
+static bool damage_seen;
+
+void load_note_damage(const struct profile *p, const char *file)
+{
+	if (!p->damaged)
+		return;
+	damage_seen = true;
+	message_print("%s: damaged: %s", file, *p->damage ? p->damage : "some of it is missing");
+}
+
+int load_get_status(int status)
+{
+	return status == COMMAND_GOOD && damage_seen ? COMMAND_FAILED : status;
+}
+
 /* ---- the profile ----------------------------------------------------------------------------- */
 
 char *load_find(const char *file)
@@ -197,8 +216,19 @@ struct profile *load_profile(const char *file, const struct load_options *option
 	struct profile *p = profile_read(path, &e);
 	if (!p)
 		(void)message_fault(path, &e);
-	else if (options->symbols && (!p->resolved || has_directories(options)))
+	if (p && !options->allow_damaged)
+		load_note_damage(p, path);
+	if (p && options->symbols && (!p->resolved || has_directories(options)))
 		add_symbols(p, path, options);
 	free(path);
 	return p;
+}
+
+pid_t load_find_pid(const char *word)
+{
+	char *end;
+	long value = word && *word >= '1' && *word <= '9' ? strtol(word, &end, 10) : 0;
+
+	return value > 0 && value <= INT32_MAX && !*end && access(word, F_OK) != 0 ? (pid_t)value
+										   : 0;
 }

@@ -105,14 +105,6 @@ int recording_set_sample_seed(struct recording_options *options, const char *tex
 	return 0;
 }
 
-int recording_check_options(const struct recording_options *options, struct error *e)
-{
-	if (options->trace && options->collect.mode == SEGMENT_MODE_SAMPLE)
-		return error_set(e, "a trace has every event, samples are a few of them: "
-				    "choose one");
-	return 0;
-}
-
 /* Programs that run in many places must not all be sampled alike. */
 static uint64_t get_random_seed(void)
 {
@@ -143,6 +135,11 @@ static int init_sample(struct recording_options *options, struct error *e)
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
+static bool is_on(const char *value)
+{
+	return value && *value && strcmp(value, "0") != 0;
+}
+
 int recording_options_init(struct recording_options *options, struct error *e)
 {
 	const char *depth = getenv(ENV_MAX_DEPTH);
@@ -151,19 +148,33 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	const char *follow = getenv(ENV_FOLLOW);
 	const char *symbols = getenv(ENV_SYMBOLS);
 	const char *trace = getenv(ENV_TRACE);
+	const char *http = getenv(ENV_HTTP);
+	const char *token_file = getenv(ENV_HTTP_TOKEN_FILE);
 
 	*options = (struct recording_options){
 		.output = getenv(ENV_OUTPUT),
 		.collect = {.buffer_bytes = 4 << 20, .max_depth = 512, .patience_ms = 2000},
 		.symbols = !symbols || strcmp(symbols, "0") != 0,
+		.http = {.listener = -1, .announce = -1},
 	};
 	options->collect.follow = follow && strcmp(follow, "0") != 0;
-	options->trace = trace && *trace && strcmp(trace, "0") != 0;
+	options->trace = is_on(trace);
 	if ((depth && recording_set_max_depth(options, depth, e)) ||
 	    (buffer && recording_set_buffer(options, buffer, e)) ||
-	    (patience && recording_set_patience(options, patience, e)) || init_sample(options, e))
+	    (patience && recording_set_patience(options, patience, e)) ||
+	    (is_on(http) && servant_parse_address(&options->http, http, e)) ||
+	    (token_file && *token_file && servant_read_token(&options->http, token_file, e)) ||
+	    init_sample(options, e))
 		return -1;
 	return 0;
+}
+
+int recording_options_finish(struct recording_options *options, struct error *e)
+{
+	if (options->trace && options->collect.mode == SEGMENT_MODE_SAMPLE)
+		return error_set(e, "a trace has every event, samples are a few of them: "
+				    "choose one");
+	return servant_prepare(&options->http, e);
 }
 
 /* ---- file names ------------------------------------------------------------------------------ */

@@ -313,7 +313,8 @@ static struct profile_thread get_thread(struct build *b, struct thread *t)
 	};
 }
 
-/* Names and losses of a thread that has a slot are as the slot says now. */
+/* Losses of a thread that has a slot are as the slot says now, and so is the name that it had at
+ * its end. */
 static void add_open_slot(struct build *b, uint32_t slot, struct stream_losses *sum)
 {
 	uint32_t index = b->c->account.actors[slot].thread;
@@ -325,7 +326,7 @@ static void add_open_slot(struct build *b, uint32_t slot, struct stream_losses *
 	streams_sum_losses(sum, &losses);
 	out->failed_allocations += losses.failed_allocations;
 	out->losses += losses.lost_events + losses.reentrant_calls;
-	if (thread->shared)
+	if (thread->shared || !streams_has_last_name(&b->c->streams, slot))
 		return;
 	streams_read_name(&b->c->streams, slot, thread->name);
 	out->name = profile_add_string(b->p, thread->name);
@@ -408,6 +409,16 @@ static void build_series(struct build *b)
 		if (!a->trace) /* it may have had one: see collect_freeze */
 			b->p->points.at[i].events = 0;
 	}
+}
+
+/* Only how things are now: what the resident size was last seen to be is in no other table. */
+static void build_last_point(struct build *b)
+{
+	struct profile_point *last = vec_push(&b->p->points);
+
+	*last = account_get_point(&b->c->account, b->now);
+	last->time_ns = to_ns(b, last->time_ns);
+	last->events = 0;
 }
 
 static void build_snapshots(struct build *b)
@@ -559,7 +570,7 @@ static void build_run(struct build *b)
 			  : atomic_load_explicit(&c->map.header->children, memory_order_relaxed);
 }
 
-struct profile *collect_build_profile(struct collector *c)
+static struct profile *build(struct collector *c, bool brief)
 {
 	struct build b = {.c = c, .p = profile_new()};
 	struct stream_losses losses = {0};
@@ -570,12 +581,27 @@ struct profile *collect_build_profile(struct collector *c)
 	build_run(&b);
 	build_modules(&b);
 	build_sites(&b);
-	build_parts(&b);
+	if (!brief)
+		build_parts(&b);
 	build_threads(&b, &losses);
-	build_series(&b);
-	build_snapshots(&b);
+	if (brief) {
+		build_last_point(&b);
+	} else {
+		build_series(&b);
+		build_snapshots(&b);
+	}
 	build_totals(&b);
 	build_losses(&b, &losses);
 	lifetimes_build(&c->account.lifetimes, b.p);
 	return b.p;
+}
+
+struct profile *collect_build_profile(struct collector *c)
+{
+	return build(c, false);
+}
+
+struct profile *collect_build_brief(struct collector *c)
+{
+	return build(c, true);
 }

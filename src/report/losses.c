@@ -83,11 +83,16 @@ static void print_sampling(FILE *out, const struct profile *p, const struct styl
 
 void losses_print(FILE *out, const struct profile *p, const struct style *style)
 {
-	const struct profile_totals *t = &p->totals;
-
 	print_sampling(out, p, style);
 	if (p->damaged)
 		print_damage(out, p, style);
+	losses_print_counts(out, p, style);
+}
+
+void losses_print_counts(FILE *out, const struct profile *p, const struct style *style)
+{
+	const struct profile_totals *t = &p->totals;
+
 	if (p->run.end == PROFILE_END_ABANDONED)
 		print_line(
 			out, style,

@@ -3,13 +3,11 @@
 SPDX-License-Identifier: Apache-2.0
 """
 
-import pytest
-
 import cases
-import machine
 from recording import check_exact, function_names, sites_through
 
-EMERGENCY_POOL_BYTES = 72704  # libstdc++ 12, set aside at start-up for exceptions when memory is out
+# libstdc++ up to 12, and since: set aside at start-up for exceptions when memory is out.
+EMERGENCY_POOL_BYTES = (72704, 73728)
 
 
 @cases.each(cases.SINGLE)
@@ -29,7 +27,7 @@ def test_failing_calls_are_counted_and_leave_no_block(record):
 def test_a_cxx_program_that_does_nothing_has_only_libstdcxx_s_emergency_pool(record):
     stats = record.victim("new_forms", "bare").stats
     assert (stats["allocations"], stats["frees"], stats["peak_blocks"]) == (1, 0, 1)
-    assert stats["allocated_bytes"] == EMERGENCY_POOL_BYTES
+    assert stats["allocated_bytes"] in EMERGENCY_POOL_BYTES
 
 
 def test_streams_give_back_what_they_took(record):
@@ -55,11 +53,6 @@ def test_a_stack_within_the_limit_reaches_from_the_leaf_to_main(record):
     assert "main" in names
 
 
-@pytest.mark.xfail(
-    not machine.HAS_FIND_OBJECT,
-    reason="before glibc 2.35 an object opened later is known only after the next dlclose",
-    strict=False,
-)
 def test_a_plugin_that_was_unloaded_is_still_named(record, native):
     plugins = [native.victim("plugin_one.so"), native.victim("plugin_two.so")]
     bare = record.victim("plugin_host", "bare", *plugins).stats

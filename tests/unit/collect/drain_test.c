@@ -100,7 +100,8 @@ static void an_event_stamped_in_the_future_waits_for_its_time(void **state)
 {
 	struct collector *c = *state;
 	struct producer one = producer_open(c, 1);
-	uint64_t later = ticks_get_now(&c->clock) + 30000000;
+	/* Long enough for a busy machine to drain in the meantime. */
+	uint64_t later = ticks_get_now(&c->clock) + ticks_from_ns(&c->clock, 1000000000);
 
 	producer_alloc(&one, 10, A, 10, 1);
 	producer_alloc(&one, later, B, 10, 1);
@@ -367,6 +368,7 @@ static void the_name_is_the_last_one_seen(void **state)
 	producer_alloc(&one, 10, A, 10, 1);
 	producer_drain(c);
 	memcpy(c->map.slots[one.slot].name, "0123456789abcdef", SEGMENT_NAME_BYTES);
+	atomic_store(&c->map.slots[one.slot].end_ticks, 20); /* it was at its end that it said so */
 	struct profile *p = collect_build_profile(c);
 	assert_string_equal(profile_string(p, p->threads.at[0].name), "0123456789abcde");
 	profile_free(p);
