@@ -137,9 +137,9 @@ static inline void *resize(void *block, size_t bytes, const struct walk_start *s
 	if (likely(moved)) {
 		(void)hot_block(moved, bytes, SEGMENT_EVENT_RESIZED, SEGMENT_API_REALLOC, start);
 	} else if (bytes == 0) {
-		hot_resize_end(SEGMENT_EVENT_RESIZE_FREED);
+		gate_end_resize(SEGMENT_EVENT_RESIZE_FREED);
 	} else {
-		hot_resize_end(SEGMENT_EVENT_RESIZE_FAILED);
+		gate_end_resize(SEGMENT_EVENT_RESIZE_FAILED);
 		cold_failed();
 	}
 	return moved;

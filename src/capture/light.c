@@ -210,7 +210,7 @@ void light_move_undo(const struct light_move *m)
 {
 	if (!m->sampled)
 		return;
-	hot_resize_end(SEGMENT_EVENT_RESIZE_FAILED);
+	gate_end_resize(SEGMENT_EVENT_RESIZE_FAILED);
 	(void)sampler_put(m->block, m->facts);
 }
 
@@ -237,7 +237,7 @@ NOINLINE void light_move_end(const struct light_move *m, void *moved, size_t byt
 		}
 	}
 	if (m->sampled)
-		hot_resize_end(SEGMENT_EVENT_RESIZE_FREED);
+		gate_end_resize(SEGMENT_EVENT_RESIZE_FREED);
 }
 
 /* ---- functions built on others --------------------------------------------------------------- */

@@ -45,6 +45,7 @@ static const char help[] =
 	"      --sample-blocks N  keep at most N samples of blocks that live (default: 16384);\n"
 	"                       beyond, samples become rarer\n"
 	"      --sample-seed N  choose samples as another run with the same N did\n"
+	"      --delayed        record nothing until the program calls midden_start()\n"
 	"      --http[=ADDRESS]\n"
 	"                       answer questions about the program while it runs: pprof, metrics\n"
 	"                       and snapshots over HTTP (default: any port of 127.0.0.1)\n"
@@ -57,8 +58,8 @@ static const char help[] =
 	"\n"
 	"Each option has a variable for use with LD_PRELOAD=libmidden.so alone: MIDDEN_OUTPUT,\n"
 	"MIDDEN_FOLLOW, MIDDEN_MAX_DEPTH, MIDDEN_BUFFER, MIDDEN_PATIENCE, MIDDEN_SYMBOLS,\n"
-	"MIDDEN_TRACE, MIDDEN_HTTP, MIDDEN_HTTP_TOKEN_FILE; MIDDEN_MODE=sample, MIDDEN_SAMPLE,\n"
-	"MIDDEN_SAMPLE_BLOCKS, MIDDEN_SAMPLE_SEED.\n"
+	"MIDDEN_TRACE, MIDDEN_START=0 (--delayed), MIDDEN_HTTP, MIDDEN_HTTP_TOKEN_FILE;\n"
+	"MIDDEN_MODE=sample, MIDDEN_SAMPLE, MIDDEN_SAMPLE_BLOCKS, MIDDEN_SAMPLE_SEED.\n"
 	"\n"
 	"Exit status: the program's own; 127 or 126 if it could not be started, 2 for wrong "
 	"usage.\n";
@@ -70,6 +71,7 @@ enum {
 	OPTION_PATIENCE,
 	OPTION_NO_SYMBOLS,
 	OPTION_TRACE,
+	OPTION_DELAYED,
 	OPTION_HTTP,
 	OPTION_HTTP_TOKEN_FILE,
 	OPTION_LIBRARY,
@@ -88,6 +90,7 @@ static const struct option long_options[] = {
 	{"buffer", required_argument, NULL, OPTION_BUFFER},
 	{"patience", required_argument, NULL, OPTION_PATIENCE},
 	{"trace", no_argument, NULL, OPTION_TRACE},
+	{"delayed", no_argument, NULL, OPTION_DELAYED},
 	{"http", optional_argument, NULL, OPTION_HTTP},
 	{"http-token-file", required_argument, NULL, OPTION_HTTP_TOKEN_FILE},
 	{"no-symbols", no_argument, NULL, OPTION_NO_SYMBOLS},
@@ -142,6 +145,9 @@ static int apply(struct request *r, int option, const char *value, struct error 
 		return recording_set_sample_seed(&r->recording, value, e);
 	case OPTION_TRACE:
 		r->recording.trace = true;
+		return 0;
+	case OPTION_DELAYED:
+		r->recording.collect.delayed = true;
 		return 0;
 	case OPTION_HTTP:
 		return servant_parse_address(&r->recording.http, value, e);

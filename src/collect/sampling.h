@@ -57,7 +57,9 @@ struct sampling {
 	uint32_t free_sample;
 	VEC(struct site_doubt) doubts;	     /* by site */
 	VEC(struct sampling_totals) retired; /* by thread: of its slots that are closed */
-	struct sampling_totals shown;	     /* by the last point: sums never go back */
+	struct sampling_totals *bases; /* by slot: what it had when figures started over; NULL: 0 */
+	struct sampling_totals carried; /* what lived then */
+	struct sampling_totals shown;	/* by the last point: sums never go back */
 	uint64_t shown_freed_bytes;
 };
 
@@ -82,6 +84,9 @@ struct site_doubt *sampling_get_doubt(struct sampling *s, uint32_t site, const s
 /* What the thread in the slot has counted so far, added to `sum`. */
 void sampling_add_slot(const struct sampling *s, uint32_t slot, struct sampling_totals *sum);
 void sampling_sum(struct sampling_totals *sum, const struct sampling_totals *more);
+
+/* Figures start over: totals count from now on. */
+void sampling_clear(struct sampling *s);
 
 /* Of all threads. */
 struct sampling_totals sampling_get_totals(const struct sampling *s);

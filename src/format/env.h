@@ -22,6 +22,7 @@
 #define ENV_BUFFER    "MIDDEN_BUFFER"	 /* bytes of event buffers in the segment, 4M */
 #define ENV_SYMBOLS   "MIDDEN_SYMBOLS"	 /* 0: leave symbols to `midden report` */
 #define ENV_TRACE     "MIDDEN_TRACE"	 /* 1: keep every event in the profile */
+#define ENV_START     "MIDDEN_START"	 /* 0: the program switches the recording on */
 /* with MIDDEN_MODE=sample: mean bytes from one sample to the next, 512K; the most of them that may
  * be alive; what their choice begins with, for runs that can be repeated */
 #define ENV_SAMPLE	  "MIDDEN_SAMPLE"
@@ -30,7 +31,7 @@
 /* ms a full buffer waits for a silent collector, 2000 */
 #define ENV_PATIENCE "MIDDEN_PATIENCE"
 
-#define ENV_HTTP      "MIDDEN_HTTP" /* 1, PORT or ADDRESS:PORT: answer questions over HTTP */
+#define ENV_HTTP     "MIDDEN_HTTP" /* 1, PORT or ADDRESS:PORT: answer questions over HTTP */
 /* FILE with the token that such questions must have; without it, a random one is told */
 #define ENV_HTTP_TOKEN_FILE "MIDDEN_HTTP_TOKEN_FILE"
 
