@@ -51,6 +51,12 @@ struct thread {
 	void *freeing; /* block whose free is recorded already, while an allocator's own delete runs
 			*/
 
+	uint64_t stamp;	      /* of the last event, while stamps are estimated: stamp.h */
+	uint32_t stamps_left; /* estimates before the clock is read again */
+	uint32_t stamp_step;
+	uint64_t stamp_read;	/* when it was read last, for more than one event */
+	uint32_t stamp_hurried; /* so it was */
+
 	uint32_t slot_index;
 	uint32_t chunk;
 	uint32_t spare_node; /* reserved in the stack tree, then not needed */
@@ -90,7 +96,8 @@ enum process_clock {
 
 struct process {
 	_Atomic uint32_t state;
-	_Atomic uint32_t clock; /* enum process_clock */
+	_Atomic uint32_t clock;		/* enum process_clock */
+	_Atomic uint64_t ordered_ticks; /* when it became ORDERED; 0: not yet */
 	uint32_t max_depth;
 	struct segment_header *header;
 	struct segment_layout layout;

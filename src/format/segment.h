@@ -114,6 +114,7 @@ struct segment_header {
 	_Atomic uint32_t freed;	      /* counts returned chunks; full targets wait on it (futex) */
 	_Atomic uint32_t waiters;     /* targets waiting on `freed` */
 	_Atomic uint32_t chunk_limit; /* chunks the target may bring into use in all */
+	_Atomic uint32_t hurried;     /* events come fast: stamps of a lone thread may be rough */
 
 	/* Shared stacks of free indices: {tag:32, index:32}, tag changes with every push and pop
 	 * (ABA). */
