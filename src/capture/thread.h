@@ -20,6 +20,8 @@
 #include "capture/stackrange.h"
 #include "format/segment.h"
 
+struct python_thread;
+
 enum thread_state {
 	THREAD_NEW = 0,
 	THREAD_STARTING, /* being attached: a signal handler's malloc passes through */
@@ -67,6 +69,9 @@ struct thread {
 	uint32_t *frames; /* of a walk without the memo, leaf first: places with SEGMENT_NODE_* */
 	struct memo memo;
 	struct shortcut_table *shortcuts;
+	struct python_thread *python;
+	bool python_ready;	    /* what that points to has been set up */
+	uint32_t native_generation; /* of the memo, which has 0 where there is Python: see walk.c */
 
 	bool doubtful; /* the walk has left a frame by its record: what follows may be stale */
 
@@ -104,7 +109,8 @@ struct process {
 	size_t thread_bytes;
 	_Atomic(char *) blocks[PROCESS_BLOCKS]; /* thread states by slot index */
 	int pid;
-	uint32_t own_module; /* libmidden.so itself: its frames are not shown */
+	_Atomic uint32_t python; /* enum python_state */
+	uint32_t own_module;	 /* libmidden.so itself: its frames are not shown */
 };
 
 /* Never NULL: threads that are not attached share a read-only, all-zero state. */

@@ -38,6 +38,9 @@ static const char help[] =
 	"      --buffer SIZE    memory for events on their way, e.g. 16M (default: 4M)\n"
 	"      --patience MS    how long the program may wait for a collector that does not move\n"
 	"                       before it goes on unrecorded (default: 2000)\n"
+	"      --python FRAMES  those of Python programs: mixed, with the native ones below the\n"
+	"                       innermost (default); only; full, with all native ones; domains,\n"
+	"                       apart from those of native code; off\n"
 	"      --trace          keep every single event in the profile, 1 to 5 bytes each\n"
 	"      --no-symbols     leave function names to the first `midden report`\n"
 	"      --library FILE   another libmidden.so (for a program of another architecture)\n"
@@ -45,7 +48,7 @@ static const char help[] =
 	"\n"
 	"Each option has a variable for use with LD_PRELOAD=libmidden.so alone: MIDDEN_OUTPUT,\n"
 	"MIDDEN_FOLLOW, MIDDEN_MAX_DEPTH, MIDDEN_BUFFER, MIDDEN_PATIENCE, MIDDEN_SYMBOLS,\n"
-	"MIDDEN_TRACE.\n"
+	"MIDDEN_PYTHON, MIDDEN_TRACE.\n"
 	"\n"
 	"Exit status: the program's own; 127 or 126 if it could not be started, 2 for wrong "
 	"usage.\n";
@@ -55,6 +58,7 @@ enum {
 	OPTION_MAX_DEPTH,
 	OPTION_BUFFER,
 	OPTION_PATIENCE,
+	OPTION_PYTHON,
 	OPTION_NO_SYMBOLS,
 	OPTION_TRACE,
 	OPTION_LIBRARY,
@@ -69,6 +73,7 @@ static const struct option long_options[] = {
 	{"max-depth", required_argument, NULL, OPTION_MAX_DEPTH},
 	{"buffer", required_argument, NULL, OPTION_BUFFER},
 	{"patience", required_argument, NULL, OPTION_PATIENCE},
+	{"python", required_argument, NULL, OPTION_PYTHON},
 	{"trace", no_argument, NULL, OPTION_TRACE},
 	{"no-symbols", no_argument, NULL, OPTION_NO_SYMBOLS},
 	{"library", required_argument, NULL, OPTION_LIBRARY},
@@ -111,6 +116,8 @@ static int apply(struct request *r, int option, const char *value, struct error 
 		return recording_set_buffer(&r->recording, value, e);
 	case OPTION_PATIENCE:
 		return recording_set_patience(&r->recording, value, e);
+	case OPTION_PYTHON:
+		return recording_set_python(&r->recording, value, e);
 	case OPTION_TRACE:
 		r->recording.trace = true;
 		return 0;

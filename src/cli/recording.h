@@ -33,6 +33,7 @@ int recording_options_init(struct recording_options *options, struct error *e);
 int recording_set_max_depth(struct recording_options *options, const char *text, struct error *e);
 int recording_set_buffer(struct recording_options *options, const char *text, struct error *e);
 int recording_set_patience(struct recording_options *options, const char *text, struct error *e);
+int recording_set_python(struct recording_options *options, const char *text, struct error *e);
 
 /* What a collector tells the recorder, through a pipe: a status now and then, how far the look-up
  * of symbols has come, and one result. */

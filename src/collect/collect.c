@@ -55,6 +55,7 @@ static void fill_header(struct collector *c, const struct collect_config *config
 	header->max_depth = config->max_depth;
 	header->follow = config->follow;
 	header->patience_ms = config->patience_ms;
+	header->python = config->python;
 	header->collector_pid = getpid();
 	header->magic = SEGMENT_MAGIC;
 }

@@ -14,6 +14,7 @@ struct collect_config {
 	uint64_t buffer_bytes; /* event buffers in the segment, at least 1 MiB is given */
 	uint32_t max_depth;
 	uint32_t patience_ms;
+	enum segment_python python;
 	bool follow;
 	struct trace_writer *trace; /* gets every event; NULL: none is wanted. Not owned */
 };
