@@ -42,13 +42,19 @@ static const char help[] =
 	"                       innermost (default); only; full, with all native ones; domains,\n"
 	"                       apart from those of native code; off\n"
 	"      --trace          keep every single event in the profile, 1 to 5 bytes each\n"
+	"      --http[=ADDRESS]\n"
+	"                       answer questions about the program while it runs: pprof, metrics\n"
+	"                       and snapshots over HTTP (default: any port of 127.0.0.1)\n"
+	"      --http-token-file FILE\n"
+	"                       the token that those who ask must have (default: a random one,\n"
+	"                       which is printed with the address)\n"
 	"      --no-symbols     leave function names to the first `midden report`\n"
 	"      --library FILE   another libmidden.so (for a program of another architecture)\n"
 	"  -h, --help           show this text\n"
 	"\n"
 	"Each option has a variable for use with LD_PRELOAD=libmidden.so alone: MIDDEN_OUTPUT,\n"
 	"MIDDEN_FOLLOW, MIDDEN_MAX_DEPTH, MIDDEN_BUFFER, MIDDEN_PATIENCE, MIDDEN_SYMBOLS,\n"
-	"MIDDEN_PYTHON, MIDDEN_TRACE.\n"
+	"MIDDEN_PYTHON, MIDDEN_TRACE, MIDDEN_HTTP, MIDDEN_HTTP_TOKEN_FILE.\n"
 	"\n"
 	"Exit status: the program's own; 127 or 126 if it could not be started, 2 for wrong "
 	"usage.\n";
@@ -61,6 +67,8 @@ enum {
 	OPTION_PYTHON,
 	OPTION_NO_SYMBOLS,
 	OPTION_TRACE,
+	OPTION_HTTP,
+	OPTION_HTTP_TOKEN_FILE,
 	OPTION_LIBRARY,
 };
 
@@ -75,6 +83,8 @@ static const struct option long_options[] = {
 	{"patience", required_argument, NULL, OPTION_PATIENCE},
 	{"python", required_argument, NULL, OPTION_PYTHON},
 	{"trace", no_argument, NULL, OPTION_TRACE},
+	{"http", optional_argument, NULL, OPTION_HTTP},
+	{"http-token-file", required_argument, NULL, OPTION_HTTP_TOKEN_FILE},
 	{"no-symbols", no_argument, NULL, OPTION_NO_SYMBOLS},
 	{"library", required_argument, NULL, OPTION_LIBRARY},
 	{"help", no_argument, NULL, 'h'},
@@ -121,6 +131,10 @@ static int apply(struct request *r, int option, const char *value, struct error 
 	case OPTION_TRACE:
 		r->recording.trace = true;
 		return 0;
+	case OPTION_HTTP:
+		return servant_parse_address(&r->recording.http, value, e);
+	case OPTION_HTTP_TOKEN_FILE:
+		return servant_read_token(&r->recording.http, value, e);
 	case OPTION_NO_SYMBOLS:
 		r->recording.symbols = false;
 		return 0;
@@ -148,6 +162,8 @@ static int parse(struct request *r, int argc, char **argv)
 	}
 	if (!r->help && optind == argc)
 		return message_usage("record", "which program?");
+	if (recording_options_finish(&r->recording, &e))
+		return message_usage("record", "%s", e.text);
 	return 0;
 }
 
@@ -193,6 +209,24 @@ static int check_directory(const char *pattern)
 	return result;
 }
 
+/* Before the program starts: a port that others have is found out at once. */
+static int open_http(struct request *r)
+{
+	struct servant_options *http = &r->recording.http;
+	struct error e = {0};
+
+	if (!http->wanted)
+		return 0;
+	if (servant_listen(http, &e)) {
+		message_print("%s", e.text);
+		return -1;
+	}
+	char *url = servant_make_url(http);
+	message_print("serving %s", url);
+	free(url);
+	return 0;
+}
+
 static int run(int argc, char **argv)
 {
 	struct error e = {0};
@@ -215,6 +249,10 @@ static int run(int argc, char **argv)
 	}
 	if (launch_check_library(library, &e)) {
 		message_print("%s", e.text);
+		free(library);
+		return COMMAND_FAILED;
+	}
+	if (open_http(&request)) {
 		free(library);
 		return COMMAND_FAILED;
 	}

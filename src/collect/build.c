@@ -413,6 +413,16 @@ static void build_series(struct build *b)
 	}
 }
 
+/* Only how things are now: what the resident size was last seen to be is in no other table. */
+static void build_last_point(struct build *b)
+{
+	struct profile_point *last = vec_push(&b->p->points);
+
+	*last = account_get_point(&b->c->account, b->now);
+	last->time_ns = to_ns(b, last->time_ns);
+	last->events = 0;
+}
+
 static void build_snapshots(struct build *b)
 {
 	const struct account *a = &b->c->account;
@@ -551,7 +561,7 @@ static void build_run(struct build *b)
 			  : atomic_load_explicit(&c->map.header->children, memory_order_relaxed);
 }
 
-struct profile *collect_build_profile(struct collector *c)
+static struct profile *build(struct collector *c, bool brief)
 {
 	struct build b = {.c = c, .p = profile_new()};
 	struct stream_losses losses = {0};
@@ -562,12 +572,27 @@ struct profile *collect_build_profile(struct collector *c)
 	build_run(&b);
 	build_modules(&b);
 	build_sites(&b);
-	build_parts(&b);
+	if (!brief)
+		build_parts(&b);
 	build_threads(&b, &losses);
-	build_series(&b);
-	build_snapshots(&b);
+	if (brief) {
+		build_last_point(&b);
+	} else {
+		build_series(&b);
+		build_snapshots(&b);
+	}
 	build_totals(&b);
 	build_losses(&b, &losses);
 	lifetimes_build(&c->account.lifetimes, b.p);
 	return b.p;
+}
+
+struct profile *collect_build_profile(struct collector *c)
+{
+	return build(c, false);
+}
+
+struct profile *collect_build_brief(struct collector *c)
+{
+	return build(c, true);
 }

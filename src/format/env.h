@@ -25,4 +25,8 @@
 #define ENV_TRACE     "MIDDEN_TRACE"	 /* 1: keep every event in the profile */
 #define ENV_PATIENCE  "MIDDEN_PATIENCE"	 /* ms a full buffer waits for a silent collector, 2000 */
 
+#define ENV_HTTP      "MIDDEN_HTTP" /* 1, PORT or ADDRESS:PORT: answer questions over HTTP */
+/* FILE with the token that such questions must have; without it, a random one is told */
+#define ENV_HTTP_TOKEN_FILE "MIDDEN_HTTP_TOKEN_FILE"
+
 #endif
