@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/pages.h"
 #include "collect/collector.h"
+#include "collect/obey.h"
 
 #define PATH_BYTES_MAX 4096u
 /* memo and leaf ends that the library keeps for a thread: what one that is busy touches of them */
@@ -497,6 +498,7 @@ static void build_losses(struct build *b, struct stream_losses *sum)
 	t->truncated_stacks = sum->truncated_stacks;
 	t->unwind_failures = sum->unwind_failures;
 	t->foreign_frees = a->foreign_frees;
+	t->untracked_frees = a->untracked_frees;
 	t->reentrant_calls = sum->reentrant_calls;
 	t->failed_allocations = sum->failed_allocations;
 }
@@ -548,6 +550,8 @@ static void build_run(struct build *b)
 	run->machine = profile_add_string(b->p, get_machine_name(c->hello.machine));
 	run->start_unix_ns = c->clock.base_unix_ns;
 	run->duration_ns = to_ns(b, b->now);
+	run->cleared_ns = to_ns(b, c->account.cleared_ticks);
+	run->stopped_ns = to_ns(b, obey_get_off_ticks(&c->account, b->now));
 	run->page_bytes = c->watch.page_bytes;
 	run->pid = (uint32_t)c->hello.pid;
 	run->parent_pid = (uint32_t)c->hello.parent_pid;

@@ -99,6 +99,14 @@ enum segment_python {
 	SEGMENT_PYTHON_MODES = 5
 };
 
+enum segment_mode {
+	SEGMENT_MODE_EXACT = 0, /* every call is an event */
+	SEGMENT_MODE_SAMPLE =
+		1, /* a block of n bytes is, with probability 1 - exp(-(n+1)/period) */
+};
+
+#define SEGMENT_PERIOD_MAX (UINT64_C(1) << 40)
+
 /* Losses are per slot where a thread has one, here where it has none. */
 struct segment_losses {
 	_Atomic uint64_t lost_events;	   /* not recorded: no slot, no chunk, abandoned */
@@ -121,6 +129,11 @@ struct segment_header {
 	uint32_t patience_ms; /* how long a full buffer may wait for a silent collector */
 	int32_t collector_pid;
 	uint32_t python; /* enum segment_python */
+	uint32_t delayed;	/* nothing is recorded until the program switches it on */
+	uint32_t mode;		/* enum segment_mode */
+	uint32_t sample_blocks; /* sampled blocks alive beyond which the period doubles */
+	uint64_t sample_period; /* mean bytes from one sample to the next, 1 to PERIOD_MAX */
+	uint64_t sample_seed;	/* of the threads' generators, together with their serials */
 
 	/* Written by the collector while it runs. */
 	_Alignas(128) _Atomic uint64_t heartbeat; /* changes at least every 100 ms */
@@ -163,6 +176,42 @@ enum segment_slot_state {
 	SEGMENT_SLOT_ENDED = 2,
 };
 
+/* What a thread can ask for: figures of the whole process or of the thread, as of the moment of the
+ * question. In the order of struct midden_figures. */
+enum segment_figure {
+	SEGMENT_FIGURE_ALLOCATIONS = 0,
+	SEGMENT_FIGURE_FREES,
+	SEGMENT_FIGURE_ALLOCATED_BYTES,
+	SEGMENT_FIGURE_FREED_BYTES,
+	SEGMENT_FIGURE_LIVE_BYTES,
+	SEGMENT_FIGURE_LIVE_BLOCKS,
+	SEGMENT_FIGURE_PEAK_BYTES,
+	SEGMENT_FIGURE_PEAK_BLOCKS,
+	SEGMENT_FIGURE_TEMPORARY_ALLOCATIONS,
+	SEGMENT_FIGURE_REALLOCATIONS,
+	SEGMENT_FIGURE_FOREIGN_FREES,
+	SEGMENT_FIGURE_UNTRACKED_FREES,
+	SEGMENT_FIGURE_THREADS,
+	SEGMENT_FIGURE_STACKS,
+	SEGMENT_FIGURE_ELAPSED_NS,
+	SEGMENT_FIGURES
+};
+
+/* Whose figures. */
+enum segment_scope {
+	SEGMENT_SCOPE_ALL = 0,
+	SEGMENT_SCOPE_THREAD = 1,
+	SEGMENT_SCOPE_POOL = 2,
+};
+
+/* What a thread has done in all, where not every call is an event; as of its last event or end. */
+struct segment_totals {
+	_Atomic uint64_t calls[8]; /* by enum segment_api; reallocations are among them */
+	_Atomic uint64_t bytes;
+	_Atomic uint64_t frees; /* that of a realloc too */
+	_Atomic uint64_t reallocations;
+};
+
 /* One per live thread. The target fills all fields and then sets `state` LIVE (release).
  * The collector retires an ENDED slot once drained: state FREE, then pushed on free_slots. */
 struct segment_slot {
@@ -178,8 +227,15 @@ struct segment_slot {
 	/* as of the last refill or the end; a torn read is harmless */
 	char name[SEGMENT_NAME_BYTES];
 	_Atomic uint32_t next_free;
-	uint32_t reserved;
+	_Atomic uint32_t named;	      /* `name` is one that the program has given it: it holds */
 	struct segment_losses losses; /* plain stores by the owner; the collector adds them up */
+	struct segment_totals totals; /* so too */
+	/* Written by the collector, for the thread that asks: the figures, whether what was asked
+	 * for was done, and then the number of the question (release); the thread waits on that
+	 * (futex). */
+	_Alignas(128) uint64_t figures[SEGMENT_FIGURES];
+	uint32_t done;
+	_Atomic uint32_t answered;
 };
 
 /* ---- modules --------------------------------------------------------------------------------- */
@@ -287,7 +343,31 @@ enum segment_event {
 	SEGMENT_EVENT_NAME = 9,
 	/* the rest of the name, zeroes behind it: keep what is live now -- 32 bytes */
 	SEGMENT_EVENT_MARK = 10,
-	SEGMENT_EVENT_KINDS = 11
+	/* what the program wants of the recorder; enum segment_order where the api is else, and
+	   three words that depend on it -- 32 bytes */
+	SEGMENT_EVENT_ORDER = 11,
+	/* period: of all samples of this thread from here on -- 16 bytes */
+	SEGMENT_EVENT_PERIOD = 13,
+	/* ptr, period: a sampled block is one no more (api DROPPED), or is one of this period
+	 * (api KEPT): nothing happens to the block itself -- 24 bytes */
+	SEGMENT_EVENT_THINNED = 14,
+	SEGMENT_EVENT_KINDS = 15
+};
+
+/* Those that take a text have it in NAME events before them. A question is a number that is not 0
+ * and that no other thread uses; its answer comes in the slot. */
+enum segment_order {
+	/* off (1) or on (0), enum segment_scope */
+	SEGMENT_ORDER_SWITCH = 0,
+	/* figures start over: as if all that is live had been allocated now */
+	SEGMENT_ORDER_CLEAR = 1,
+	/* question, enum segment_scope, pool */
+	SEGMENT_ORDER_ASK = 2,
+	/* question; text: path of a file for the profile so far */
+	SEGMENT_ORDER_WRITE = 3,
+	/* bytes << 1 | at_most: which blocks have a stack; 0: all */
+	SEGMENT_ORDER_THRESHOLD = 4,
+	SEGMENT_ORDER_KINDS = 5
 };
 
 enum segment_api {
@@ -303,14 +383,42 @@ enum segment_api {
 #define SEGMENT_MARK_PIECE    24u /* bytes of a name in one event */
 #define SEGMENT_MARK_NAME_MAX 95u
 
-#define SEGMENT_TICKS_MASK    ((UINT64_C(1) << 56) - 1)
+/* In place of the api, of THINNED ... */
+#define SEGMENT_THINNED_DROPPED 0u
+#define SEGMENT_THINNED_KEPT	1u
+/* ... and of FREE, where not every call is an event: the thread has allocated nothing since. */
+#define SEGMENT_FREE_TEMPORARY 1u
+
+#define SEGMENT_MARK_PIECE     24u /* bytes of a name in one event */
+#define SEGMENT_MARK_NAME_MAX  95u
+
+#define SEGMENT_TICKS_MASK     ((UINT64_C(1) << 56) - 1)
 
 /* Bytes of an event by kind; 0 for what is not an event. */
 static inline uint32_t segment_event_bytes(uint32_t kind)
 {
-	static const uint8_t bytes[16] = {0, 24, 32, 16, 16, 24, 32, 8, 8, 32, 32};
+	static const uint8_t bytes[16] = {0, 24, 32, 16, 16, 24, 32, 8,
+					  8, 32, 32, 32, 0,  16, 24, 0};
 
 	return bytes[kind & 15u];
+}
+
+/* Switches and the threshold are kept as stamp << 1 | off, and the latest holds: so all threads and
+ * the collector come to the same end in whatever order they learn of them. */
+static inline uint64_t segment_switch_later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static inline int segment_switch_is_off(uint64_t word)
+{
+	return (int)(word & 1);
+}
+
+/* Whether a block of this size is kept without its stack. `threshold` as in ORDER_THRESHOLD. */
+static inline int segment_is_stackless(uint64_t threshold, uint64_t bytes)
+{
+	return threshold & 1 ? bytes > threshold >> 1 : bytes < threshold >> 1;
 }
 
 /* ---- layout arithmetic ----------------------------------------------------------------------- */
