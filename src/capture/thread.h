@@ -140,7 +140,7 @@ struct process {
 	size_t thread_bytes;
 	_Atomic(char *) blocks[PROCESS_BLOCKS]; /* thread states by slot index */
 	int pid;
-	_Atomic uint32_t python; /* enum python_state */
+	_Atomic uint32_t python;      /* enum python_state */
 	_Atomic uint64_t switch_word; /* as segment_switch_later has it; 0: on */
 	_Atomic uint64_t threshold;   /* which blocks have a stack: SEGMENT_ORDER_THRESHOLD */
 	_Atomic uint32_t has_begun;   /* something may have been recorded: frees count */

@@ -128,7 +128,7 @@ struct segment_header {
 	uint32_t follow;      /* children are recorded too */
 	uint32_t patience_ms; /* how long a full buffer may wait for a silent collector */
 	int32_t collector_pid;
-	uint32_t python; /* enum segment_python */
+	uint32_t python;	/* enum segment_python */
 	uint32_t delayed;	/* nothing is recorded until the program switches it on */
 	uint32_t mode;		/* enum segment_mode */
 	uint32_t sample_blocks; /* sampled blocks alive beyond which the period doubles */
