@@ -38,6 +38,9 @@ static const char help[] =
 	"      --buffer SIZE    memory for events on their way, e.g. 16M (default: 4M)\n"
 	"      --patience MS    how long the program may wait for a collector that does not move\n"
 	"                       before it goes on unrecorded (default: 2000)\n"
+	"      --python FRAMES  those of Python programs: mixed, with the native ones below the\n"
+	"                       innermost (default); only; full, with all native ones; domains,\n"
+	"                       apart from those of native code; off\n"
 	"      --trace          keep every single event in the profile, 1 to 5 bytes each\n"
 	"      --sample[=BYTES]\n"
 	"                       sample one block in so many bytes (default: 512K) instead of\n"
@@ -58,8 +61,9 @@ static const char help[] =
 	"\n"
 	"Each option has a variable for use with LD_PRELOAD=libmidden.so alone: MIDDEN_OUTPUT,\n"
 	"MIDDEN_FOLLOW, MIDDEN_MAX_DEPTH, MIDDEN_BUFFER, MIDDEN_PATIENCE, MIDDEN_SYMBOLS,\n"
-	"MIDDEN_TRACE, MIDDEN_START=0 (--delayed), MIDDEN_HTTP, MIDDEN_HTTP_TOKEN_FILE;\n"
-	"MIDDEN_MODE=sample, MIDDEN_SAMPLE, MIDDEN_SAMPLE_BLOCKS, MIDDEN_SAMPLE_SEED.\n"
+	"MIDDEN_PYTHON, MIDDEN_TRACE, MIDDEN_START=0 (--delayed), MIDDEN_HTTP,\n"
+	"MIDDEN_HTTP_TOKEN_FILE; MIDDEN_MODE=sample, MIDDEN_SAMPLE, MIDDEN_SAMPLE_BLOCKS,\n"
+	"MIDDEN_SAMPLE_SEED.\n"
 	"\n"
 	"Exit status: the program's own; 127 or 126 if it could not be started, 2 for wrong "
 	"usage.\n";
@@ -69,6 +73,7 @@ enum {
 	OPTION_MAX_DEPTH,
 	OPTION_BUFFER,
 	OPTION_PATIENCE,
+	OPTION_PYTHON,
 	OPTION_NO_SYMBOLS,
 	OPTION_TRACE,
 	OPTION_DELAYED,
@@ -89,6 +94,7 @@ static const struct option long_options[] = {
 	{"max-depth", required_argument, NULL, OPTION_MAX_DEPTH},
 	{"buffer", required_argument, NULL, OPTION_BUFFER},
 	{"patience", required_argument, NULL, OPTION_PATIENCE},
+	{"python", required_argument, NULL, OPTION_PYTHON},
 	{"trace", no_argument, NULL, OPTION_TRACE},
 	{"delayed", no_argument, NULL, OPTION_DELAYED},
 	{"http", optional_argument, NULL, OPTION_HTTP},
@@ -143,6 +149,8 @@ static int apply(struct request *r, int option, const char *value, struct error 
 		return recording_set_sample_blocks(&r->recording, value, e);
 	case OPTION_SAMPLE_SEED:
 		return recording_set_sample_seed(&r->recording, value, e);
+	case OPTION_PYTHON:
+		return recording_set_python(&r->recording, value, e);
 	case OPTION_TRACE:
 		r->recording.trace = true;
 		return 0;

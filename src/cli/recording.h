@@ -35,6 +35,7 @@ int recording_options_init(struct recording_options *options, struct error *e);
 int recording_set_max_depth(struct recording_options *options, const char *text, struct error *e);
 int recording_set_buffer(struct recording_options *options, const char *text, struct error *e);
 int recording_set_patience(struct recording_options *options, const char *text, struct error *e);
+int recording_set_python(struct recording_options *options, const char *text, struct error *e);
 
 /* Samples instead of recording every block; NULL: with the period that is set. */
 int recording_set_sample(struct recording_options *options, const char *text, struct error *e);

@@ -69,6 +69,24 @@ int recording_set_patience(struct recording_options *options, const char *text, 
 	return 0;
 }
 
+int recording_set_python(struct recording_options *options, const char *text, struct error *e)
+{
+	static const char *const modes[SEGMENT_PYTHON_MODES] = {
+		[SEGMENT_PYTHON_MIXED] = "mixed", [SEGMENT_PYTHON_ONLY] = "only",
+		[SEGMENT_PYTHON_FULL] = "full",	  [SEGMENT_PYTHON_DOMAINS] = "domains",
+		[SEGMENT_PYTHON_OFF] = "off",
+	};
+
+	for (uint32_t i = 0; i < SEGMENT_PYTHON_MODES; i++) {
+		if (strcmp(text, modes[i]) != 0)
+			continue;
+		options->collect.python = (enum segment_python)i;
+		return 0;
+	}
+	return error_set(e, "frames of Python can be mixed, only, full, domains or off, not '%s'",
+			 text);
+}
+
 /* ---- samples --------------------------------------------------------------------------------- */
 
 #define SAMPLE_BLOCKS_MAX 16384 /* half of the table in the target: capture/sampler.c */
@@ -146,6 +164,7 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	const char *buffer = getenv(ENV_BUFFER);
 	const char *patience = getenv(ENV_PATIENCE);
 	const char *follow = getenv(ENV_FOLLOW);
+	const char *python = getenv(ENV_PYTHON);
 	const char *symbols = getenv(ENV_SYMBOLS);
 	const char *trace = getenv(ENV_TRACE);
 	const char *start = getenv(ENV_START);
@@ -164,6 +183,7 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	if ((depth && recording_set_max_depth(options, depth, e)) ||
 	    (buffer && recording_set_buffer(options, buffer, e)) ||
 	    (patience && recording_set_patience(options, patience, e)) ||
+	    (python && *python && recording_set_python(options, python, e)) ||
 	    (is_on(http) && servant_parse_address(&options->http, http, e)) ||
 	    (token_file && *token_file && servant_read_token(&options->http, token_file, e)) ||
 	    init_sample(options, e))

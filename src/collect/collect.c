@@ -56,6 +56,7 @@ static void fill_header(struct collector *c, const struct collect_config *config
 	header->max_depth = config->max_depth;
 	header->follow = config->follow;
 	header->patience_ms = config->patience_ms;
+	header->python = config->python;
 	header->collector_pid = getpid();
 	header->mode = config->mode;
 	header->sample_blocks = config->sample_blocks;

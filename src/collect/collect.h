@@ -14,6 +14,7 @@ struct collect_config {
 	uint64_t buffer_bytes; /* event buffers in the segment, at least 1 MiB is given */
 	uint32_t max_depth;
 	uint32_t patience_ms;
+	enum segment_python python;
 	bool follow;
 	uint32_t mode;		/* enum segment_mode; the rest is for SAMPLE */
 	uint32_t sample_blocks; /* 0: as many as there is room for */
