@@ -80,6 +80,7 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	const char *follow = getenv(ENV_FOLLOW);
 	const char *symbols = getenv(ENV_SYMBOLS);
 	const char *trace = getenv(ENV_TRACE);
+	const char *start = getenv(ENV_START);
 	const char *http = getenv(ENV_HTTP);
 	const char *token_file = getenv(ENV_HTTP_TOKEN_FILE);
 
@@ -90,6 +91,7 @@ int recording_options_init(struct recording_options *options, struct error *e)
 		.http = {.listener = -1, .announce = -1},
 	};
 	options->collect.follow = follow && strcmp(follow, "0") != 0;
+	options->collect.delayed = start && strcmp(start, "0") == 0;
 	options->trace = is_on(trace);
 	if ((depth && recording_set_max_depth(options, depth, e)) ||
 	    (buffer && recording_set_buffer(options, buffer, e)) ||

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "collect/obey.h"
 #include "format/wire.h"
 
 #define FIRST_INTERVAL_NS UINT64_C(1000000)
@@ -24,7 +25,8 @@ void account_init(struct account *a, const struct ticks *clock, uint32_t slot_co
 	a->parts.most = PARTS_MAX;
 	series_init(&a->series, ticks_from_ns(clock, FIRST_INTERVAL_NS));
 	a->actors = mem_new(slot_count, sizeof(a->actors[0]));
-	a->names = mem_new(slot_count, sizeof(a->names[0]));
+	a->texts = mem_new(slot_count, sizeof(a->texts[0]));
+	a->slot_count = slot_count;
 }
 
 void account_fini(struct account *a)
@@ -35,7 +37,7 @@ void account_fini(struct account *a)
 	threads_fini(&a->threads);
 	series_fini(&a->series);
 	free(a->actors);
-	free(a->names);
+	obey_fini(a);
 	vec_free(&a->snapshots);
 }
 
@@ -63,7 +65,7 @@ void account_close_thread(struct account *a, uint32_t slot)
 	thread->last_ptr = by->last_ptr;
 	thread->last_ticks = by->last_ticks;
 	*by = (struct actor){0};
-	a->names[slot].bytes = 0;
+	a->texts[slot].bytes = 0;
 }
 
 /* ---- sums ------------------------------------------------------------------------------------ */
@@ -130,7 +132,7 @@ struct profile_point account_get_point(const struct account *a, uint64_t ticks)
 	};
 }
 
-static void add_point(struct account *a, uint64_t ticks)
+void account_add_point(struct account *a, uint64_t ticks)
 {
 	struct profile_point point = account_get_point(a, ticks);
 
@@ -141,11 +143,11 @@ static void add_point(struct account *a, uint64_t ticks)
 /* Two points where time jumps: the state since the first held until the last. */
 static void cross_points(struct account *a, uint64_t ticks)
 {
-	add_point(a, a->series.next);
+	account_add_point(a, a->series.next);
 
 	uint64_t last = ticks / a->series.interval * a->series.interval;
 	if (last >= a->series.next)
-		add_point(a, last);
+		account_add_point(a, last);
 	series_skip(&a->series, ticks);
 }
 
@@ -181,30 +183,9 @@ bool account_take_snapshot(struct account *a, uint64_t ticks, const char *name, 
 	}
 	(void)snprintf(taken.name, sizeof(taken.name), "%s", name);
 	series_pin(&a->series);
-	add_point(a, taken.ticks);
+	account_add_point(a, taken.ticks);
 	*vec_push(&a->snapshots) = taken;
 	return true;
-}
-
-/* Appends the three words of a piece; what is too long is cut. */
-static void add_piece(struct mark_name *name, const struct event *e)
-{
-	const uint64_t words[3] = {e->ptr, e->size, e->hash};
-	size_t room = SEGMENT_MARK_NAME_MAX - name->bytes;
-	size_t bytes = sizeof(words) < room ? sizeof(words) : room;
-
-	memcpy(name->text + name->bytes, words, bytes);
-	name->bytes += (uint32_t)bytes;
-	name->text[name->bytes] = '\0';
-}
-
-static void apply_mark(struct account *a, const struct event *e)
-{
-	struct mark_name *name = &a->names[e->slot];
-
-	add_piece(name, e);
-	(void)account_take_snapshot(a, e->ticks, name->text, a->actors[e->slot].thread);
-	name->bytes = 0;
 }
 
 /* ---- shares of threads ----------------------------------------------------------------------- */
@@ -378,7 +359,8 @@ static HOT bool put(struct account *a, const struct event *e, bool force, struct
 		.ptr = e->ptr,
 		.ticks = e->ticks,
 		.size = e->size,
-		.site = sites_reserve(&a->sites, e->node, by->thread),
+		.site = sites_reserve(&a->sites, a->is_choosy ? obey_get_node(a, e) : e->node,
+				      by->thread),
 		.thread = by->thread,
 	};
 	*block = *made;
@@ -387,12 +369,45 @@ static HOT bool put(struct account *a, const struct event *e, bool force, struct
 	return true;
 }
 
+void account_enter_again(struct account *a, const struct live_block *block, uint64_t ticks)
+{
+	struct live_block again = *block;
+
+	again.ticks = ticks;
+	enter(a, &again, SEGMENT_API_OTHER, 0);
+}
+
+/* A block that is not to be recorded. Another one at its address was freed unseen. */
+static COLD void drop_arrival(struct account *a, const struct event *e)
+{
+	const struct live_block *stale = live_remove(&a->live, e->hash, e->ptr);
+
+	if (stale) {
+		struct live_block gone = *stale;
+
+		miss_free(a, &gone, e->ticks);
+	}
+}
+
+/* The free of a block that is not in the table: once recording was off, there are such. */
+static COLD void count_unknown(struct account *a)
+{
+	if (a->was_off)
+		a->untracked_frees++;
+	else
+		a->foreign_frees++;
+}
+
 /* ---- events ---------------------------------------------------------------------------------- */
 
 static HOT bool apply_alloc(struct account *a, const struct event *e, bool force, bool traced)
 {
 	struct live_block block;
 
+	if (a->is_choosy && obey_is_off(a, e->slot)) {
+		drop_arrival(a, e);
+		return true;
+	}
 	if (!put(a, e, force, &block))
 		return false;
 	enter(a, &block, e->api, traced ? WIRE_EVENT_ALLOCATION : 0);
@@ -404,7 +419,8 @@ static HOT bool apply_free(struct account *a, const struct event *e, bool force,
 	const struct live_block *found = live_remove(&a->live, e->hash, e->ptr);
 
 	if (!found) {
-		a->foreign_frees += force;
+		if (force)
+			count_unknown(a);
 		return force;
 	}
 	struct live_block gone = *found;
@@ -437,26 +453,10 @@ static bool apply_resize(struct account *a, const struct event *e, bool force)
 
 	if (!found && !force)
 		return false;
-	a->foreign_frees += !found;
+	if (!found)
+		count_unknown(a);
 	put_back(a, by, e->ticks); /* only a damaged stream has one left over */
 	by->resizing = old;
-	return true;
-}
-
-static bool apply_resized(struct account *a, const struct event *e, bool force)
-{
-	struct actor *by = &a->actors[e->slot];
-	struct live_block block;
-
-	if (!put(a, e, force, &block))
-		return false;
-	if (by->resizing.ptr) /* goes first: the peak does not hold both */
-		give_back(a, &by->resizing,
-			  (struct deed){e->ticks, by->thread, WIRE_EVENT_RESIZE_FREE});
-	by->resizing.ptr = 0;
-	enter(a, &block, e->api, WIRE_EVENT_RESIZE_ALLOCATION);
-	a->sites.list.at[block.site].reallocations++;
-	a->threads.list.at[block.thread].reallocations++;
 	return true;
 }
 
@@ -468,6 +468,31 @@ static void apply_resize_freed(struct account *a, const struct event *e)
 		give_back_plainly(a, by, &by->resizing,
 				  (struct deed){e->ticks, by->thread, WIRE_EVENT_FREE});
 	by->resizing.ptr = 0;
+}
+
+static bool apply_resized(struct account *a, const struct event *e, bool force)
+{
+	struct actor *by = &a->actors[e->slot];
+	struct live_block block;
+
+	if (a->is_choosy && obey_is_off(a, e->slot)) {
+		apply_resize_freed(a, e);
+		drop_arrival(a, e);
+		return true;
+	}
+	if (!put(a, e, force, &block))
+		return false;
+	bool is_new = !by->resizing.ptr && a->was_off; /* what it was came unseen */
+	if (by->resizing.ptr)			       /* goes first: the peak does not hold both */
+		give_back(a, &by->resizing,
+			  (struct deed){e->ticks, by->thread, WIRE_EVENT_RESIZE_FREE});
+	by->resizing.ptr = 0;
+	enter(a, &block, e->api, is_new ? WIRE_EVENT_ALLOCATION : WIRE_EVENT_RESIZE_ALLOCATION);
+	if (is_new)
+		return true;
+	a->sites.list.at[block.site].reallocations++;
+	a->threads.list.at[block.thread].reallocations++;
+	return true;
 }
 
 /* False, with nothing done, if the state of the block contradicts the event and `force` is not
@@ -483,10 +508,9 @@ static bool apply_rare(struct account *a, const struct event *e, bool force)
 		put_back(a, &a->actors[e->slot], e->ticks);
 		return true;
 	case SEGMENT_EVENT_NAME:
-		add_piece(&a->names[e->slot], e);
-		return true;
 	case SEGMENT_EVENT_MARK:
-		apply_mark(a, e);
+	case SEGMENT_EVENT_ORDER:
+		obey_event(a, e);
 		return true;
 	default: /* SEGMENT_EVENT_RESIZE_FREED: the reader lets no other kind through */
 		apply_resize_freed(a, e);

@@ -22,6 +22,7 @@
 #define ENV_BUFFER    "MIDDEN_BUFFER"	 /* bytes of event buffers in the segment, 4M */
 #define ENV_SYMBOLS   "MIDDEN_SYMBOLS"	 /* 0: leave symbols to `midden report` */
 #define ENV_TRACE     "MIDDEN_TRACE"	 /* 1: keep every event in the profile */
+#define ENV_START     "MIDDEN_START"	 /* 0: the program switches the recording on */
 #define ENV_PATIENCE  "MIDDEN_PATIENCE"	 /* ms a full buffer waits for a silent collector, 2000 */
 
 #define ENV_HTTP      "MIDDEN_HTTP" /* 1, PORT or ADDRESS:PORT: answer questions over HTTP */

@@ -59,7 +59,9 @@ struct profile_run {
 	/* The trace's clock: so many ticks in so many ns; 0: it has none, a tick is a ns. */
 	uint64_t clock_ticks;
 	uint64_t clock_ns;
-	uint32_t merge; /* enum profile_merge: how `inputs` became this */
+	uint32_t merge;	     /* enum profile_merge: how `inputs` became this */
+	uint64_t cleared_ns; /* when the program had figures start over, 0 never */
+	uint64_t stopped_ns; /* for how long it had recording stopped since then */
 };
 
 struct profile_totals {
@@ -88,6 +90,7 @@ struct profile_totals {
 	uint64_t reentrant_calls;
 	uint64_t trace_lost_events; /* that could not be written to the trace */
 	uint64_t lost_snapshots;    /* that there was no room for */
+	uint64_t untracked_frees;   /* of blocks made while recording was stopped */
 	uint64_t api_calls[8];	    /* by enum segment_api: allocations per entry point */
 };
 
@@ -117,6 +120,13 @@ struct profile_module {
 	uint8_t build_id[32];
 };
 
+/* What a frame is that has no address: its name is what the program itself said. */
+enum profile_named {
+	PROFILE_NAMED_NONE = 0, /* it has an address */
+	PROFILE_NAMED_PYTHON = 1,
+	PROFILE_NAMED_TAG = 2,
+};
+
 /* One frame of a stack; the stack is the path to the root. A parent's index is smaller than its
  * child's. */
 struct profile_node {
@@ -124,6 +134,8 @@ struct profile_node {
 	uint32_t parent;
 	uint32_t module;
 	uint32_t frames; /* symbols: index of the innermost (most inlined) frame; 0 not resolved */
+	/* enum profile_named: `frames` is its name, as the program said it; pc and module are 0 */
+	uint32_t named;
 	bool exact;
 	bool cut; /* stands for frames that were left out */
 };

@@ -45,6 +45,8 @@ static void add_run(struct json *j, const struct profile *p)
 	else
 		json_add_null(j, "exit_signal");
 	json_add_uint(j, "duration_ns", run->duration_ns);
+	json_add_uint(j, "cleared_ns", run->cleared_ns);
+	json_add_uint(j, "stopped_ns", run->stopped_ns);
 	add_string(j, "mode", p, run->mode);
 }
 

@@ -53,6 +53,8 @@ c_victim greeter greeter "-I$here/../../src"
 
 # The header's weak references also in a program at a fixed address.
 c_victim mark_moments mark_moments
+c_victim control_moments control_moments
+c_victim control_storm control_storm
 case $($CC --version) in
 *clang*) ;;
 *) c_victim mark_moments mark_moments_fixed -no-pie -fno-pie ;;
