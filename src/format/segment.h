@@ -456,6 +456,8 @@ struct segment_hello {
 	uint64_t start_monotonic_ns;
 	uint32_t forked; /* 1: a fork child that goes on in the same image */
 	uint32_t image;	 /* 1, and one more for each exec since; without a recorder, which counts */
+	uint32_t mode; /* enum segment_mode, as its environment asks for; a recorder knows better */
+	uint32_t reserved;
 };
 
 struct segment_welcome {
