@@ -14,8 +14,7 @@
 #include "format/clock.h"
 #include "format/env.h"
 
-/* A number with an optional K, M or G. */
-static int parse_size(const char *text, uint64_t *value)
+int recording_parse_size(const char *text, uint64_t *value)
 {
 	static const char units[] = "KMG";
 	char *end;
@@ -39,7 +38,7 @@ static int parse_size(const char *text, uint64_t *value)
 
 static int parse_in_range(const char *text, uint64_t low, uint64_t high, uint64_t *value)
 {
-	return parse_size(text, value) || *value < low || *value > high ? -1 : 0;
+	return recording_parse_size(text, value) || *value < low || *value > high ? -1 : 0;
 }
 
 int recording_set_max_depth(struct recording_options *options, const char *text, struct error *e)
@@ -158,6 +157,19 @@ static bool is_on(const char *value)
 	return value && *value && strcmp(value, "0") != 0;
 }
 
+static int init_triggers(struct trigger_options *triggers, struct error *e)
+{
+	const char *every = getenv(ENV_SNAPSHOT_EVERY);
+	const char *limits = getenv(ENV_SNAPSHOT_AT);
+	const char *number = getenv(ENV_SNAPSHOT_SIGNAL);
+
+	if ((every && *every && triggers_parse_every(triggers, every, e)) ||
+	    (limits && triggers_parse_limits(triggers, limits, e)) ||
+	    (number && *number && triggers_parse_signal(triggers, number, e)))
+		return -1;
+	return 0;
+}
+
 int recording_options_init(struct recording_options *options, struct error *e)
 {
 	const char *depth = getenv(ENV_MAX_DEPTH);
@@ -188,7 +200,7 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	    (token_file && *token_file && servant_read_token(&options->http, token_file, e)) ||
 	    init_sample(options, e))
 		return -1;
-	return 0;
+	return init_triggers(&options->triggers, e);
 }
 
 int recording_options_finish(struct recording_options *options, struct error *e)

@@ -531,14 +531,9 @@ static void build_totals(struct build *b)
 
 static const char *get_machine_name(uint32_t machine)
 {
-	switch (machine) {
-	case EM_X86_64:
+	if (machine == EM_X86_64)
 		return "x86_64";
-	case EM_AARCH64:
-		return "aarch64";
-	default:
-		return "";
-	}
+	return machine == EM_AARCH64 ? "aarch64" : "";
 }
 
 static void build_run(struct build *b)
