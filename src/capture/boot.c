@@ -44,6 +44,11 @@ size_t boot_block_bytes(const void *block)
 	return bytes;
 }
 
+size_t boot_get_used(void)
+{
+	return atomic_load(&arena_used);
+}
+
 /* ---- stand-ins ------------------------------------------------------------------------------- */
 
 static void *first_malloc(size_t bytes)

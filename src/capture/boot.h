@@ -60,4 +60,7 @@ static inline bool boot_owns(const void *block)
 /* Usable bytes of a block of the arena. */
 size_t boot_block_bytes(const void *block);
 
+/* Bytes of the arena, from its start, that have been handed out. */
+size_t boot_get_used(void);
+
 #endif

@@ -11,6 +11,8 @@
 
 #include "capture/boot.h"
 #include "capture/environment.h"
+#include "capture/gate.h"
+#include "capture/light.h"
 #include "capture/link.h"
 #include "capture/modules.h"
 #include "capture/orphan.h"
@@ -36,8 +38,8 @@ static bool is_switched_off(void)
 	/* A program with more rights than its user must not start commands that the user names. */
 	if (getauxval(AT_SECURE) || (mode && strcmp(mode, "off") == 0))
 		return true;
-	if (mode && *mode && strcmp(mode, "exact") != 0)
-		say("MIDDEN_MODE is neither exact nor off: taken as exact");
+	if (mode && *mode && strcmp(mode, "exact") != 0 && strcmp(mode, "sample") != 0)
+		say("MIDDEN_MODE is neither exact nor sample nor off: taken as exact");
 	return false;
 }
 
@@ -48,6 +50,8 @@ static void begin(struct segment_header *h)
 
 	p->header = h;
 	p->layout = h->layout;
+	atomic_store(&p->switch_word, h->delayed != 0);
+	atomic_store(&p->has_begun, h->delayed == 0);
 	p->max_depth = (uint32_t)depth;
 	p->pid = host_getpid();
 	atomic_store(&p->clock, h->clock == SEGMENT_CLOCK_COUNTER ? PROCESS_CLOCK_ALONE
@@ -60,6 +64,7 @@ static void begin(struct segment_header *h)
 	parent_segment = h;
 	parent_segment_bytes = h->layout.total_bytes;
 	thread_init_key();
+	light_begin(h);
 	modules_init();
 	p->own_module = modules_find_own();
 	atomic_store_explicit(&h->target_state, SEGMENT_TARGET_RECORDING, memory_order_release);
@@ -69,6 +74,7 @@ static void begin(struct segment_header *h)
 static void stay_off(void)
 {
 	process->pid = host_getpid();
+	light_begin(NULL);
 	atomic_store(&process->state, PROCESS_OFF);
 }
 
@@ -178,6 +184,8 @@ static bool attach_for_event(void)
 
 NOINLINE bool cold_refill(struct thread *t)
 {
+	if (t->state == THREAD_READY && t->pos < t->chunk_end)
+		return true; /* a thread with a gate: there is room */
 	if (t->state == THREAD_READY &&
 	    atomic_load_explicit(&process->state, memory_order_relaxed) == PROCESS_RECORDING &&
 	    ring_refill(t) && t->state == THREAD_READY)
@@ -304,7 +312,7 @@ NOINLINE void cold_failed(void)
 	if (t->state == THREAD_NEW && !cold_enter(0))
 		return;
 	t = thread_self;
-	if (!t->slot)
+	if (!t->slot || !gate_is_on(t))
 		return;
 	thread_count(&t->slot->losses.failed_allocations);
 	t->last = THREAD_FAILED;

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "capture/hot.h"
+#include "capture/light.h"
 #include "capture/relink.h"
 
 /* name, shape */
@@ -122,39 +123,75 @@ static inline void *as_pointer(word value)
 	return (void *)value; /* NOLINT: an argument or result of unknown kind */
 }
 
-static inline word record_block(word block, size_t bytes, uint32_t api,
-				const struct walk_start *start)
+static NOINLINE word record_block(word block, size_t bytes, uint32_t api,
+				  const struct walk_start *start)
 {
 	/* The function may have gone through malloc after all, or have called a new-handler that
 	 * did. */
-	if (!block || thread_self->last != as_pointer(block))
+	if (block && thread_self->last == as_pointer(block))
+		return block;
+	if (light_is_on())
+		light_add(as_pointer(block), bytes, api, start);
+	else
 		hot_alloc(as_pointer(block), bytes, api, start);
 	return block;
+}
+
+/* Where not every call is recorded, what goes through malloc all the same must not count. */
+static inline bool expect_inner(void)
+{
+	thread_self->last = NULL;
+	return light_is_on() && light_mask(LIGHT_FRAME());
+}
+
+static inline word end_inner(bool masked, word result)
+{
+	if (masked)
+		light_unmask(masked);
+	return result;
 }
 
 static word release(family_fn *real_fn, word block, word b, word c)
 {
 	if (!block)
 		return real_fn(block, b, c, 0);
-	(void)hot_release(as_pointer(block), SEGMENT_EVENT_FREE);
-	bool masked = COLD_MASK(as_pointer(block));
+	bool light = light_is_on();
+	if (light)
+		light_remove(as_pointer(block), LIGHT_FRAME());
+	else
+		(void)hot_release(as_pointer(block), SEGMENT_EVENT_FREE);
+	bool masked = light ? light_mask(LIGHT_FRAME()) : COLD_MASK(as_pointer(block));
 	word result = real_fn(block, b, c, 0);
 
-	cold_unmask(masked);
+	light_unmask(masked);
 	return result;
 }
 
 static void end_resize(word moved, size_t bytes, const struct walk_start *start)
 {
 	if (moved) {
-		hot_block(as_pointer(moved), bytes, SEGMENT_EVENT_RESIZED, SEGMENT_API_REALLOC,
-			  start);
+		(void)hot_block(as_pointer(moved), bytes, SEGMENT_EVENT_RESIZED,
+				SEGMENT_API_REALLOC, start);
 	} else if (bytes == 0) {
-		hot_resize_end(SEGMENT_EVENT_RESIZE_FREED);
+		gate_end_resize(SEGMENT_EVENT_RESIZE_FREED);
 	} else {
-		hot_resize_end(SEGMENT_EVENT_RESIZE_FAILED);
+		gate_end_resize(SEGMENT_EVENT_RESIZE_FAILED);
 		cold_failed();
 	}
+}
+
+static word resize_lightly(family_fn *real_fn, const word args[4], size_t bytes,
+			   const struct walk_start *start)
+{
+	struct light_move move;
+
+	light_move_begin(&move, as_pointer(args[0]), start->sp);
+	bool masked = light_mask(start->sp);
+	word moved = real_fn(args[0], args[1], args[2], args[3]);
+
+	light_unmask(masked);
+	light_move_end(&move, as_pointer(moved), bytes, start);
+	return moved;
 }
 
 static word resize(family_fn *real_fn, const word args[4], size_t bytes,
@@ -163,10 +200,13 @@ static word resize(family_fn *real_fn, const word args[4], size_t bytes,
 	void *block = as_pointer(args[0]);
 
 	if (!block) {
-		thread_self->last = NULL;
-		return record_block(real_fn(args[0], args[1], args[2], args[3]), bytes,
-				    SEGMENT_API_REALLOC, start);
+		bool inner = expect_inner();
+		word made = end_inner(inner, real_fn(args[0], args[1], args[2], args[3]));
+
+		return record_block(made, bytes, SEGMENT_API_REALLOC, start);
 	}
+	if (light_is_on())
+		return resize_lightly(real_fn, args, bytes, start);
 	bool begun = hot_release(block, SEGMENT_EVENT_RESIZE);
 	bool masked = COLD_MASK(block);
 	word moved = real_fn(args[0], args[1], args[2], args[3]);
@@ -182,13 +222,25 @@ static word resize(family_fn *real_fn, const word args[4], size_t bytes,
 static word resize_in_place(family_fn *real_fn, const word args[4], const struct walk_start *start)
 {
 	size_t bytes = args[1];
+	struct light_move move;
+
+	if (light_is_on()) {
+		light_move_begin(&move, as_pointer(args[0]), start->sp);
+		word now = real_fn(args[0], args[1], args[2], args[3]);
+
+		if (now >= bytes)
+			light_move_end(&move, as_pointer(args[0]), bytes, start);
+		else
+			light_move_undo(&move);
+		return now;
+	}
 	bool begun = hot_release(as_pointer(args[0]), SEGMENT_EVENT_RESIZE);
 	word size = real_fn(args[0], args[1], args[2], args[3]);
 
 	if (begun && size >= bytes)
 		end_resize(args[0], bytes, start);
 	else if (begun)
-		hot_resize_end(SEGMENT_EVENT_RESIZE_FAILED);
+		gate_end_resize(SEGMENT_EVENT_RESIZE_FAILED);
 	return size;
 }
 
@@ -211,8 +263,8 @@ static size_t product(word count, word bytes)
 
 #define BODY_ALLOC(name, bytes, api)            \
 	struct walk_start start = WALK_START(); \
-	thread_self->last = NULL;               \
-	return record_block(CALL(name), bytes, api, &start);
+	bool masked = expect_inner();           \
+	return record_block(end_inner(masked, CALL(name)), bytes, api, &start);
 
 #define BODY_NEW(name)	      BODY_ALLOC(name, a, SEGMENT_API_NEW)
 #define BODY_SIZE(name)	      BODY_ALLOC(name, a, SEGMENT_API_OTHER)
@@ -229,15 +281,15 @@ static size_t product(word count, word bytes)
 #define BODY_IN_PLACE(name)                     \
 	struct walk_start start = WALK_START(); \
 	return resize_in_place(real_##name, (const word[4]){a, b, c, d}, &start);
-#define BODY_TEXT(name)                         \
-	struct walk_start start = WALK_START(); \
-	thread_self->last = NULL;               \
-	word text = CALL(name);                 \
+#define BODY_TEXT(name)                            \
+	struct walk_start start = WALK_START();    \
+	bool masked = expect_inner();              \
+	word text = end_inner(masked, CALL(name)); \
 	return record_block(text, text_bytes(text), SEGMENT_API_OTHER, &start);
 #define BODY_POSIX(name)                                                                    \
 	struct walk_start start = WALK_START();                                             \
-	thread_self->last = NULL;                                                           \
-	word failed = CALL(name);                                                           \
+	bool masked = expect_inner();                                                       \
+	word failed = end_inner(masked, CALL(name));                                        \
 	if ((int)failed)                                                                    \
 		cold_failed();                                                              \
 	else                                                                                \

@@ -12,6 +12,7 @@
 
 #include "capture/boot.h"
 #include "capture/hot.h"
+#include "capture/light.h"
 #include "capture/modules.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -19,10 +20,11 @@
 /* Some allocators build one entry point on another, through the very names we stand in for. Then
  * the inner call has recorded the block already, and left its address in `last`, or has counted the
  * failure. What has been recorded before the real call is made (a resize, a free) is masked
- * instead. */
-static inline void expect_inner(void)
+ * instead, and so is everything where not every call is recorded. */
+static inline bool expect_inner(void)
 {
 	thread_self->last = NULL;
+	return light_is_on() && real.may_nest && light_mask(LIGHT_FRAME());
 }
 
 static inline bool was_recorded(const void *block)
@@ -30,34 +32,86 @@ static inline bool was_recorded(const void *block)
 	return thread_self->last == (block ? block : THREAD_FAILED);
 }
 
-EXPORT void *malloc(size_t bytes)
+static inline void add(void *block, size_t bytes, uint32_t api, const struct walk_start *start)
+{
+	if (light_is_on())
+		light_add(block, bytes, api, start);
+	else
+		hot_alloc(block, bytes, api, start);
+}
+
+/* What `call` returned, recorded unless an inner call has done so. */
+#define RECORDED(call, bytes, api)                        \
+	({                                                \
+		bool masked_ = expect_inner();            \
+		void *block_ = (call);                    \
+		struct walk_start start_ = WALK_START();  \
+		if (masked_)                              \
+			light_unmask(masked_);            \
+		if (!was_recorded(block_))                \
+			add(block_, bytes, api, &start_); \
+		block_;                                   \
+	})
+
+/* Each hook hands the call on at once if nothing is to be recorded. The rest is a function of its
+ * own, which the hook jumps to: it has the hook's caller for its own, and saves registers only when
+ * they are needed. */
+
+static NOINLINE void *record_malloc(size_t bytes)
 {
 	void *block = real.malloc(bytes);
 	struct walk_start start = WALK_START();
 
-	hot_alloc(block, bytes, SEGMENT_API_MALLOC, &start);
+	add(block, bytes, SEGMENT_API_MALLOC, &start);
 	return block;
+}
+
+EXPORT void *malloc(size_t bytes)
+{
+	if (light_take(bytes, SEGMENT_API_MALLOC))
+		return real.malloc(bytes);
+	return record_malloc(bytes);
+}
+
+static inline void release(void *block)
+{
+	if (light_is_on())
+		light_remove(block, LIGHT_FRAME());
+	else
+		(void)hot_release(block, SEGMENT_EVENT_FREE);
+}
+
+static NOINLINE void record_free(void *block, const void *caller)
+{
+	if (unlikely(!block || boot_owns(block)))
+		return;
+	if (unlikely(modules_is_loader(caller)))
+		modules_note_free(block);
+	release(block);
+	real.free(block);
 }
 
 EXPORT void free(void *block)
 {
-	if (unlikely(!block || boot_owns(block)))
-		return;
-	if (unlikely(modules_is_loader(__builtin_return_address(0))))
-		modules_note_free(block);
-	(void)hot_release(block, SEGMENT_EVENT_FREE);
-	real.free(block);
+	if (light_release(block))
+		real.free(block);
+	else
+		record_free(block, __builtin_return_address(0));
+}
+
+static NOINLINE void *record_calloc(size_t count, size_t bytes)
+{
+	return RECORDED(real.calloc(count, bytes), count * bytes, SEGMENT_API_CALLOC);
 }
 
 EXPORT void *calloc(size_t count, size_t bytes)
 {
-	expect_inner();
-	void *block = real.calloc(count, bytes);
-	struct walk_start start = WALK_START();
+	size_t total;
 
-	if (!was_recorded(block))
-		hot_alloc(block, count * bytes, SEGMENT_API_CALLOC, &start);
-	return block;
+	if (!__builtin_mul_overflow(count, bytes, &total) &&
+	    light_take_outer(total, SEGMENT_API_CALLOC))
+		return real.calloc(count, bytes);
+	return record_calloc(count, bytes);
 }
 
 /* A block of the bootstrap arena cannot grow in place. */
@@ -81,34 +135,50 @@ static inline void *resize(void *block, size_t bytes, const struct walk_start *s
 	if (unlikely(!begun))
 		return moved;
 	if (likely(moved)) {
-		hot_block(moved, bytes, SEGMENT_EVENT_RESIZED, SEGMENT_API_REALLOC, start);
+		(void)hot_block(moved, bytes, SEGMENT_EVENT_RESIZED, SEGMENT_API_REALLOC, start);
 	} else if (bytes == 0) {
-		hot_resize_end(SEGMENT_EVENT_RESIZE_FREED);
+		gate_end_resize(SEGMENT_EVENT_RESIZE_FREED);
 	} else {
-		hot_resize_end(SEGMENT_EVENT_RESIZE_FAILED);
+		gate_end_resize(SEGMENT_EVENT_RESIZE_FAILED);
 		cold_failed();
 	}
 	return moved;
 }
 
-EXPORT void *realloc(void *block, size_t bytes)
+static inline void *resize_lightly(void *block, size_t bytes, const struct walk_start *start)
+{
+	struct light_move move;
+
+	light_move_begin(&move, block, start->sp);
+	bool masked = real.may_nest && light_mask(start->sp);
+	void *moved = real.realloc(block, bytes);
+
+	light_unmask(masked);
+	light_move_end(&move, moved, bytes, start);
+	return moved;
+}
+
+static NOINLINE void *record_realloc(void *block, size_t bytes)
 {
 	struct walk_start start = WALK_START();
 
 	if (unlikely(boot_owns(block)))
 		return move_from_arena(block, bytes);
 	if (block)
-		return resize(block, bytes, &start);
-	expect_inner();
-	block = real.realloc(NULL, bytes);
-	if (!was_recorded(block))
-		hot_alloc(block, bytes, SEGMENT_API_REALLOC, &start);
-	return block;
+		return light_is_on() ? resize_lightly(block, bytes, &start)
+				     : resize(block, bytes, &start);
+	return RECORDED(real.realloc(NULL, bytes), bytes, SEGMENT_API_REALLOC);
+}
+
+EXPORT void *realloc(void *block, size_t bytes)
+{
+	if (light_resize(block, bytes))
+		return real.realloc(block, bytes);
+	return record_realloc(block, bytes);
 }
 
 EXPORT void *reallocarray(void *block, size_t count, size_t bytes)
 {
-	struct walk_start start = WALK_START();
 	size_t total;
 
 	if (__builtin_mul_overflow(count, bytes, &total)) {
@@ -116,73 +186,38 @@ EXPORT void *reallocarray(void *block, size_t count, size_t bytes)
 		errno = ENOMEM;
 		return NULL;
 	}
-	if (unlikely(boot_owns(block)))
-		return move_from_arena(block, total);
-	if (block)
-		return resize(block, total, &start);
-	expect_inner();
-	block = real.realloc(NULL, total);
-	if (!was_recorded(block))
-		hot_alloc(block, total, SEGMENT_API_REALLOC, &start);
-	return block;
+	if (light_resize(block, total))
+		return real.realloc(block, total);
+	return record_realloc(block, total);
 }
 
+/* These fail where nobody is out of memory, so that what they return must be seen. */
 EXPORT void *memalign(size_t alignment, size_t bytes)
 {
-	expect_inner();
-	void *block = real.memalign(alignment, bytes);
-	struct walk_start start = WALK_START();
-
-	if (!was_recorded(block))
-		hot_alloc(block, bytes, SEGMENT_API_ALIGNED, &start);
-	return block;
+	return RECORDED(real.memalign(alignment, bytes), bytes, SEGMENT_API_ALIGNED);
 }
 
 EXPORT void *aligned_alloc(size_t alignment, size_t bytes)
 {
-	expect_inner();
-	void *block = real.aligned_alloc(alignment, bytes);
-	struct walk_start start = WALK_START();
-
-	if (!was_recorded(block))
-		hot_alloc(block, bytes, SEGMENT_API_ALIGNED, &start);
-	return block;
+	return RECORDED(real.aligned_alloc(alignment, bytes), bytes, SEGMENT_API_ALIGNED);
 }
 
 EXPORT void *valloc(size_t bytes)
 {
-	expect_inner();
-	void *block = real.valloc(bytes);
-	struct walk_start start = WALK_START();
-
-	if (!was_recorded(block))
-		hot_alloc(block, bytes, SEGMENT_API_ALIGNED, &start);
-	return block;
+	return RECORDED(real.valloc(bytes), bytes, SEGMENT_API_ALIGNED);
 }
 
 EXPORT void *pvalloc(size_t bytes)
 {
-	expect_inner();
-	void *block = real.pvalloc(bytes);
-	struct walk_start start = WALK_START();
-
-	if (!was_recorded(block))
-		hot_alloc(block, bytes, SEGMENT_API_ALIGNED, &start);
-	return block;
+	return RECORDED(real.pvalloc(bytes), bytes, SEGMENT_API_ALIGNED);
 }
 
 EXPORT int posix_memalign(void **block, size_t alignment, size_t bytes)
 {
-	expect_inner();
-	int result = real.posix_memalign(block, alignment, bytes);
-	struct walk_start start = WALK_START();
+	int result;
 
-	if (was_recorded(result == 0 ? *block : NULL))
-		return result;
-	if (result != 0)
-		cold_failed();
-	else
-		hot_alloc(*block, bytes, SEGMENT_API_ALIGNED, &start);
+	(void)RECORDED((result = real.posix_memalign(block, alignment, bytes)) == 0 ? *block : NULL,
+		       bytes, SEGMENT_API_ALIGNED);
 	return result;
 }
 
@@ -191,24 +226,32 @@ EXPORT void cfree(void *block)
 	free(block);
 }
 
+/* Of a function that gives `block` back, and may do so through free. */
+static inline bool mask_release(void *block)
+{
+	if (!real.may_nest)
+		return false;
+	return light_is_on() ? light_mask(LIGHT_FRAME()) : COLD_MASK(block);
+}
+
 EXPORT void free_sized(void *block, size_t bytes)
 {
 	if (unlikely(!block || boot_owns(block)))
 		return;
-	(void)hot_release(block, SEGMENT_EVENT_FREE);
-	bool masked = real.may_nest && COLD_MASK(block);
+	release(block);
+	bool masked = mask_release(block);
 	real.free_sized(block, bytes);
-	cold_unmask(masked);
+	light_unmask(masked);
 }
 
 EXPORT void free_aligned_sized(void *block, size_t alignment, size_t bytes)
 {
 	if (unlikely(!block || boot_owns(block)))
 		return;
-	(void)hot_release(block, SEGMENT_EVENT_FREE);
-	bool masked = real.may_nest && COLD_MASK(block);
+	release(block);
+	bool masked = mask_release(block);
 	real.free_aligned_sized(block, alignment, bytes);
-	cold_unmask(masked);
+	light_unmask(masked);
 }
 
 EXPORT size_t malloc_usable_size(void *block)

@@ -9,6 +9,7 @@
 #include "capture/cold.h"
 #include "capture/environment.h"
 #include "capture/family.h"
+#include "capture/light.h"
 #include "capture/link.h"
 #include "capture/sanitizer.h"
 #include "capture/stackrange.h"
@@ -46,6 +47,7 @@ static void note_exit(int status, void *header)
 {
 	if (!process || process->header != header)
 		return;
+	light_end_all();
 	atomic_store(&process->header->exit_status, SEGMENT_EXITED | ((uint32_t)status & 0xff));
 	if (process->pid == 1 && !link_has_recorder())
 		link_wait_for_collector(process->header);

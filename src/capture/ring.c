@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <time.h>
 
+#include "capture/gate.h"
 #include "capture/host.h"
 #include "capture/say.h"
 #include "format/clock.h"
@@ -81,16 +82,16 @@ uint32_t ring_pop_chunk(void)
 
 /* A sleeping collector waits on this word; the exchange keeps all but one of us from the system
  * call. */
-static void wake_collector(struct segment_header *h)
+void ring_wake_collector(struct segment_header *h)
 {
 	if (atomic_load_explicit(&h->sleeping, memory_order_relaxed) &&
 	    atomic_exchange_explicit(&h->sleeping, 0, memory_order_acq_rel))
 		(void)HOST_CALL3(SYS_futex, &h->sleeping, HOST_FUTEX_WAKE, 1);
 }
 
-static bool collector_is_gone(const struct segment_header *h)
+bool ring_has_collector(const struct segment_header *h)
 {
-	return HOST_CALL2(SYS_kill, h->collector_pid, 0) == -ESRCH;
+	return HOST_CALL2(SYS_kill, h->collector_pid, 0) != -ESRCH;
 }
 
 static void abandon(struct segment_header *h)
@@ -111,7 +112,7 @@ static void wait_for_chunk(struct segment_header *h)
 	/* Announce first, look again, then sleep: the collector frees first and looks for waiters
 	 * then. */
 	atomic_fetch_add(&h->waiters, 1);
-	wake_collector(h);
+	ring_wake_collector(h);
 	if ((uint32_t)atomic_load(&h->free_chunks) == 0)
 		(void)HOST_CALL4(SYS_futex, &h->freed, HOST_FUTEX_WAIT, seen, &slice);
 	atomic_fetch_sub(&h->waiters, 1);
@@ -142,7 +143,7 @@ static uint32_t take_chunk(void)
 			since = now;
 		}
 		if (now > last || now - since > patience_ns ||
-		    (now - since > GONE_NS && collector_is_gone(h)))
+		    (now - since > GONE_NS && !ring_has_collector(h)))
 			abandon(h);
 	}
 	return 0;
@@ -154,7 +155,8 @@ static void use_chunk(struct thread *t, uint32_t index, uint64_t position)
 
 	t->chunk = index;
 	t->pos = chunk->words;
-	t->chunk_limit = chunk->words + (SEGMENT_CHUNK_PAYLOAD - SEGMENT_EVENT_MAX) / 8 + 1;
+	t->chunk_end = chunk->words + (SEGMENT_CHUNK_PAYLOAD - SEGMENT_EVENT_MAX) / 8 + 1;
+	t->chunk_limit = gate_is_shut(t) ? NULL : t->chunk_end;
 	t->position_bias = position - (uint64_t)(uintptr_t)chunk->words;
 }
 
@@ -175,7 +177,7 @@ bool ring_refill(struct thread *t)
 	struct segment_chunk *old = process_chunk(t->chunk);
 	uint64_t start = (uint64_t)(uintptr_t)old->words + t->position_bias;
 
-	wake_collector(process->header);
+	ring_wake_collector(process->header);
 	uint32_t index = take_chunk();
 	if (!index)
 		return false;

@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 
 #include "capture/host.h"
+#include "capture/light.h"
 #include "capture/ring.h"
 #include "capture/stamp.h"
 #include "format/clock.h"
@@ -20,6 +21,9 @@ struct thread thread_none;
 /* Outlives the thread's state: a thread that allocates after its end comes back as the same thread.
  */
 static _Thread_local uint32_t thread_serial __attribute__((tls_model("initial-exec")));
+
+/* So does the name that the program has given it. */
+static _Thread_local char own_name[SEGMENT_NAME_BYTES] __attribute__((tls_model("initial-exec")));
 
 /* A signal handler that allocates while its thread is being attached must not attach it too. */
 static _Thread_local bool attaching __attribute__((tls_model("initial-exec")));
@@ -68,8 +72,20 @@ static void note_name(struct segment_slot *slot)
 {
 	char name[SEGMENT_NAME_BYTES] = {0};
 
-	if (HOST_CALL2(SYS_prctl, PR_GET_NAME, name) == 0)
+	atomic_store_explicit(&slot->named, own_name[0] != '\0', memory_order_relaxed);
+	if (own_name[0])
+		__builtin_memcpy(slot->name, own_name, sizeof(own_name));
+	else if (HOST_CALL2(SYS_prctl, PR_GET_NAME, name) == 0)
 		__builtin_memcpy(slot->name, name, sizeof(name));
+}
+
+void thread_set_name(struct thread *t, const char *name)
+{
+	for (size_t i = 0, ended = !name; i < sizeof(own_name); i++) {
+		own_name[i] = ended || i == sizeof(own_name) - 1 ? '\0' : name[i];
+		ended = own_name[i] == '\0';
+	}
+	note_name(t->slot);
 }
 
 /* The private state that goes with a slot; blocks of them are mapped as they are needed. */
@@ -142,6 +158,8 @@ static void init_slot(struct thread *t)
 	atomic_store_explicit(&slot->losses.reentrant_calls, 0, memory_order_relaxed);
 	atomic_store_explicit(&slot->losses.failed_allocations, 0, memory_order_relaxed);
 	atomic_store_explicit(&slot->losses.unwind_failures, 0, memory_order_relaxed);
+	/* Nobody reads the slot yet. */
+	__builtin_memset(&slot->totals, 0, sizeof(slot->totals));
 }
 
 static bool attach(void)
@@ -164,6 +182,7 @@ static bool attach(void)
 	atomic_store_explicit(&t->slot->state, SEGMENT_SLOT_LIVE, memory_order_release);
 	if (has_end_key)
 		(void)pthread_setspecific(end_key, t);
+	light_attach(t);
 	t->state = THREAD_READY;
 	atomic_signal_fence(memory_order_seq_cst);
 	t->limit = t->chunk_limit;
@@ -190,6 +209,7 @@ static void end(struct thread *t)
 	t->state = THREAD_OFF;
 	atomic_signal_fence(memory_order_seq_cst);
 	thread_self = &thread_none;
+	light_end(t);
 	note_name(t->slot);
 	atomic_store_explicit(&t->slot->end_ticks, clock_read(t->clock) - t->clock_base,
 			      memory_order_relaxed);

@@ -34,23 +34,51 @@ enum thread_state {
 #define THREAD_FAILED	    ((void *)1) /* no block has this address */ /* NOLINT */
 #define THREAD_WINDOW_WORDS 256 /* stack words fetched at once where plain reads are not safe */
 
+/* What a thread has done without recording it: a cache line of its own, so that a call writes two
+ * lines and no more. */
+struct thread_light {
+	uint64_t calls[SEGMENT_API_KINDS];
+	uint64_t frees;
+	uint64_t reallocations;
+};
+
+/* How a thread takes samples. */
+struct thread_sampler {
+	uint64_t random;  /* the generator's state */
+	uint64_t period;  /* the allowance was drawn for this one */
+	uint64_t told;	  /* the collector knows of this one */
+	uint64_t granted; /* what the allowance was at first */
+	uint64_t spent;	  /* of the allowances before, and by samples */
+	uint64_t masked;  /* the allowance, while it is set aside: light.c */
+	void *last;	  /* the last sample, and how many calls there had been then */
+	uint64_t last_calls;
+};
+
 struct thread {
 	/* The hot path: an event may be written while pos < limit. While a hook runs, limit is
 	 * what thread_busy gives (so that a signal handler's call leaves the hot path); it is NULL
-	 * in every state but READY; chunk_limit is what it is otherwise. */
+	 * in every state but READY; chunk_limit is what it is otherwise: the end of the chunk, or
+	 * NULL where not everything is to be recorded (gate.h). */
 	uint64_t *pos;
 	uint64_t *limit;
 	uint64_t *chunk_limit;
 	struct segment_slot *slot;
 	uint64_t position_bias; /* stream position = address of pos + position_bias */
 	uint64_t clock_base;
+	void *last; /* block of the last allocation event: tells a wrapper that an inner call
+		       recorded it. THREAD_FAILED: it was counted as failed */
+	/* What may still be allocated before a call is to be recorded, with one byte more for each:
+	 * light.h. 0: every call is. */
+	uint64_t allowance;
+
+	struct thread_light light;
 	uint32_t clock;
 	uint32_t state;
-	void *last;    /* block of the last allocation event: tells a wrapper that an inner call
-			  recorded it. THREAD_FAILED: it was counted as failed */
 	void *freeing; /* block whose free is recorded already, while an allocator's own delete runs
 			*/
 
+	uint64_t *chunk_end;  /* one past the last place where an event may begin */
+	uint64_t switch_word; /* this thread's own switch: see segment_switch_later */
 	uint64_t stamp;	      /* of the last event, while stamps are estimated: stamp.h */
 	uint32_t stamps_left; /* estimates before the clock is read again */
 	uint32_t stamp_step;
@@ -68,6 +96,7 @@ struct thread {
 	uint32_t *frames; /* of a walk without the memo, leaf first: places with SEGMENT_NODE_* */
 	struct memo memo;
 	struct shortcut_table *shortcuts;
+	struct thread_sampler sampler;
 
 	bool doubtful; /* the walk has left a frame by its record: what follows may be stale */
 
@@ -99,13 +128,18 @@ struct process {
 	_Atomic uint32_t state;
 	_Atomic uint32_t clock;		/* enum process_clock */
 	_Atomic uint64_t ordered_ticks; /* when it became ORDERED; 0: not yet */
+	_Atomic uint64_t sample_period;
 	uint32_t max_depth;
 	struct segment_header *header;
 	struct segment_layout layout;
 	size_t thread_bytes;
 	_Atomic(char *) blocks[PROCESS_BLOCKS]; /* thread states by slot index */
 	int pid;
-	uint32_t own_module; /* libmidden.so itself: its frames are not shown */
+	_Atomic uint64_t switch_word; /* as segment_switch_later has it; 0: on */
+	_Atomic uint64_t threshold;   /* which blocks have a stack: SEGMENT_ORDER_THRESHOLD */
+	_Atomic uint32_t has_begun;   /* something may have been recorded: frees count */
+	_Atomic uint32_t questions;   /* number of the last one */
+	uint32_t own_module;	      /* libmidden.so itself: its frames are not shown */
 };
 
 /* Never NULL: threads that are not attached share a read-only, all-zero state. */
@@ -156,6 +190,9 @@ static inline bool thread_is_busy(const struct thread *t)
 /* Lets go of a thread's slot and state, in whatever state a hook that was cut off has left them; it
  * can attach anew. */
 void thread_abandon(struct thread *t);
+
+/* What the calling thread, which is busy, is called from now on; NULL: as the kernel says. */
+void thread_set_name(struct thread *t, const char *name);
 
 /* Makes the pthread key whose destructor ends a thread's slot. */
 void thread_init_key(void);

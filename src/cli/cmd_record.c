@@ -39,6 +39,13 @@ static const char help[] =
 	"      --patience MS    how long the program may wait for a collector that does not move\n"
 	"                       before it goes on unrecorded (default: 2000)\n"
 	"      --trace          keep every single event in the profile, 1 to 5 bytes each\n"
+	"      --sample[=BYTES]\n"
+	"                       sample one block in so many bytes (default: 512K) instead of\n"
+	"                       recording each: cheap enough to leave on, figures are estimates\n"
+	"      --sample-blocks N  keep at most N samples of blocks that live (default: 16384);\n"
+	"                       beyond, samples become rarer\n"
+	"      --sample-seed N  choose samples as another run with the same N did\n"
+	"      --delayed        record nothing until the program calls midden_start()\n"
 	"      --http[=ADDRESS]\n"
 	"                       answer questions about the program while it runs: pprof, metrics\n"
 	"                       and snapshots over HTTP (default: any port of 127.0.0.1)\n"
@@ -51,7 +58,8 @@ static const char help[] =
 	"\n"
 	"Each option has a variable for use with LD_PRELOAD=libmidden.so alone: MIDDEN_OUTPUT,\n"
 	"MIDDEN_FOLLOW, MIDDEN_MAX_DEPTH, MIDDEN_BUFFER, MIDDEN_PATIENCE, MIDDEN_SYMBOLS,\n"
-	"MIDDEN_TRACE, MIDDEN_HTTP, MIDDEN_HTTP_TOKEN_FILE.\n"
+	"MIDDEN_TRACE, MIDDEN_START=0 (--delayed), MIDDEN_HTTP, MIDDEN_HTTP_TOKEN_FILE;\n"
+	"MIDDEN_MODE=sample, MIDDEN_SAMPLE, MIDDEN_SAMPLE_BLOCKS, MIDDEN_SAMPLE_SEED.\n"
 	"\n"
 	"Exit status: the program's own; 127 or 126 if it could not be started, 2 for wrong "
 	"usage.\n";
@@ -63,9 +71,13 @@ enum {
 	OPTION_PATIENCE,
 	OPTION_NO_SYMBOLS,
 	OPTION_TRACE,
+	OPTION_DELAYED,
 	OPTION_HTTP,
 	OPTION_HTTP_TOKEN_FILE,
 	OPTION_LIBRARY,
+	OPTION_SAMPLE,
+	OPTION_SAMPLE_BLOCKS,
+	OPTION_SAMPLE_SEED,
 };
 
 static const struct option long_options[] = {
@@ -78,10 +90,14 @@ static const struct option long_options[] = {
 	{"buffer", required_argument, NULL, OPTION_BUFFER},
 	{"patience", required_argument, NULL, OPTION_PATIENCE},
 	{"trace", no_argument, NULL, OPTION_TRACE},
+	{"delayed", no_argument, NULL, OPTION_DELAYED},
 	{"http", optional_argument, NULL, OPTION_HTTP},
 	{"http-token-file", required_argument, NULL, OPTION_HTTP_TOKEN_FILE},
 	{"no-symbols", no_argument, NULL, OPTION_NO_SYMBOLS},
 	{"library", required_argument, NULL, OPTION_LIBRARY},
+	{"sample", optional_argument, NULL, OPTION_SAMPLE},
+	{"sample-blocks", required_argument, NULL, OPTION_SAMPLE_BLOCKS},
+	{"sample-seed", required_argument, NULL, OPTION_SAMPLE_SEED},
 	{"help", no_argument, NULL, 'h'},
 	{0},
 };
@@ -121,8 +137,17 @@ static int apply(struct request *r, int option, const char *value, struct error 
 		return recording_set_buffer(&r->recording, value, e);
 	case OPTION_PATIENCE:
 		return recording_set_patience(&r->recording, value, e);
+	case OPTION_SAMPLE:
+		return recording_set_sample(&r->recording, value, e);
+	case OPTION_SAMPLE_BLOCKS:
+		return recording_set_sample_blocks(&r->recording, value, e);
+	case OPTION_SAMPLE_SEED:
+		return recording_set_sample_seed(&r->recording, value, e);
 	case OPTION_TRACE:
 		r->recording.trace = true;
+		return 0;
+	case OPTION_DELAYED:
+		r->recording.collect.delayed = true;
 		return 0;
 	case OPTION_HTTP:
 		return servant_parse_address(&r->recording.http, value, e);

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "collect/account_sampled.h"
+#include "collect/obey.h"
 #include "format/wire.h"
 
 #define FIRST_INTERVAL_NS UINT64_C(1000000)
@@ -24,7 +26,8 @@ void account_init(struct account *a, const struct ticks *clock, uint32_t slot_co
 	a->parts.most = PARTS_MAX;
 	series_init(&a->series, ticks_from_ns(clock, FIRST_INTERVAL_NS));
 	a->actors = mem_new(slot_count, sizeof(a->actors[0]));
-	a->names = mem_new(slot_count, sizeof(a->names[0]));
+	a->texts = mem_new(slot_count, sizeof(a->texts[0]));
+	a->slot_count = slot_count;
 }
 
 void account_fini(struct account *a)
@@ -34,8 +37,9 @@ void account_fini(struct account *a)
 	parts_fini(&a->parts);
 	threads_fini(&a->threads);
 	series_fini(&a->series);
+	sampling_free(a->sampling);
 	free(a->actors);
-	free(a->names);
+	obey_fini(a);
 	vec_free(&a->snapshots);
 }
 
@@ -47,6 +51,8 @@ struct thread *account_open_thread(struct account *a, uint32_t slot, uint32_t se
 	struct thread *thread = &a->threads.list.at[index];
 
 	a->actors[slot] = (struct actor){.thread = index};
+	if (a->sampling)
+		sampling_open(a->sampling, slot, serial);
 	if (!thread->shared) {
 		a->actors[slot].last_ptr = thread->last_ptr;
 		a->actors[slot].last_ticks = thread->last_ticks;
@@ -62,8 +68,10 @@ void account_close_thread(struct account *a, uint32_t slot)
 
 	thread->last_ptr = by->last_ptr;
 	thread->last_ticks = by->last_ticks;
+	if (a->sampling)
+		sampling_close(a->sampling, slot, by->thread);
 	*by = (struct actor){0};
-	a->names[slot].bytes = 0;
+	a->texts[slot].bytes = 0;
 }
 
 /* ---- sums ------------------------------------------------------------------------------------ */
@@ -72,6 +80,8 @@ struct account_totals account_get_totals(const struct account *a)
 {
 	struct account_totals t = {0};
 
+	if (a->sampling)
+		return account_sampled_get_totals(a);
 	lifetimes_sum(&a->lifetimes, &t.allocations, &t.allocated_bytes);
 	t.frees = t.allocations - a->peak.live_blocks;
 	t.freed_bytes = t.allocated_bytes - a->peak.live_bytes;
@@ -81,7 +91,7 @@ struct account_totals account_get_totals(const struct account *a)
 /* While there is one thread, what it holds is all there is, and no event spends time on it. */
 static inline bool has_one_thread(const struct account *a)
 {
-	return a->threads.list.count == 1;
+	return a->threads.list.count == 1 && !a->sampling;
 }
 
 /* What it holds then follows from the totals, the peak and the sites. */
@@ -130,10 +140,12 @@ struct profile_point account_get_point(const struct account *a, uint64_t ticks)
 	};
 }
 
-static void add_point(struct account *a, uint64_t ticks)
+void account_add_point(struct account *a, uint64_t ticks)
 {
 	struct profile_point point = account_get_point(a, ticks);
 
+	if (a->sampling)
+		account_sampled_smooth(a, &point);
 	series_add(&a->series, &point, &a->sites);
 	a->peak.span_bytes = a->peak.live_bytes;
 }
@@ -141,11 +153,11 @@ static void add_point(struct account *a, uint64_t ticks)
 /* Two points where time jumps: the state since the first held until the last. */
 static void cross_points(struct account *a, uint64_t ticks)
 {
-	add_point(a, a->series.next);
+	account_add_point(a, a->series.next);
 
 	uint64_t last = ticks / a->series.interval * a->series.interval;
 	if (last >= a->series.next)
-		add_point(a, last);
+		account_add_point(a, last);
 	series_skip(&a->series, ticks);
 }
 
@@ -181,36 +193,14 @@ bool account_take_snapshot(struct account *a, uint64_t ticks, const char *name, 
 	}
 	(void)snprintf(taken.name, sizeof(taken.name), "%s", name);
 	series_pin(&a->series);
-	add_point(a, taken.ticks);
+	account_add_point(a, taken.ticks);
 	*vec_push(&a->snapshots) = taken;
 	return true;
 }
 
-/* Appends the three words of a piece; what is too long is cut. */
-static void add_piece(struct mark_name *name, const struct event *e)
-{
-	const uint64_t words[3] = {e->ptr, e->size, e->hash};
-	size_t room = SEGMENT_MARK_NAME_MAX - name->bytes;
-	size_t bytes = sizeof(words) < room ? sizeof(words) : room;
-
-	memcpy(name->text + name->bytes, words, bytes);
-	name->bytes += (uint32_t)bytes;
-	name->text[name->bytes] = '\0';
-}
-
-static void apply_mark(struct account *a, const struct event *e)
-{
-	struct mark_name *name = &a->names[e->slot];
-
-	add_piece(name, e);
-	(void)account_take_snapshot(a, e->ticks, name->text, a->actors[e->slot].thread);
-	name->bytes = 0;
-}
-
 /* ---- shares of threads ----------------------------------------------------------------------- */
 
-/* A second thread allocates here: what there is so far is the first one's. */
-static COLD void split_site(struct account *a, uint32_t index)
+COLD void account_split_site(struct account *a, uint32_t index)
 {
 	struct site *site = &a->sites.list.at[index];
 	struct holding *held = &site->held;
@@ -234,7 +224,7 @@ static COLD void split_site(struct account *a, uint32_t index)
 static __attribute__((noinline)) void enter_part(struct account *a, const struct live_block *block)
 {
 	if (a->sites.list.at[block->site].thread != SITES_SHARED)
-		split_site(a, block->site);
+		account_split_site(a, block->site);
 
 	struct part *part = parts_reserve(&a->parts, block->site, block->thread);
 	parts_settle(part, &a->peak);
@@ -378,7 +368,8 @@ static HOT bool put(struct account *a, const struct event *e, bool force, struct
 		.ptr = e->ptr,
 		.ticks = e->ticks,
 		.size = e->size,
-		.site = sites_reserve(&a->sites, e->node, by->thread),
+		.site = sites_reserve(&a->sites, a->is_choosy ? obey_get_node(a, e) : e->node,
+				      by->thread),
 		.thread = by->thread,
 	};
 	*block = *made;
@@ -387,12 +378,45 @@ static HOT bool put(struct account *a, const struct event *e, bool force, struct
 	return true;
 }
 
+void account_enter_again(struct account *a, const struct live_block *block, uint64_t ticks)
+{
+	struct live_block again = *block;
+
+	again.ticks = ticks;
+	enter(a, &again, SEGMENT_API_OTHER, 0);
+}
+
+/* A block that is not to be recorded. Another one at its address was freed unseen. */
+static COLD void drop_arrival(struct account *a, const struct event *e)
+{
+	const struct live_block *stale = live_remove(&a->live, e->hash, e->ptr);
+
+	if (stale) {
+		struct live_block gone = *stale;
+
+		miss_free(a, &gone, e->ticks);
+	}
+}
+
+/* The free of a block that is not in the table: once recording was off, there are such. */
+static COLD void count_unknown(struct account *a)
+{
+	if (a->was_off)
+		a->untracked_frees++;
+	else
+		a->foreign_frees++;
+}
+
 /* ---- events ---------------------------------------------------------------------------------- */
 
 static HOT bool apply_alloc(struct account *a, const struct event *e, bool force, bool traced)
 {
 	struct live_block block;
 
+	if (a->is_choosy && obey_is_off(a, e->slot)) {
+		drop_arrival(a, e);
+		return true;
+	}
 	if (!put(a, e, force, &block))
 		return false;
 	enter(a, &block, e->api, traced ? WIRE_EVENT_ALLOCATION : 0);
@@ -404,7 +428,8 @@ static HOT bool apply_free(struct account *a, const struct event *e, bool force,
 	const struct live_block *found = live_remove(&a->live, e->hash, e->ptr);
 
 	if (!found) {
-		a->foreign_frees += force;
+		if (force)
+			count_unknown(a);
 		return force;
 	}
 	struct live_block gone = *found;
@@ -437,26 +462,10 @@ static bool apply_resize(struct account *a, const struct event *e, bool force)
 
 	if (!found && !force)
 		return false;
-	a->foreign_frees += !found;
+	if (!found)
+		count_unknown(a);
 	put_back(a, by, e->ticks); /* only a damaged stream has one left over */
 	by->resizing = old;
-	return true;
-}
-
-static bool apply_resized(struct account *a, const struct event *e, bool force)
-{
-	struct actor *by = &a->actors[e->slot];
-	struct live_block block;
-
-	if (!put(a, e, force, &block))
-		return false;
-	if (by->resizing.ptr) /* goes first: the peak does not hold both */
-		give_back(a, &by->resizing,
-			  (struct deed){e->ticks, by->thread, WIRE_EVENT_RESIZE_FREE});
-	by->resizing.ptr = 0;
-	enter(a, &block, e->api, WIRE_EVENT_RESIZE_ALLOCATION);
-	a->sites.list.at[block.site].reallocations++;
-	a->threads.list.at[block.thread].reallocations++;
 	return true;
 }
 
@@ -468,6 +477,31 @@ static void apply_resize_freed(struct account *a, const struct event *e)
 		give_back_plainly(a, by, &by->resizing,
 				  (struct deed){e->ticks, by->thread, WIRE_EVENT_FREE});
 	by->resizing.ptr = 0;
+}
+
+static bool apply_resized(struct account *a, const struct event *e, bool force)
+{
+	struct actor *by = &a->actors[e->slot];
+	struct live_block block;
+
+	if (a->is_choosy && obey_is_off(a, e->slot)) {
+		apply_resize_freed(a, e);
+		drop_arrival(a, e);
+		return true;
+	}
+	if (!put(a, e, force, &block))
+		return false;
+	bool is_new = !by->resizing.ptr && a->was_off; /* what it was came unseen */
+	if (by->resizing.ptr)			       /* goes first: the peak does not hold both */
+		give_back(a, &by->resizing,
+			  (struct deed){e->ticks, by->thread, WIRE_EVENT_RESIZE_FREE});
+	by->resizing.ptr = 0;
+	enter(a, &block, e->api, is_new ? WIRE_EVENT_ALLOCATION : WIRE_EVENT_RESIZE_ALLOCATION);
+	if (is_new)
+		return true;
+	a->sites.list.at[block.site].reallocations++;
+	a->threads.list.at[block.thread].reallocations++;
+	return true;
 }
 
 /* False, with nothing done, if the state of the block contradicts the event and `force` is not
@@ -483,13 +517,14 @@ static bool apply_rare(struct account *a, const struct event *e, bool force)
 		put_back(a, &a->actors[e->slot], e->ticks);
 		return true;
 	case SEGMENT_EVENT_NAME:
-		add_piece(&a->names[e->slot], e);
-		return true;
 	case SEGMENT_EVENT_MARK:
-		apply_mark(a, e);
+	case SEGMENT_EVENT_ORDER:
+		obey_event(a, e);
 		return true;
-	default: /* SEGMENT_EVENT_RESIZE_FREED: the reader lets no other kind through */
+	case SEGMENT_EVENT_RESIZE_FREED:
 		apply_resize_freed(a, e);
+		return true;
+	default: /* PERIOD, THINNED: not of a target that was not asked for samples */
 		return true;
 	}
 }
@@ -530,8 +565,14 @@ static uint32_t apply_untraced(struct account *a, const struct event *events, ui
 
 uint32_t account_apply(struct account *a, const struct event *events, uint32_t count)
 {
-	uint32_t handled =
-		a->trace ? apply_traced(a, events, count) : apply_untraced(a, events, count);
+	uint32_t handled;
+
+	if (a->sampling)
+		handled = account_sampled_apply_all(a, events, count);
+	else if (a->trace)
+		handled = apply_traced(a, events, count);
+	else
+		handled = apply_untraced(a, events, count);
 
 	a->events += handled;
 	return handled;
@@ -539,6 +580,6 @@ uint32_t account_apply(struct account *a, const struct event *events, uint32_t c
 
 void account_force(struct account *a, const struct event *e)
 {
-	(void)apply(a, e, true, true);
+	(void)(a->sampling ? account_sampled_apply(a, e, true) : apply(a, e, true, true));
 	a->events++;
 }

@@ -11,9 +11,16 @@
  * The collector treats everything the target wrote as hostile: it computes all offsets from its
  * own copy of the layout and checks every index before use.
  *
- *   +--------+-------+---------+---------+--------+-------+-------+--------+
- *   | header | slots | modules | strings | places | roots | nodes | chunks |    (page aligned,
- *   +--------+-------+---------+---------+--------+-------+-------+--------+     sparse) */
+ *   +--------+-------+---------+---------+-------+--------+-------+-------+--------+
+ *   | header | slots | modules | strings | named | places | roots | nodes | chunks |    (page
+ *   +--------+-------+---------+---------+-------+--------+-------+-------+--------+     aligned,
+ *                                                                                       sparse)
+ *
+ * A frame of a stack is a piece of code at an address (a place), or a named frame: one that has no
+ * address of its own, whose name, file and line the target itself says (an interpreter's function,
+ * a tag). Both are nodes of the same tree; the flag SEGMENT_NODE_NAMED tells them apart. Another
+ * kind of named frame needs an entry in enum segment_named_kind and a word for it in the model
+ * (display_named_module), nothing else. */
 #ifndef MIDDEN_FORMAT_SEGMENT_H
 #define MIDDEN_FORMAT_SEGMENT_H
 
@@ -24,8 +31,8 @@
 #define SEGMENT_VERSION 7u			     /* raised with any change of this file */
 #define SEGMENT_ALIGN	UINT64_C(65536)		     /* the largest page size in use on aarch64 */
 
-/* Index 0 is "none" for slots, nodes, places, modules and chunks alike, so that zeroed memory is
- * valid. */
+/* Index 0 is "none" for slots, nodes, places, named frames, modules and chunks alike, so that
+ * zeroed memory is valid. */
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
@@ -33,6 +40,9 @@
 #define SEGMENT_CHUNK_PAYLOAD (SEGMENT_CHUNK_BYTES - 64u)
 #define SEGMENT_ROOT_COUNT    262144u /* first level of the stack trie: 1 MiB, touched as used */
 #define SEGMENT_PLACE_ROOTS   16384u  /* chains of places: 64 KiB */
+#define SEGMENT_TEXT_ROOTS    16384u  /* chains of texts: 64 KiB */
+#define SEGMENT_NAMED_ROOTS   16384u  /* chains of named frames: 64 KiB */
+#define SEGMENT_TEXT_MAX      4095u   /* bytes of a text; a longer one is cut */
 #define SEGMENT_NAME_BYTES    16u     /* TASK_COMM_LEN */
 #define SEGMENT_BUILD_ID_MAX  32u
 
@@ -41,6 +51,9 @@ struct segment_layout {
 	uint64_t slots_offset;
 	uint64_t modules_offset;
 	uint64_t strings_offset;
+	uint64_t text_roots_offset;
+	uint64_t named_roots_offset;
+	uint64_t named_offset;
 	uint64_t place_roots_offset;
 	uint64_t places_offset;
 	uint64_t roots_offset;
@@ -49,6 +62,7 @@ struct segment_layout {
 	uint32_t slot_count; /* counts include the unused index 0 */
 	uint32_t module_count;
 	uint32_t string_bytes;
+	uint32_t named_count;
 	uint32_t place_count;
 	uint32_t node_count;
 	uint32_t chunk_count;
@@ -72,6 +86,14 @@ enum segment_target_state {
 
 #define SEGMENT_EXITED 0x100u
 
+enum segment_mode {
+	SEGMENT_MODE_EXACT = 0, /* every call is an event */
+	SEGMENT_MODE_SAMPLE =
+		1, /* a block of n bytes is, with probability 1 - exp(-(n+1)/period) */
+};
+
+#define SEGMENT_PERIOD_MAX (UINT64_C(1) << 40)
+
 /* Losses are per slot where a thread has one, here where it has none. */
 struct segment_losses {
 	_Atomic uint64_t lost_events;	   /* not recorded: no slot, no chunk, abandoned */
@@ -93,6 +115,11 @@ struct segment_header {
 	uint32_t follow;      /* children are recorded too */
 	uint32_t patience_ms; /* how long a full buffer may wait for a silent collector */
 	int32_t collector_pid;
+	uint32_t delayed;	/* nothing is recorded until the program switches it on */
+	uint32_t mode;		/* enum segment_mode */
+	uint32_t sample_blocks; /* sampled blocks alive beyond which the period doubles */
+	uint64_t sample_period; /* mean bytes from one sample to the next, 1 to PERIOD_MAX */
+	uint64_t sample_seed;	/* of the threads' generators, together with their serials */
 
 	/* Written by the collector while it runs. */
 	_Alignas(128) _Atomic uint64_t heartbeat; /* changes at least every 100 ms */
@@ -119,6 +146,8 @@ struct segment_header {
 	_Atomic uint32_t foreign_allocator; /* the program brings a malloc that hides ours */
 	_Atomic uint32_t reads_denied; /* the kernel reads no memory for us: see stackrange.c */
 	_Atomic uint32_t places_used;
+	_Atomic uint32_t named_used;
+	_Atomic uint32_t texts_used; /* how many there are in `strings` */
 	_Atomic uint32_t execs; /* begun and not failed: not 0 when the program is another by now */
 	_Alignas(128) _Atomic uint32_t nodes_used;
 	_Alignas(128) struct segment_losses losses;
@@ -131,6 +160,42 @@ enum segment_slot_state {
 	SEGMENT_SLOT_LIVE = 1,
 	/* set by the target (release); the collector drains, then frees it */
 	SEGMENT_SLOT_ENDED = 2,
+};
+
+/* What a thread can ask for: figures of the whole process or of the thread, as of the moment of the
+ * question. In the order of struct midden_figures. */
+enum segment_figure {
+	SEGMENT_FIGURE_ALLOCATIONS = 0,
+	SEGMENT_FIGURE_FREES,
+	SEGMENT_FIGURE_ALLOCATED_BYTES,
+	SEGMENT_FIGURE_FREED_BYTES,
+	SEGMENT_FIGURE_LIVE_BYTES,
+	SEGMENT_FIGURE_LIVE_BLOCKS,
+	SEGMENT_FIGURE_PEAK_BYTES,
+	SEGMENT_FIGURE_PEAK_BLOCKS,
+	SEGMENT_FIGURE_TEMPORARY_ALLOCATIONS,
+	SEGMENT_FIGURE_REALLOCATIONS,
+	SEGMENT_FIGURE_FOREIGN_FREES,
+	SEGMENT_FIGURE_UNTRACKED_FREES,
+	SEGMENT_FIGURE_THREADS,
+	SEGMENT_FIGURE_STACKS,
+	SEGMENT_FIGURE_ELAPSED_NS,
+	SEGMENT_FIGURES
+};
+
+/* Whose figures. */
+enum segment_scope {
+	SEGMENT_SCOPE_ALL = 0,
+	SEGMENT_SCOPE_THREAD = 1,
+	SEGMENT_SCOPE_POOL = 2,
+};
+
+/* What a thread has done in all, where not every call is an event; as of its last event or end. */
+struct segment_totals {
+	_Atomic uint64_t calls[8]; /* by enum segment_api; reallocations are among them */
+	_Atomic uint64_t bytes;
+	_Atomic uint64_t frees; /* that of a realloc too */
+	_Atomic uint64_t reallocations;
 };
 
 /* One per live thread. The target fills all fields and then sets `state` LIVE (release).
@@ -148,8 +213,15 @@ struct segment_slot {
 	/* as of the last refill or the end; a torn read is harmless */
 	char name[SEGMENT_NAME_BYTES];
 	_Atomic uint32_t next_free;
-	uint32_t reserved;
+	_Atomic uint32_t named;	      /* `name` is one that the program has given it: it holds */
 	struct segment_losses losses; /* plain stores by the owner; the collector adds them up */
+	struct segment_totals totals; /* so too */
+	/* Written by the collector, for the thread that asks: the figures, whether what was asked
+	 * for was done, and then the number of the question (release); the thread waits on that
+	 * (futex). */
+	_Alignas(128) uint64_t figures[SEGMENT_FIGURES];
+	uint32_t done;
+	_Atomic uint32_t answered;
 };
 
 /* ---- modules --------------------------------------------------------------------------------- */
@@ -166,6 +238,29 @@ struct segment_module {
 	uint32_t build_id_bytes;
 	uint8_t build_id[SEGMENT_BUILD_ID_MAX];
 	uint32_t reserved[7];
+};
+
+/* ---- texts and named frames ------------------------------------------------------------------ */
+
+/* Texts are NUL-terminated in `strings`, each once, and are named by the offset of their first
+ * byte; 0 is the empty one. The four bytes before a text are the target's own: the text that comes
+ * next in its chain from text_roots. */
+
+enum segment_named_kind {
+	SEGMENT_NAMED_NONE = 0,
+	SEGMENT_NAMED_PYTHON = 1, /* a function of a Python program */
+	SEGMENT_NAMED_TAG = 2,	  /* what the program itself says that it is doing */
+	SEGMENT_NAMED_KINDS = 3
+};
+
+/* A frame that has a name and no address. Keyed by all fields but `next`, chained from named_roots;
+ * constant once linked. */
+struct segment_named {
+	uint32_t kind;	   /* enum segment_named_kind */
+	uint32_t function; /* text */
+	uint32_t file;	   /* text; 0 none */
+	uint32_t line;	   /* 0 none */
+	uint32_t next;	   /* in the chain, 0: the last */
 };
 
 /* ---- stacks ---------------------------------------------------------------------------------- */
@@ -185,7 +280,7 @@ struct segment_place {
  * hence places, which are few, in a table of their own. */
 struct segment_node {
 	uint32_t parent;
-	uint32_t place; /* index into places, 0 unknown; top bits: flags */
+	uint32_t place; /* index into places (with NAMED: named), 0 unknown; top bits: flags */
 	_Atomic uint32_t child[2];
 };
 
@@ -193,6 +288,7 @@ struct segment_node {
  * address. */
 #define SEGMENT_NODE_EXACT	0x80000000u
 #define SEGMENT_NODE_CUT	0x40000000u /* stands for frames left out of a too deep stack */
+#define SEGMENT_NODE_NAMED	0x10000000u /* a named frame; never with EXACT or CUT */
 #define SEGMENT_NODE_PLACE_MASK 0x00ffffffu
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -233,7 +329,31 @@ enum segment_event {
 	SEGMENT_EVENT_NAME = 9,
 	/* the rest of the name, zeroes behind it: keep what is live now -- 32 bytes */
 	SEGMENT_EVENT_MARK = 10,
-	SEGMENT_EVENT_KINDS = 11
+	/* what the program wants of the recorder; enum segment_order where the api is else, and
+	   three words that depend on it -- 32 bytes */
+	SEGMENT_EVENT_ORDER = 11,
+	/* period: of all samples of this thread from here on -- 16 bytes */
+	SEGMENT_EVENT_PERIOD = 13,
+	/* ptr, period: a sampled block is one no more (api DROPPED), or is one of this period
+	 * (api KEPT): nothing happens to the block itself -- 24 bytes */
+	SEGMENT_EVENT_THINNED = 14,
+	SEGMENT_EVENT_KINDS = 15
+};
+
+/* Those that take a text have it in NAME events before them. A question is a number that is not 0
+ * and that no other thread uses; its answer comes in the slot. */
+enum segment_order {
+	/* off (1) or on (0), enum segment_scope */
+	SEGMENT_ORDER_SWITCH = 0,
+	/* figures start over: as if all that is live had been allocated now */
+	SEGMENT_ORDER_CLEAR = 1,
+	/* question, enum segment_scope, pool */
+	SEGMENT_ORDER_ASK = 2,
+	/* question; text: path of a file for the profile so far */
+	SEGMENT_ORDER_WRITE = 3,
+	/* bytes << 1 | at_most: which blocks have a stack; 0: all */
+	SEGMENT_ORDER_THRESHOLD = 4,
+	SEGMENT_ORDER_KINDS = 5
 };
 
 enum segment_api {
@@ -249,14 +369,42 @@ enum segment_api {
 #define SEGMENT_MARK_PIECE    24u /* bytes of a name in one event */
 #define SEGMENT_MARK_NAME_MAX 95u
 
-#define SEGMENT_TICKS_MASK    ((UINT64_C(1) << 56) - 1)
+/* In place of the api, of THINNED ... */
+#define SEGMENT_THINNED_DROPPED 0u
+#define SEGMENT_THINNED_KEPT	1u
+/* ... and of FREE, where not every call is an event: the thread has allocated nothing since. */
+#define SEGMENT_FREE_TEMPORARY 1u
+
+#define SEGMENT_MARK_PIECE     24u /* bytes of a name in one event */
+#define SEGMENT_MARK_NAME_MAX  95u
+
+#define SEGMENT_TICKS_MASK     ((UINT64_C(1) << 56) - 1)
 
 /* Bytes of an event by kind; 0 for what is not an event. */
 static inline uint32_t segment_event_bytes(uint32_t kind)
 {
-	static const uint8_t bytes[16] = {0, 24, 32, 16, 16, 24, 32, 8, 8, 32, 32};
+	static const uint8_t bytes[16] = {0, 24, 32, 16, 16, 24, 32, 8,
+					  8, 32, 32, 32, 0,  16, 24, 0};
 
 	return bytes[kind & 15u];
+}
+
+/* Switches and the threshold are kept as stamp << 1 | off, and the latest holds: so all threads and
+ * the collector come to the same end in whatever order they learn of them. */
+static inline uint64_t segment_switch_later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static inline int segment_switch_is_off(uint64_t word)
+{
+	return (int)(word & 1);
+}
+
+/* Whether a block of this size is kept without its stack. `threshold` as in ORDER_THRESHOLD. */
+static inline int segment_is_stackless(uint64_t threshold, uint64_t bytes)
+{
+	return threshold & 1 ? bytes > threshold >> 1 : bytes < threshold >> 1;
 }
 
 /* ---- layout arithmetic ----------------------------------------------------------------------- */
@@ -274,7 +422,13 @@ static inline void segment_layout_build(struct segment_layout *l)
 		l->slots_offset + segment_round(l->slot_count * sizeof(struct segment_slot));
 	l->strings_offset =
 		l->modules_offset + segment_round(l->module_count * sizeof(struct segment_module));
-	l->place_roots_offset = l->strings_offset + segment_round(l->string_bytes);
+	l->text_roots_offset = l->strings_offset + segment_round(l->string_bytes);
+	l->named_roots_offset =
+		l->text_roots_offset + segment_round(SEGMENT_TEXT_ROOTS * sizeof(uint32_t));
+	l->named_offset =
+		l->named_roots_offset + segment_round(SEGMENT_NAMED_ROOTS * sizeof(uint32_t));
+	l->place_roots_offset =
+		l->named_offset + segment_round(l->named_count * sizeof(struct segment_named));
 	l->places_offset =
 		l->place_roots_offset + segment_round(SEGMENT_PLACE_ROOTS * sizeof(uint32_t));
 	l->roots_offset =
@@ -302,6 +456,8 @@ struct segment_hello {
 	uint64_t start_monotonic_ns;
 	uint32_t forked; /* 1: a fork child that goes on in the same image */
 	uint32_t image;	 /* 1, and one more for each exec since; without a recorder, which counts */
+	uint32_t mode; /* enum segment_mode, as its environment asks for; a recorder knows better */
+	uint32_t reserved;
 };
 
 struct segment_welcome {

@@ -44,7 +44,7 @@ struct profile_run {
 	struct string_id command;    /* arguments, shell-quoted, joined by spaces */
 	struct string_id directory;
 	struct string_id host;
-	struct string_id mode;	  /* "exact" */
+	struct string_id mode;	  /* "exact", "sample" */
 	struct string_id machine; /* "x86_64", "aarch64" */
 	struct string_id version; /* of midden that recorded */
 	uint64_t start_unix_ns;
@@ -59,7 +59,12 @@ struct profile_run {
 	/* The trace's clock: so many ticks in so many ns; 0: it has none, a tick is a ns. */
 	uint64_t clock_ticks;
 	uint64_t clock_ns;
-	uint32_t merge; /* enum profile_merge: how `inputs` became this */
+	/* The longest period that blocks were sampled with, in bytes; 0: all were recorded. Then
+	 * figures of sites and shares, and what was live at a time, are estimates. */
+	uint64_t sample_period;
+	uint32_t merge;	     /* enum profile_merge: how `inputs` became this */
+	uint64_t cleared_ns; /* when the program had figures start over, 0 never */
+	uint64_t stopped_ns; /* for how long it had recording stopped since then */
 };
 
 struct profile_totals {
@@ -88,6 +93,7 @@ struct profile_totals {
 	uint64_t reentrant_calls;
 	uint64_t trace_lost_events; /* that could not be written to the trace */
 	uint64_t lost_snapshots;    /* that there was no room for */
+	uint64_t untracked_frees;   /* of blocks made while recording was stopped */
 	uint64_t api_calls[8];	    /* by enum segment_api: allocations per entry point */
 };
 
@@ -117,6 +123,13 @@ struct profile_module {
 	uint8_t build_id[32];
 };
 
+/* What a frame is that has no address: its name is what the program itself said. */
+enum profile_named {
+	PROFILE_NAMED_NONE = 0, /* it has an address */
+	PROFILE_NAMED_PYTHON = 1,
+	PROFILE_NAMED_TAG = 2,
+};
+
 /* One frame of a stack; the stack is the path to the root. A parent's index is smaller than its
  * child's. */
 struct profile_node {
@@ -124,6 +137,8 @@ struct profile_node {
 	uint32_t parent;
 	uint32_t module;
 	uint32_t frames; /* symbols: index of the innermost (most inlined) frame; 0 not resolved */
+	/* enum profile_named: `frames` is its name, as the program said it; pc and module are 0 */
+	uint32_t named;
 	bool exact;
 	bool cut; /* stands for frames that were left out */
 };
@@ -136,6 +151,12 @@ struct profile_frame {
 	struct string_id file;
 	uint32_t line;
 	uint32_t next; /* 0: this is the outermost, the real function */
+};
+
+/* The standard deviation of an estimate; 0 where blocks were not sampled. */
+struct profile_doubt {
+	uint64_t bytes;
+	uint64_t milliblocks; /* thousandths of a block */
 };
 
 /* All allocations made by one stack. */
@@ -160,6 +181,10 @@ struct profile_site {
 	uint64_t lifetime_sum_ns;
 	uint64_t temporary;
 	uint64_t reallocations; /* allocations that came from a realloc of an existing block */
+	struct profile_doubt allocated_doubt;
+	struct profile_doubt live_doubt;
+	struct profile_doubt at_peak_doubt;
+	uint64_t temporary_doubt; /* thousandths */
 };
 
 /* A thread's share of a site: the blocks that it allocated there, whoever freed them. The shares of

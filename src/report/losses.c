@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "model/interval.h"
 #include "report/human.h"
 #include "report/names.h"
 
@@ -23,6 +24,8 @@ static const struct loss foreign_frees = {
 	"foreign frees",
 	"of blocks made before the recording (before a fork, say), by another allocator, or "
 	"freed twice"};
+static const struct loss untracked_frees = {
+	"untracked frees", "of blocks that were made while recording was stopped: in no figure"};
 static const struct loss reentrant_calls = {
 	"re-entrant calls",
 	"from a signal handler inside an allocation: passed through, not recorded"};
@@ -69,8 +72,20 @@ static void print_damage(FILE *out, const struct profile *p, const struct style 
 	free(damage);
 }
 
+static void print_sampling(FILE *out, const struct profile *p, const struct style *style)
+{
+	if (!p->run.sample_period)
+		return;
+	fprintf(out, "%s  ! sampled, one block in %s: figures are estimates with %d%% intervals; ",
+		style_ink(style, STYLE_WARNING), human_bytes(p->run.sample_period).text,
+		INTERVAL_PERCENT);
+	fprintf(out, "stacks with less than %s may be missing%s\n",
+		human_bytes(interval_get_limit(p)).text, style_ink(style, STYLE_PLAIN));
+}
+
 void losses_print(FILE *out, const struct profile *p, const struct style *style)
 {
+	print_sampling(out, p, style);
 	if (p->damaged)
 		print_damage(out, p, style);
 	losses_print_counts(out, p, style);
@@ -89,6 +104,7 @@ void losses_print_counts(FILE *out, const struct profile *p, const struct style 
 	print_count(out, style, t->truncated_stacks, truncated_stacks);
 	print_count(out, style, t->unwind_failures, unwind_failures);
 	print_count(out, style, t->foreign_frees, foreign_frees);
+	print_count(out, style, t->untracked_frees, untracked_frees);
 	print_count(out, style, t->reentrant_calls, reentrant_calls);
 	print_count(out, style, t->trace_lost_events, trace_lost_events);
 	print_count(out, style, t->lost_snapshots, lost_snapshots);

@@ -1,0 +1,265 @@
+/* light.c -- the rare side of light.h: the calls that are recorded, and who begins and ends.
+ * Runs: any thread of the target, inside malloc, maybe in a signal handler. Called by the hooks.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "capture/light.h"
+
+#include <errno.h>
+
+#include "capture/cold.h"
+
+_Atomic uint32_t light_mode = LIGHT_UNKNOWN;
+
+/* ---- start and end --------------------------------------------------------------------------- */
+
+void light_begin(const struct segment_header *h)
+{
+	bool sampled = h && h->mode == SEGMENT_MODE_SAMPLE;
+
+	if (sampled)
+		sampler_begin();
+	atomic_store(&light_mode, sampled ? LIGHT_SAMPLE : LIGHT_NONE);
+}
+
+NOINLINE bool light_find_mode(void)
+{
+	if (atomic_load(&light_mode) == LIGHT_UNKNOWN)
+		cold_start();
+	return atomic_load(&light_mode) == LIGHT_SAMPLE;
+}
+
+void light_attach(struct thread *t)
+{
+	if (atomic_load(&light_mode) == LIGHT_SAMPLE)
+		sampler_attach(t);
+}
+
+static uint64_t count_calls(const struct thread *t)
+{
+	uint64_t calls = 0;
+
+	for (unsigned i = 0; i < SEGMENT_API_KINDS; i++)
+		calls += t->light.calls[i];
+	return calls;
+}
+
+static void show(_Atomic uint64_t *total, uint64_t value)
+{
+	atomic_store_explicit(total, value, memory_order_relaxed);
+}
+
+/* The collector reads them whenever; they need not be of the same moment. */
+static void show_totals(const struct thread *t)
+{
+	struct segment_totals *totals = &t->slot->totals;
+	uint64_t spent = t->sampler.spent + t->sampler.granted - t->allowance;
+
+	if (t->allowance == 0) /* masked */
+		spent -= t->sampler.masked;
+	for (unsigned i = 0; i < SEGMENT_API_KINDS; i++)
+		show(&totals->calls[i], t->light.calls[i]);
+	show(&totals->bytes, spent - count_calls(t));
+	show(&totals->frees, t->light.frees);
+	show(&totals->reallocations, t->light.reallocations);
+}
+
+void light_end(struct thread *t)
+{
+	if (t->sampler.granted)
+		show_totals(t);
+	t->allowance = 0;
+}
+
+void light_end_all(void)
+{
+	if (atomic_load(&light_mode) != LIGHT_SAMPLE)
+		return;
+	for (uint32_t b = 0; b < PROCESS_BLOCKS; b++) {
+		char *at = atomic_load_explicit(&process->blocks[b], memory_order_acquire);
+
+		for (uint32_t i = 0; at && i < PROCESS_THREADS_PER_BLOCK; i++) {
+			const struct thread *t = (void *)(at + process->thread_bytes * i);
+
+			if (t->state == THREAD_READY && t->sampler.granted)
+				show_totals(t);
+		}
+	}
+}
+
+/* ---- becoming ready -------------------------------------------------------------------------- */
+
+/* The calling thread, which has an allowance; NULL: nothing is to be counted. */
+static struct thread *enter(uint64_t frame)
+{
+	struct thread *t = thread_self;
+
+	if (likely(t->allowance))
+		return t;
+	if (!cold_enter(frame))
+		return NULL;
+	t = thread_self;
+	return t->allowance ? t : NULL;
+}
+
+/* ---- samples --------------------------------------------------------------------------------- */
+
+/* The period of the samples to come, if it is another than the last one's. */
+static void tell_period(struct thread *t)
+{
+	uint64_t period = t->sampler.period;
+
+	if (likely(t->sampler.told == period))
+		return;
+	t = hot_enter();
+	if (!t)
+		return;
+	t->pos[0] = hot_word(t, SEGMENT_EVENT_PERIOD, 0);
+	t->pos[1] = period;
+	hot_publish(t, t->pos + 2);
+	t->sampler.told = period;
+	hot_leave(t);
+}
+
+static void thin(void)
+{
+	int saved = errno;
+	uint64_t blocked = host_block_signals();
+
+	sampler_thin();
+	host_set_signals(blocked);
+	errno = saved;
+}
+
+/* A sample that the table has no room for stays as long as the recording. */
+static void keep_sample(struct thread *t, void *block, size_t bytes)
+{
+	struct sampler_block facts = {.bytes = bytes, .period = t->sampler.period};
+
+	if (!sampler_put(block, facts))
+		thread_count(&t->slot->losses.lost_events);
+	if (unlikely(sampler_is_crowded()))
+		thin();
+}
+
+/* The allowance does not do for the block: it is the next sample. Then another one is drawn. */
+static void sample(void *block, size_t bytes, uint32_t kind, uint32_t api,
+		   const struct walk_start *start)
+{
+	struct thread *t = thread_self;
+
+	tell_period(t);
+	if (t->sampler.told == t->sampler.period && hot_block(block, bytes, kind, api, start)) {
+		t = thread_self;
+		keep_sample(t, block, bytes);
+	}
+	t = thread_self;
+	if (!t->allowance) /* a fork child by now */
+		return;
+	t->sampler.spent += t->sampler.granted - t->allowance + bytes + 1;
+	t->light.calls[api]++;
+	t->sampler.last = block;
+	t->sampler.last_calls = count_calls(t);
+	sampler_draw(t);
+	if (t->state == THREAD_READY)
+		show_totals(t);
+}
+
+NOINLINE void light_add(void *block, size_t bytes, uint32_t api, const struct walk_start *start)
+{
+	struct thread *t = enter(start->sp);
+
+	if (!t)
+		return;
+	if (!block)
+		cold_failed();
+	else if (!light_take(bytes, api))
+		sample(block, bytes, SEGMENT_EVENT_ALLOC, api, start);
+}
+
+/* ---- frees ----------------------------------------------------------------------------------- */
+
+static uint32_t note_temporary(struct thread *t, const void *block)
+{
+	bool temporary = t->sampler.last == block && t->sampler.last_calls == count_calls(t);
+
+	return temporary ? SEGMENT_FREE_TEMPORARY : 0;
+}
+
+NOINLINE void light_remove(void *block, uint64_t frame)
+{
+	struct sampler_block facts;
+	struct thread *t = enter(frame);
+
+	if (!t)
+		return;
+	t->light.frees++;
+	if (sampler_take(block, &facts))
+		(void)hot_release_as(block, SEGMENT_EVENT_FREE, note_temporary(t, block));
+}
+
+/* ---- realloc --------------------------------------------------------------------------------- */
+
+NOINLINE void light_move_begin(struct light_move *m, void *block, uint64_t frame)
+{
+	*m = (struct light_move){.block = block};
+	if (enter(frame))
+		m->sampled =
+			sampler_take(block, &m->facts) && hot_release(block, SEGMENT_EVENT_RESIZE);
+}
+
+void light_move_undo(const struct light_move *m)
+{
+	if (!m->sampled)
+		return;
+	gate_end_resize(SEGMENT_EVENT_RESIZE_FAILED);
+	(void)sampler_put(m->block, m->facts);
+}
+
+NOINLINE void light_move_end(const struct light_move *m, void *moved, size_t bytes,
+			     const struct walk_start *start)
+{
+	struct thread *t = enter(start->sp);
+
+	if (!t)
+		return;
+	if (!moved && bytes) {
+		light_move_undo(m);
+		cold_failed();
+		return;
+	}
+	t->light.frees++;
+	if (moved) {
+		t->light.reallocations++;
+		if (!light_take(bytes, SEGMENT_API_REALLOC)) {
+			sample(moved, bytes,
+			       m->sampled ? SEGMENT_EVENT_RESIZED : SEGMENT_EVENT_ALLOC,
+			       SEGMENT_API_REALLOC, start);
+			return;
+		}
+	}
+	if (m->sampled)
+		gate_end_resize(SEGMENT_EVENT_RESIZE_FREED);
+}
+
+/* ---- functions built on others --------------------------------------------------------------- */
+
+NOINLINE bool light_mask(uint64_t frame)
+{
+	struct thread *t = enter(frame);
+
+	if (!t || !cold_mask(t, frame))
+		return false;
+	t->sampler.masked = t->allowance;
+	t->allowance = 0;
+	return true;
+}
+
+NOINLINE void light_unmask(bool masked)
+{
+	struct thread *t = thread_self;
+
+	cold_unmask(masked);
+	if (masked && t->sampler.masked) {
+		t->allowance = t->sampler.masked;
+		t->sampler.masked = 0;
+	}
+}
