@@ -180,3 +180,18 @@ def test_fork_children_are_sampled_on_their_own(record):
     profiles = recording.profiles()
     assert len(profiles) >= 3
     assert all(stats["mode"] == "sample" and stats["lost_events"] == 0 for stats in profiles)
+
+
+@pytest.mark.parametrize(
+    "victim, status",
+    ((("fork_in_handler", "100"), 0), (("signal_jump",), 0), (("signal_anywhere", "threads"), 4), (("fork_busy", "heap", 7), 0)),
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_programs_live_through_what_handlers_and_forks_do_to_hooks(record, native, victim, status):
+    env = {}
+    if victim[0] in ("fork_in_handler", "signal_jump"):  # only this allocator can bear it
+        env["LD_PRELOAD"] = str(native.victim("own_allocator.so"))
+    for period in ("1", "100"):
+        recording = record.victim(*victim, env=env, options=(f"--sample={period}", "--no-symbols"))
+        assert recording.status == status, recording.stderr
+        assert recording.stats["mode"] == "sample"
