@@ -136,6 +136,16 @@ def test_a_comparison_says_that_figures_are_estimates(profile):
     assert "figures are estimates" in say("diff", profile, profile)
 
 
+def test_a_sum_of_profiles_has_the_doubts_of_both(profile, tmp_path):
+    one, both = read_stats(profile), tmp_path / "both.mdn"
+    say("merge", "-o", both, profile, profile)
+    two = read_stats(both)
+    assert (two["mode"], two["sample_period"]) == ("sample", 65536)
+    assert two["leaked_bytes"] == 2 * one["leaked_bytes"]
+    width = [stats["leaked_bytes_high"] - stats["leaked_bytes_low"] for stats in (one, two)]
+    assert 1.3 * width[0] < width[1] < 1.5 * width[0]
+
+
 def test_pprof_has_the_period(profile, tmp_path):
     out = tmp_path / "four.pb.gz"
     say("export", "-f", "pprof", "-o", out, profile)
