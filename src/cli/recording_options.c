@@ -117,7 +117,7 @@ int recording_set_sample_blocks(struct recording_options *options, const char *t
 
 int recording_set_sample_seed(struct recording_options *options, const char *text, struct error *e)
 {
-	if (parse_size(text, &options->collect.sample_seed))
+	if (recording_parse_size(text, &options->collect.sample_seed))
 		return error_set(e, "the seed of samples must be a number, not '%s'", text);
 	return 0;
 }
