@@ -182,7 +182,7 @@ static void describe(struct profile *p, const struct subject *s)
 	p->run.command = profile_add_string(p, s->command);
 	p->run.directory = profile_add_string(p, s->directory);
 	p->run.host = profile_add_string(p, host);
-	p->run.mode = profile_add_string(p, "exact");
+	p->run.mode = profile_add_string(p, p->run.sample_period ? "sample" : "exact");
 	p->run.version = profile_add_string(p, MIDDEN_VERSION);
 	/* The loader gives the program itself no name. */
 	for (size_t i = 1; i < p->modules.count; i++)
@@ -349,6 +349,7 @@ static enum collect_end run_to_end(struct collector *c, const struct recording_j
 	struct so_far so_far = {.collector = c, .job = job};
 	struct control_duty duty = {.collector = c, .build = build_so_far, .context = &so_far};
 	struct writing writing = {.collector = c, .build = build_so_far, .context = &so_far};
+	struct triggers triggers = {.options = &job->options->triggers};
 	struct recording_report now = {0};
 	struct listeners listeners = list_listeners(job->wires, report->pid);
 	uint64_t told_ns = 0, tick_ns = CONTROL_NS;
@@ -358,6 +359,7 @@ static enum collect_end run_to_end(struct collector *c, const struct recording_j
 	while ((end = collect_run(c, tick_ns, &replaced)) == COLLECT_END_TICK) {
 		tick_ns = serve(&listeners, &duty) ? BUSY_NS : CONTROL_NS;
 		writing_serve(&writing);
+		triggers_look(&triggers, c);
 		collect_get_status(c, &now.status);
 		if (!job->options->progress || now.status.elapsed_ns - told_ns < PROGRESS_NS)
 			continue;
@@ -535,6 +537,7 @@ int recording_run(const struct recording_options *options, const struct segment_
 	subject_init(&job.subject, hello->pid);
 	choose_path(options, job.subject.program, wires, &report);
 	config.trace = job.trace = open_trace(options, &report);
+	config.signal = options->triggers.signal;
 	struct collector *c = collect_new(&config, hello, &e);
 	if (!c)
 		recording_refuse(wires->connection);

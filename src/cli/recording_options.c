@@ -7,13 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "format/clock.h"
 #include "format/env.h"
 
-/* A number with an optional K, M or G. */
-static int parse_size(const char *text, uint64_t *value)
+int recording_parse_size(const char *text, uint64_t *value)
 {
 	static const char units[] = "KMG";
 	char *end;
@@ -37,7 +38,7 @@ static int parse_size(const char *text, uint64_t *value)
 
 static int parse_in_range(const char *text, uint64_t low, uint64_t high, uint64_t *value)
 {
-	return parse_size(text, value) || *value < low || *value > high ? -1 : 0;
+	return recording_parse_size(text, value) || *value < low || *value > high ? -1 : 0;
 }
 
 int recording_set_max_depth(struct recording_options *options, const char *text, struct error *e)
@@ -85,9 +86,88 @@ int recording_set_python(struct recording_options *options, const char *text, st
 			 text);
 }
 
+/* ---- samples --------------------------------------------------------------------------------- */
+
+#define SAMPLE_BLOCKS_MAX 16384 /* half of the table in the target: capture/sampler.c */
+
+static int set_period(struct recording_options *options, const char *text, struct error *e)
+{
+	if (parse_in_range(text, 1, SEGMENT_PERIOD_MAX, &options->collect.sample_period))
+		return error_set(e, "samples must be 1 byte to 1024G apart, not '%s'", text);
+	return 0;
+}
+
+int recording_set_sample(struct recording_options *options, const char *text, struct error *e)
+{
+	options->collect.mode = SEGMENT_MODE_SAMPLE;
+	return text ? set_period(options, text, e) : 0;
+}
+
+int recording_set_sample_blocks(struct recording_options *options, const char *text,
+				struct error *e)
+{
+	uint64_t value;
+
+	if (parse_in_range(text, 16, SAMPLE_BLOCKS_MAX, &value))
+		return error_set(e, "the most samples alive must be 16 to %d, not '%s'",
+				 SAMPLE_BLOCKS_MAX, text);
+	options->collect.sample_blocks = (uint32_t)value;
+	return 0;
+}
+
+int recording_set_sample_seed(struct recording_options *options, const char *text, struct error *e)
+{
+	if (recording_parse_size(text, &options->collect.sample_seed))
+		return error_set(e, "the seed of samples must be a number, not '%s'", text);
+	return 0;
+}
+
+/* Programs that run in many places must not all be sampled alike. */
+static uint64_t get_random_seed(void)
+{
+	uint64_t seed;
+
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
+		seed = clock_monotonic_ns() ^ (uint64_t)getpid() << 32;
+	return seed;
+}
+
+static int init_sample(struct recording_options *options, struct error *e)
+{
+	const char *mode = getenv(ENV_MODE);
+	const char *period = getenv(ENV_SAMPLE);
+	const char *blocks = getenv(ENV_SAMPLE_BLOCKS);
+	const char *seed = getenv(ENV_SAMPLE_SEED);
+
+	options->collect.sample_period = UINT64_C(512) << 10;
+	options->collect.sample_seed = get_random_seed();
+	if (mode && strcmp(mode, "sample") == 0)
+		options->collect.mode = SEGMENT_MODE_SAMPLE;
+	if ((period && set_period(options, period, e)) ||
+	    (blocks && recording_set_sample_blocks(options, blocks, e)) ||
+	    (seed && recording_set_sample_seed(options, seed, e)))
+		return -1;
+	return 0;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
 static bool is_on(const char *value)
 {
 	return value && *value && strcmp(value, "0") != 0;
+}
+
+static int init_triggers(struct trigger_options *triggers, struct error *e)
+{
+	const char *every = getenv(ENV_SNAPSHOT_EVERY);
+	const char *limits = getenv(ENV_SNAPSHOT_AT);
+	const char *number = getenv(ENV_SNAPSHOT_SIGNAL);
+
+	if ((every && *every && triggers_parse_every(triggers, every, e)) ||
+	    (limits && triggers_parse_limits(triggers, limits, e)) ||
+	    (number && *number && triggers_parse_signal(triggers, number, e)))
+		return -1;
+	return 0;
 }
 
 int recording_options_init(struct recording_options *options, struct error *e)
@@ -117,13 +197,17 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	    (patience && recording_set_patience(options, patience, e)) ||
 	    (python && *python && recording_set_python(options, python, e)) ||
 	    (is_on(http) && servant_parse_address(&options->http, http, e)) ||
-	    (token_file && *token_file && servant_read_token(&options->http, token_file, e)))
+	    (token_file && *token_file && servant_read_token(&options->http, token_file, e)) ||
+	    init_sample(options, e))
 		return -1;
-	return 0;
+	return init_triggers(&options->triggers, e);
 }
 
 int recording_options_finish(struct recording_options *options, struct error *e)
 {
+	if (options->trace && options->collect.mode == SEGMENT_MODE_SAMPLE)
+		return error_set(e, "a trace has every event, samples are a few of them: "
+				    "choose one");
 	return servant_prepare(&options->http, e);
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "base/pages.h"
+#include "collect/build_sampled.h"
 #include "collect/collector.h"
 #include "collect/obey.h"
 
@@ -391,6 +392,7 @@ static void build_threads(struct build *b, struct stream_losses *sum)
 	for (size_t i = 0; i < threads->list.count; i++)
 		*vec_push(&b->p->threads) = get_thread(b, &threads->list.at[i]);
 	add_open_slots(b, sum);
+	build_sampled_threads(&b->c->account, b->p);
 	if (b->p->threads.count)
 		qsort(b->p->threads.at, b->p->threads.count, sizeof(b->p->threads.at[0]),
 		      compare_serials);
@@ -529,14 +531,9 @@ static void build_totals(struct build *b)
 
 static const char *get_machine_name(uint32_t machine)
 {
-	switch (machine) {
-	case EM_X86_64:
+	if (machine == EM_X86_64)
 		return "x86_64";
-	case EM_AARCH64:
-		return "aarch64";
-	default:
-		return "";
-	}
+	return machine == EM_AARCH64 ? "aarch64" : "";
 }
 
 static void build_run(struct build *b)
@@ -585,6 +582,7 @@ static struct profile *build(struct collector *c, bool brief)
 	build_totals(&b);
 	build_losses(&b, &losses);
 	lifetimes_build(&c->account.lifetimes, b.p);
+	build_sampled(&c->account, b.p);
 	return b.p;
 }
 

@@ -58,7 +58,12 @@ static void fill_header(struct collector *c, const struct collect_config *config
 	header->patience_ms = config->patience_ms;
 	header->python = config->python;
 	header->collector_pid = getpid();
+	header->mode = config->mode;
+	header->sample_blocks = config->sample_blocks;
+	header->sample_period = config->sample_period;
+	header->sample_seed = config->sample_seed;
 	header->delayed = config->delayed;
+	header->snapshot_signal = (uint32_t)config->signal;
 	header->magic = SEGMENT_MAGIC;
 }
 
@@ -86,6 +91,9 @@ struct collector *collect_new(const struct collect_config *config,
 		     (uint32_t)(buffer_bytes / SEGMENT_CHUNK_BYTES));
 	watch_open(&c->watch, hello->pid);
 	fill_header(c, config);
+	if (config->mode == SEGMENT_MODE_SAMPLE)
+		c->account.sampling =
+			sampling_new(c->map.header, c->map.slots, c->map.layout.slot_count);
 	c->last_event_ns = clock_monotonic_ns();
 	return c;
 }
@@ -130,6 +138,7 @@ void collect_get_status(const struct collector *c, struct collect_status *status
 			       a->missed_frees + c->open_lost,
 		.threads_live = c->streams.open,
 		.elapsed_ns = ticks_to_ns(&c->clock, collector_get_time(c)),
+		.rss_bytes = c->watch.rss_bytes,
 	};
 }
 
@@ -460,6 +469,11 @@ static void rest(struct collector *c, uint64_t handled)
 bool collect_has_execed(const struct collector *c)
 {
 	return atomic_load_explicit(&c->map.header->execs, memory_order_relaxed) != 0;
+}
+
+uint32_t collect_count_signals(const struct collector *c)
+{
+	return atomic_load_explicit(&c->map.header->signals, memory_order_relaxed);
 }
 
 bool collect_has_begun(const struct collector *c)
