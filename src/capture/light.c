@@ -136,8 +136,6 @@ static void keep_sample(struct thread *t, void *block, size_t bytes)
 
 	if (!sampler_put(block, facts))
 		thread_count(&t->slot->losses.lost_events);
-	t->sampler.last = block;
-	t->sampler.last_calls = count_calls(t);
 	if (unlikely(sampler_is_crowded()))
 		thin();
 }
@@ -158,6 +156,8 @@ static void sample(void *block, size_t bytes, uint32_t kind, uint32_t api,
 		return;
 	t->sampler.spent += t->sampler.granted - t->allowance + bytes + 1;
 	t->light.calls[api]++;
+	t->sampler.last = block;
+	t->sampler.last_calls = count_calls(t);
 	sampler_draw(t);
 	if (t->state == THREAD_READY)
 		show_totals(t);

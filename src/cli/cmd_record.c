@@ -38,7 +38,16 @@ static const char help[] =
 	"      --buffer SIZE    memory for events on their way, e.g. 16M (default: 4M)\n"
 	"      --patience MS    how long the program may wait for a collector that does not move\n"
 	"                       before it goes on unrecorded (default: 2000)\n"
+	"      --python FRAMES  those of Python programs: mixed, with the native ones below the\n"
+	"                       innermost (default); only; full, with all native ones; domains,\n"
+	"                       apart from those of native code; off\n"
 	"      --trace          keep every single event in the profile, 1 to 5 bytes each\n"
+	"      --sample[=BYTES]\n"
+	"                       sample one block in so many bytes (default: 512K) instead of\n"
+	"                       recording each: cheap enough to leave on, figures are estimates\n"
+	"      --sample-blocks N  keep at most N samples of blocks that live (default: 16384);\n"
+	"                       beyond, samples become rarer\n"
+	"      --sample-seed N  choose samples as another run with the same N did\n"
 	"      --delayed        record nothing until the program calls midden_start()\n"
 	"      --snapshot-every SECONDS\n"
 	"                       keep what is live again and again, as `midden snapshot` does\n"
@@ -60,8 +69,9 @@ static const char help[] =
 	"\n"
 	"Each option has a variable for use with LD_PRELOAD=libmidden.so alone: MIDDEN_OUTPUT,\n"
 	"MIDDEN_FOLLOW, MIDDEN_MAX_DEPTH, MIDDEN_BUFFER, MIDDEN_PATIENCE, MIDDEN_SYMBOLS,\n"
-	"MIDDEN_TRACE, MIDDEN_START=0 (--delayed), MIDDEN_SNAPSHOT_EVERY, MIDDEN_SNAPSHOT_AT,\n"
-	"MIDDEN_SNAPSHOT_SIGNAL, MIDDEN_HTTP, MIDDEN_HTTP_TOKEN_FILE.\n"
+	"MIDDEN_PYTHON, MIDDEN_TRACE, MIDDEN_START=0 (--delayed), MIDDEN_SNAPSHOT_EVERY,\n"
+	"MIDDEN_SNAPSHOT_AT, MIDDEN_SNAPSHOT_SIGNAL, MIDDEN_HTTP, MIDDEN_HTTP_TOKEN_FILE;\n"
+	"MIDDEN_MODE=sample, MIDDEN_SAMPLE, MIDDEN_SAMPLE_BLOCKS, MIDDEN_SAMPLE_SEED.\n"
 	"\n"
 	"Exit status: the program's own; 127 or 126 if it could not be started, 2 for wrong "
 	"usage.\n";
@@ -71,6 +81,7 @@ enum {
 	OPTION_MAX_DEPTH,
 	OPTION_BUFFER,
 	OPTION_PATIENCE,
+	OPTION_PYTHON,
 	OPTION_NO_SYMBOLS,
 	OPTION_TRACE,
 	OPTION_DELAYED,
@@ -80,6 +91,9 @@ enum {
 	OPTION_HTTP,
 	OPTION_HTTP_TOKEN_FILE,
 	OPTION_LIBRARY,
+	OPTION_SAMPLE,
+	OPTION_SAMPLE_BLOCKS,
+	OPTION_SAMPLE_SEED,
 };
 
 static const struct option long_options[] = {
@@ -91,6 +105,7 @@ static const struct option long_options[] = {
 	{"max-depth", required_argument, NULL, OPTION_MAX_DEPTH},
 	{"buffer", required_argument, NULL, OPTION_BUFFER},
 	{"patience", required_argument, NULL, OPTION_PATIENCE},
+	{"python", required_argument, NULL, OPTION_PYTHON},
 	{"trace", no_argument, NULL, OPTION_TRACE},
 	{"delayed", no_argument, NULL, OPTION_DELAYED},
 	{"snapshot-every", required_argument, NULL, OPTION_SNAPSHOT_EVERY},
@@ -100,6 +115,9 @@ static const struct option long_options[] = {
 	{"http-token-file", required_argument, NULL, OPTION_HTTP_TOKEN_FILE},
 	{"no-symbols", no_argument, NULL, OPTION_NO_SYMBOLS},
 	{"library", required_argument, NULL, OPTION_LIBRARY},
+	{"sample", optional_argument, NULL, OPTION_SAMPLE},
+	{"sample-blocks", required_argument, NULL, OPTION_SAMPLE_BLOCKS},
+	{"sample-seed", required_argument, NULL, OPTION_SAMPLE_SEED},
 	{"help", no_argument, NULL, 'h'},
 	{0},
 };
@@ -139,6 +157,14 @@ static int apply(struct request *r, int option, const char *value, struct error 
 		return recording_set_buffer(&r->recording, value, e);
 	case OPTION_PATIENCE:
 		return recording_set_patience(&r->recording, value, e);
+	case OPTION_SAMPLE:
+		return recording_set_sample(&r->recording, value, e);
+	case OPTION_SAMPLE_BLOCKS:
+		return recording_set_sample_blocks(&r->recording, value, e);
+	case OPTION_SAMPLE_SEED:
+		return recording_set_sample_seed(&r->recording, value, e);
+	case OPTION_PYTHON:
+		return recording_set_python(&r->recording, value, e);
 	case OPTION_TRACE:
 		r->recording.trace = true;
 		return 0;

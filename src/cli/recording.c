@@ -182,7 +182,7 @@ static void describe(struct profile *p, const struct subject *s)
 	p->run.command = profile_add_string(p, s->command);
 	p->run.directory = profile_add_string(p, s->directory);
 	p->run.host = profile_add_string(p, host);
-	p->run.mode = profile_add_string(p, "exact");
+	p->run.mode = profile_add_string(p, p->run.sample_period ? "sample" : "exact");
 	p->run.version = profile_add_string(p, MIDDEN_VERSION);
 	/* The loader gives the program itself no name. */
 	for (size_t i = 1; i < p->modules.count; i++)

@@ -40,6 +40,13 @@ int recording_parse_size(const char *text, uint64_t *value);
 int recording_set_max_depth(struct recording_options *options, const char *text, struct error *e);
 int recording_set_buffer(struct recording_options *options, const char *text, struct error *e);
 int recording_set_patience(struct recording_options *options, const char *text, struct error *e);
+int recording_set_python(struct recording_options *options, const char *text, struct error *e);
+
+/* Samples instead of recording every block; NULL: with the period that is set. */
+int recording_set_sample(struct recording_options *options, const char *text, struct error *e);
+int recording_set_sample_blocks(struct recording_options *options, const char *text,
+				struct error *e);
+int recording_set_sample_seed(struct recording_options *options, const char *text, struct error *e);
 
 /* Whether the options fit together; completes them. -1 with `e`. */
 int recording_options_finish(struct recording_options *options, struct error *e);

@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "format/clock.h"
 #include "format/env.h"
 
 int recording_parse_size(const char *text, uint64_t *value)
@@ -66,6 +68,90 @@ int recording_set_patience(struct recording_options *options, const char *text, 
 	return 0;
 }
 
+int recording_set_python(struct recording_options *options, const char *text, struct error *e)
+{
+	static const char *const modes[SEGMENT_PYTHON_MODES] = {
+		[SEGMENT_PYTHON_MIXED] = "mixed", [SEGMENT_PYTHON_ONLY] = "only",
+		[SEGMENT_PYTHON_FULL] = "full",	  [SEGMENT_PYTHON_DOMAINS] = "domains",
+		[SEGMENT_PYTHON_OFF] = "off",
+	};
+
+	for (uint32_t i = 0; i < SEGMENT_PYTHON_MODES; i++) {
+		if (strcmp(text, modes[i]) != 0)
+			continue;
+		options->collect.python = (enum segment_python)i;
+		return 0;
+	}
+	return error_set(e, "frames of Python can be mixed, only, full, domains or off, not '%s'",
+			 text);
+}
+
+/* ---- samples --------------------------------------------------------------------------------- */
+
+#define SAMPLE_BLOCKS_MAX 16384 /* half of the table in the target: capture/sampler.c */
+
+static int set_period(struct recording_options *options, const char *text, struct error *e)
+{
+	if (parse_in_range(text, 1, SEGMENT_PERIOD_MAX, &options->collect.sample_period))
+		return error_set(e, "samples must be 1 byte to 1024G apart, not '%s'", text);
+	return 0;
+}
+
+int recording_set_sample(struct recording_options *options, const char *text, struct error *e)
+{
+	options->collect.mode = SEGMENT_MODE_SAMPLE;
+	return text ? set_period(options, text, e) : 0;
+}
+
+int recording_set_sample_blocks(struct recording_options *options, const char *text,
+				struct error *e)
+{
+	uint64_t value;
+
+	if (parse_in_range(text, 16, SAMPLE_BLOCKS_MAX, &value))
+		return error_set(e, "the most samples alive must be 16 to %d, not '%s'",
+				 SAMPLE_BLOCKS_MAX, text);
+	options->collect.sample_blocks = (uint32_t)value;
+	return 0;
+}
+
+int recording_set_sample_seed(struct recording_options *options, const char *text, struct error *e)
+{
+	if (recording_parse_size(text, &options->collect.sample_seed))
+		return error_set(e, "the seed of samples must be a number, not '%s'", text);
+	return 0;
+}
+
+/* Programs that run in many places must not all be sampled alike. */
+static uint64_t get_random_seed(void)
+{
+	uint64_t seed;
+
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
+		seed = clock_monotonic_ns() ^ (uint64_t)getpid() << 32;
+	return seed;
+}
+
+static int init_sample(struct recording_options *options, struct error *e)
+{
+	const char *mode = getenv(ENV_MODE);
+	const char *period = getenv(ENV_SAMPLE);
+	const char *blocks = getenv(ENV_SAMPLE_BLOCKS);
+	const char *seed = getenv(ENV_SAMPLE_SEED);
+
+	options->collect.sample_period = UINT64_C(512) << 10;
+	options->collect.sample_seed = get_random_seed();
+	if (mode && strcmp(mode, "sample") == 0)
+		options->collect.mode = SEGMENT_MODE_SAMPLE;
+	if ((period && set_period(options, period, e)) ||
+	    (blocks && recording_set_sample_blocks(options, blocks, e)) ||
+	    (seed && recording_set_sample_seed(options, seed, e)))
+		return -1;
+	return 0;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
 static bool is_on(const char *value)
 {
 	return value && *value && strcmp(value, "0") != 0;
@@ -90,6 +176,7 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	const char *buffer = getenv(ENV_BUFFER);
 	const char *patience = getenv(ENV_PATIENCE);
 	const char *follow = getenv(ENV_FOLLOW);
+	const char *python = getenv(ENV_PYTHON);
 	const char *symbols = getenv(ENV_SYMBOLS);
 	const char *trace = getenv(ENV_TRACE);
 	const char *start = getenv(ENV_START);
@@ -108,14 +195,19 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	if ((depth && recording_set_max_depth(options, depth, e)) ||
 	    (buffer && recording_set_buffer(options, buffer, e)) ||
 	    (patience && recording_set_patience(options, patience, e)) ||
+	    (python && *python && recording_set_python(options, python, e)) ||
 	    (is_on(http) && servant_parse_address(&options->http, http, e)) ||
-	    (token_file && *token_file && servant_read_token(&options->http, token_file, e)))
+	    (token_file && *token_file && servant_read_token(&options->http, token_file, e)) ||
+	    init_sample(options, e))
 		return -1;
 	return init_triggers(&options->triggers, e);
 }
 
 int recording_options_finish(struct recording_options *options, struct error *e)
 {
+	if (options->trace && options->collect.mode == SEGMENT_MODE_SAMPLE)
+		return error_set(e, "a trace has every event, samples are a few of them: "
+				    "choose one");
 	return servant_prepare(&options->http, e);
 }
 

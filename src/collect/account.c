@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "collect/account_sampled.h"
 #include "collect/obey.h"
 #include "collect/pools.h"
 #include "format/wire.h"
@@ -37,6 +38,7 @@ void account_fini(struct account *a)
 	parts_fini(&a->parts);
 	threads_fini(&a->threads);
 	series_fini(&a->series);
+	sampling_free(a->sampling);
 	free(a->actors);
 	obey_fini(a);
 	vec_free(&a->snapshots);
@@ -50,6 +52,8 @@ struct thread *account_open_thread(struct account *a, uint32_t slot, uint32_t se
 	struct thread *thread = &a->threads.list.at[index];
 
 	a->actors[slot] = (struct actor){.thread = index};
+	if (a->sampling)
+		sampling_open(a->sampling, slot, serial);
 	if (!thread->shared) {
 		a->actors[slot].last_ptr = thread->last_ptr;
 		a->actors[slot].last_ticks = thread->last_ticks;
@@ -65,6 +69,8 @@ void account_close_thread(struct account *a, uint32_t slot)
 
 	thread->last_ptr = by->last_ptr;
 	thread->last_ticks = by->last_ticks;
+	if (a->sampling)
+		sampling_close(a->sampling, slot, by->thread);
 	*by = (struct actor){0};
 	a->texts[slot].bytes = 0;
 }
@@ -75,6 +81,8 @@ struct account_totals account_get_totals(const struct account *a)
 {
 	struct account_totals t = {0};
 
+	if (a->sampling)
+		return account_sampled_get_totals(a);
 	lifetimes_sum(&a->lifetimes, &t.allocations, &t.allocated_bytes);
 	t.frees = t.allocations - a->peak.live_blocks;
 	t.freed_bytes = t.allocated_bytes - a->peak.live_bytes;
@@ -84,7 +92,7 @@ struct account_totals account_get_totals(const struct account *a)
 /* While there is one thread, what it holds is all there is, and no event spends time on it. */
 static inline bool has_one_thread(const struct account *a)
 {
-	return a->threads.list.count == 1;
+	return a->threads.list.count == 1 && !a->sampling;
 }
 
 /* What it holds then follows from the totals, the peak and the sites. */
@@ -137,6 +145,8 @@ void account_add_point(struct account *a, uint64_t ticks)
 {
 	struct profile_point point = account_get_point(a, ticks);
 
+	if (a->sampling)
+		account_sampled_smooth(a, &point);
 	series_add(&a->series, &point, &a->sites);
 	a->peak.span_bytes = a->peak.live_bytes;
 }
@@ -191,8 +201,7 @@ bool account_take_snapshot(struct account *a, uint64_t ticks, const char *name, 
 
 /* ---- shares of threads ----------------------------------------------------------------------- */
 
-/* A second thread allocates here: what there is so far is the first one's. */
-static COLD void split_site(struct account *a, uint32_t index)
+COLD void account_split_site(struct account *a, uint32_t index)
 {
 	struct site *site = &a->sites.list.at[index];
 	struct holding *held = &site->held;
@@ -216,7 +225,7 @@ static COLD void split_site(struct account *a, uint32_t index)
 static __attribute__((noinline)) void enter_part(struct account *a, const struct live_block *block)
 {
 	if (a->sites.list.at[block->site].thread != SITES_SHARED)
-		split_site(a, block->site);
+		account_split_site(a, block->site);
 
 	struct part *part = parts_reserve(&a->parts, block->site, block->thread);
 	parts_settle(part, &a->peak);
@@ -522,8 +531,10 @@ static bool apply_rare(struct account *a, const struct event *e, bool force)
 	case SEGMENT_EVENT_ORDER:
 		obey_event(a, e);
 		return true;
-	default: /* SEGMENT_EVENT_RESIZE_FREED: the reader lets no other kind through */
+	case SEGMENT_EVENT_RESIZE_FREED:
 		apply_resize_freed(a, e);
+		return true;
+	default: /* PERIOD, THINNED: not of a target that was not asked for samples */
 		return true;
 	}
 }
@@ -564,8 +575,14 @@ static uint32_t apply_untraced(struct account *a, const struct event *events, ui
 
 uint32_t account_apply(struct account *a, const struct event *events, uint32_t count)
 {
-	uint32_t handled =
-		a->trace ? apply_traced(a, events, count) : apply_untraced(a, events, count);
+	uint32_t handled;
+
+	if (a->sampling)
+		handled = account_sampled_apply_all(a, events, count);
+	else if (a->trace)
+		handled = apply_traced(a, events, count);
+	else
+		handled = apply_untraced(a, events, count);
 
 	a->events += handled;
 	return handled;
@@ -573,6 +590,6 @@ uint32_t account_apply(struct account *a, const struct event *events, uint32_t c
 
 void account_force(struct account *a, const struct event *e)
 {
-	(void)apply(a, e, true, true);
+	(void)(a->sampling ? account_sampled_apply(a, e, true) : apply(a, e, true, true));
 	a->events++;
 }

@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "base/pages.h"
+#include "collect/build_sampled.h"
 #include "collect/collector.h"
 #include "collect/obey.h"
 
@@ -138,12 +139,9 @@ static uint32_t add_frame(struct build *b, uint32_t index)
 
 static struct profile_node get_named(struct build *b, uint32_t index)
 {
-	uint32_t kind;
+	uint32_t kind = index < b->named_count ? read_once(b->c->map.named[index].kind) : 0;
 
-	if (!index || index >= b->named_count)
-		return (struct profile_node){0};
-	kind = read_once(b->c->map.named[index].kind);
-	if (kind == SEGMENT_NAMED_NONE || kind >= SEGMENT_NAMED_KINDS)
+	if (!index || kind == SEGMENT_NAMED_NONE || kind >= SEGMENT_NAMED_KINDS)
 		return (struct profile_node){0};
 	return (struct profile_node){.named = kind, .frames = add_frame(b, index)};
 }
@@ -394,6 +392,7 @@ static void build_threads(struct build *b, struct stream_losses *sum)
 	for (size_t i = 0; i < threads->list.count; i++)
 		*vec_push(&b->p->threads) = get_thread(b, &threads->list.at[i]);
 	add_open_slots(b, sum);
+	build_sampled_threads(&b->c->account, b->p);
 	if (b->p->threads.count)
 		qsort(b->p->threads.at, b->p->threads.count, sizeof(b->p->threads.at[0]),
 		      compare_serials);
@@ -583,6 +582,7 @@ static struct profile *build(struct collector *c, bool brief)
 	build_totals(&b);
 	build_losses(&b, &losses);
 	lifetimes_build(&c->account.lifetimes, b.p);
+	build_sampled(&c->account, b.p);
 	return b.p;
 }
 

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "collect/account_sampled.h"
+
 /* While blocks move from the old sites to new ones. */
 struct clearing {
 	struct account *account;
@@ -18,7 +20,10 @@ static void carry_over(void *context, struct live_block *block)
 	uint32_t node = c->old.list.at[block->site].node;
 
 	block->site = sites_reserve(&c->account->sites, node, block->thread);
-	account_enter_again(c->account, block, c->ticks);
+	if (c->account->sampling)
+		account_sampled_enter_again(c->account, block, c->ticks);
+	else
+		account_enter_again(c->account, block, c->ticks);
 }
 
 static void clear_threads(struct threads *threads)
@@ -58,6 +63,8 @@ void clear_figures(struct account *a, uint64_t ticks)
 		return;
 	}
 	clear_all(a);
+	if (a->sampling)
+		account_sampled_clear(a);
 	live_visit(&a->live, carry_over, &c);
 	for (uint32_t slot = 0; slot < a->slot_count; slot++)
 		if (a->actors[slot].resizing.ptr)

@@ -14,7 +14,12 @@ struct collect_config {
 	uint64_t buffer_bytes; /* event buffers in the segment, at least 1 MiB is given */
 	uint32_t max_depth;
 	uint32_t patience_ms;
+	enum segment_python python;
 	bool follow;
+	uint32_t mode;		/* enum segment_mode; the rest is for SAMPLE */
+	uint32_t sample_blocks; /* 0: as many as there is room for */
+	uint64_t sample_period;
+	uint64_t sample_seed;
 	bool delayed;		    /* the program will switch recording on */
 	int signal;		    /* that asks for snapshots; 0 none */
 	struct trace_writer *trace; /* gets every event; NULL: none is wanted. Not owned */

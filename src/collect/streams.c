@@ -288,6 +288,12 @@ static uint32_t take_message(const uint64_t *words, uint64_t third, struct event
 	return segment_event_bytes(e->kind);
 }
 
+/* Of a PERIOD or THINNED the period is the size. */
+static void take_period(uint64_t third, struct event *e)
+{
+	e->size = e->kind == SEGMENT_EVENT_PERIOD ? e->ptr : third;
+}
+
 /* What decode() leaves: `third` is the third word as it was read. */
 static __attribute__((noinline)) uint32_t decode_rest(const struct streams *s,
 						      struct stream *stream, const uint64_t *words,
@@ -297,6 +303,10 @@ static __attribute__((noinline)) uint32_t decode_rest(const struct streams *s,
 
 	if (is_message(kind))
 		return take_message(words, third, e);
+	if (kind == SEGMENT_EVENT_PERIOD || kind == SEGMENT_EVENT_THINNED) {
+		take_period(third, e);
+		return segment_event_bytes(kind);
+	}
 	fold_big(words, e);
 	uint64_t node = kind == e->kind ? e->node : third;
 	if (is_arrival(kind) && (e->ptr == 0 || node >= s->map->layout.node_count))

@@ -86,6 +86,19 @@ enum segment_target_state {
 
 #define SEGMENT_EXITED 0x100u
 
+/* How frames of Python and native ones are put together. */
+enum segment_python {
+	/* Python's frames, and the native ones below the innermost of them */
+	SEGMENT_PYTHON_MIXED = 0,
+	SEGMENT_PYTHON_ONLY = 1, /* Python's frames */
+	/* all native frames, with Python's in place of the evaluation loop's */
+	SEGMENT_PYTHON_FULL = 2,
+	/* Python's frames where the interpreter itself allocates, native ones elsewhere */
+	SEGMENT_PYTHON_DOMAINS = 3,
+	SEGMENT_PYTHON_OFF = 4,
+	SEGMENT_PYTHON_MODES = 5
+};
+
 enum segment_mode {
 	SEGMENT_MODE_EXACT = 0, /* every call is an event */
 	SEGMENT_MODE_SAMPLE =
@@ -115,6 +128,7 @@ struct segment_header {
 	uint32_t follow;      /* children are recorded too */
 	uint32_t patience_ms; /* how long a full buffer may wait for a silent collector */
 	int32_t collector_pid;
+	uint32_t python;	  /* enum segment_python */
 	uint32_t snapshot_signal; /* its handler counts `signals`; 0: none is taken */
 	uint32_t delayed;	  /* nothing is recorded until the program switches it on */
 	uint32_t mode;		  /* enum segment_mode */
@@ -464,6 +478,8 @@ struct segment_hello {
 	uint64_t start_monotonic_ns;
 	uint32_t forked; /* 1: a fork child that goes on in the same image */
 	uint32_t image;	 /* 1, and one more for each exec since; without a recorder, which counts */
+	uint32_t mode; /* enum segment_mode, as its environment asks for; a recorder knows better */
+	uint32_t reserved;
 };
 
 struct segment_welcome {

@@ -201,7 +201,7 @@ static void print_functions(FILE *out, const struct model *m)
 	struct flat *flat = flat_build(m, FIGURE_LEAKED);
 	struct labels *names = labels_new(m, "");
 	struct named all[OPENMETRICS_FUNCTIONS + 1];
-	struct amount rest = {0, 0};
+	struct amount rest = {0};
 	size_t count = 0;
 
 	for (size_t i = 0; i < flat->rows.count; i++) {
