@@ -220,6 +220,12 @@ class Release:
         return found[-1] if found else "?"
 
 
+def is_current(program):
+    """Whether a program has been built since the sources changed; one of before may print something else."""
+    newest = max(path.stat().st_mtime for path in (ROOT / "src").rglob("*.[ch]"))
+    return program.exists() and program.stat().st_mtime > newest
+
+
 # ---- cells -------------------------------------------------------------------------------------
 
 
@@ -310,7 +316,7 @@ class Cell:
             self.make_wrapper(release)
             environment["MIDDEN_BUILD"] = "/build/run"
             environment["MIDDEN_TEST_EMULATOR"] = f"/usr/bin/qemu-{self.machine}-static"
-            if (release.here / "tree/midden").exists():
+            if is_current(release.here / "tree/midden"):
                 environment["MIDDEN_TEST_HERE"] = "/here/tree"
             tests = TESTS_EMULATED
         command = ["python3", "-m", "pytest", "-q", "-n", "2", "-c", "/src/tests/pytest.ini"]

@@ -141,7 +141,7 @@ static HOT bool hot_release_as(void *block, uint32_t kind, uint32_t api)
 	return true;
 }
 
-static inline bool hot_release(void *block, uint32_t kind)
+static HOT bool hot_release(void *block, uint32_t kind)
 {
 	return hot_release_as(block, kind, 0);
 }

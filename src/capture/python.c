@@ -156,19 +156,6 @@ static uint64_t find_thread_state(const struct python_interpreter *i, struct pyt
 	return own;
 }
 
-/* Reads frames into p->fresh; the number of them. *all: there are no more. */
-static uint32_t read_frames(struct python_thread *p, struct python_chain *c, uint32_t room,
-			    bool *all)
-{
-	uint32_t count = 0;
-	bool last;
-
-	while (count < room && python_frames_next(c, &p->fresh[count], &last))
-		count++;
-	*all = !c->at && !c->lost;
-	return count;
-}
-
 /* Whether the first frames that are seen are what they should be, all the way to the root. */
 static NOINLINE bool passes_test(struct python_chain c, const struct python_namer *n)
 {
@@ -341,8 +328,9 @@ static uint32_t intern(struct python_walk *w, uint32_t native, uint32_t count)
 /* Native frames, if they are wanted, below all those of Python. */
 static uint32_t walk_below(struct python_walk *w, const struct walk_start *start, bool native)
 {
-	bool all = false;
-	uint32_t most = w->t->max_depth;
+	struct python_chain c = w->chain;
+	uint32_t count = python_frames_read(&c, w->p->fresh, w->t->max_depth);
+	bool all = !c.at && !c.lost;
 
 	start_over(w);
 	if (native) {
@@ -350,10 +338,8 @@ static uint32_t walk_below(struct python_walk *w, const struct walk_start *start
 		if (!w->goal.reached)
 			return finish(w); /* not where it should be: all of it is native */
 	}
-	struct python_chain c = w->chain;
-	uint32_t room = w->sink.count < w->sink.leaf_room ? most - w->sink.count : 0;
-	uint32_t count = room ? read_frames(w->p, &c, room, &all) : 0;
-	if (likely(all && count))
+	bool fits = w->sink.count < w->sink.leaf_room && w->sink.count + count <= w->t->max_depth;
+	if (likely(all && count && fits))
 		return intern(w, w->sink.count, count);
 	w->p->count = 0;
 	keep_rest(w);

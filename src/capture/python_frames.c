@@ -32,7 +32,7 @@ static bool has_frame(const struct python_chain *c, uint64_t at)
 	return at && !(at & 7) && python_reads_has(c->reads, at, c->i->o->frame_bytes);
 }
 
-static bool is_shim(const struct python_chain *c, uint64_t at)
+static inline bool is_shim(const struct python_chain *c, uint64_t at)
 {
 	const struct python_offsets *o = c->i->o;
 
@@ -67,22 +67,29 @@ static void leave_activation(struct python_chain *c)
 		c->cframe = python_reads_word(c->cframe + o->cframe_previous);
 }
 
-/* What tells a code object from another one that is made at the same address later. */
-static uint64_t stamp_of(const struct python_offsets *o, uint64_t code)
+static inline uint64_t turn(uint64_t word, unsigned by)
+{
+	return word << by | word >> (64 - by);
+}
+
+/* What tells a code object from another one that is made at the same address later. Three pointers
+ * of less than 48 bits that differ in some of the lower ones, and a line. */
+static inline uint64_t stamp_of(const struct python_offsets *o, uint64_t code)
 {
 	uint64_t line = python_reads_half(code + o->code_line);
 	uint32_t version = o->code_version ? python_reads_half(code + o->code_version) : 0;
 
 	if (version)
 		return (uint64_t)version << 32 | line;
-	uint64_t stamp = python_reads_word(code + o->code_file);
-	stamp = stamp * UINT64_C(0x9e3779b97f4a7c15) + python_reads_word(code + o->code_name);
-	stamp = stamp * UINT64_C(0x9e3779b97f4a7c15) + python_reads_word(code + o->code_table);
-	return stamp * UINT64_C(0x9e3779b97f4a7c15) + line;
+	return (python_reads_word(code + o->code_file) ^
+		turn(python_reads_word(code + o->code_name), 21) ^
+		turn(python_reads_word(code + o->code_table), 43)) +
+	       line * UINT64_C(0x9e3779b97f4a7c15);
 }
 
 /* The offset of the instruction that the frame at `at` is at. False: it is not in the code. */
-static bool find_offset(const struct python_offsets *o, uint64_t at, uint64_t code, int64_t *offset)
+static inline bool find_offset(const struct python_offsets *o, uint64_t at, uint64_t code,
+			       int64_t *offset)
 {
 	uint64_t where = at + o->frame_instruction;
 
@@ -97,7 +104,8 @@ static bool find_offset(const struct python_offsets *o, uint64_t at, uint64_t co
 }
 
 /* A frame that is being made: its function has not begun, and Python itself does not show it. */
-static bool is_incomplete(const struct python_offsets *o, uint64_t at, const struct python_frame *f)
+static inline bool is_incomplete(const struct python_offsets *o, uint64_t at,
+				 const struct python_frame *f)
 {
 	if (!o->code_start || python_reads_byte(at + o->frame_owner) == PYTHON_OWNER_GENERATOR)
 		return false;
@@ -171,4 +179,74 @@ bool python_frames_next(struct python_chain *c, struct python_frame *out, bool *
 			return true;
 	}
 	return false;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+#define NOTHING UINT64_MAX /* no page has this number, and no code object lies there */
+
+/* What the frames before have shown to be there. */
+struct known {
+	uint64_t page; /* a frame lay in it */
+	uint64_t code; /* a code object, and its stamp */
+	uint64_t stamp;
+};
+
+/* Frames lie one behind the other, mostly in one page. */
+static inline bool knows_frame(const struct python_chain *c, struct known *k, uint64_t at)
+{
+	uint64_t page = at >> PYTHON_READS_SHIFT;
+	uint64_t last = (at + c->i->o->frame_bytes - 1) >> PYTHON_READS_SHIFT;
+
+	if (likely(page == k->page && page == last))
+		return !(at & 7);
+	k->page = page == last ? page : NOTHING;
+	return has_frame(c, at);
+}
+
+/* As read_frame; functions often call themselves. */
+static inline bool knows_code(const struct python_chain *c, struct known *k, uint64_t at,
+			      struct python_frame *f)
+{
+	const struct python_offsets *o = c->i->o;
+
+	f->code = python_reads_word(at + o->frame_code) & ~(uint64_t)TAG_BITS;
+	if (f->code != k->code) {
+		if (!read_frame(c, at, f))
+			return false;
+		k->code = f->code;
+		k->stamp = f->stamp;
+		return true;
+	}
+	f->stamp = k->stamp;
+	return find_offset(o, at, f->code, &f->offset);
+}
+
+uint32_t python_frames_read(struct python_chain *c, struct python_frame *out, uint32_t room)
+{
+	const struct python_offsets *o = c->i->o;
+	struct known k = {.page = NOTHING, .code = NOTHING};
+	uint64_t at = c->at;
+	uint32_t count = 0, left = c->left;
+	bool lost = false;
+
+	while (at && count < room) {
+		lost = !left-- || !knows_frame(c, &k, at);
+		if (unlikely(lost))
+			break;
+		if (unlikely(is_shim(c, at))) {
+			at = python_reads_word(at + o->frame_previous);
+			continue;
+		}
+		lost = !knows_code(c, &k, at, &out[count]);
+		if (unlikely(lost))
+			break;
+		count += !is_incomplete(o, at, &out[count]);
+		at = python_reads_word(at + o->frame_previous);
+	}
+	c->left = left;
+	c->lost = lost;
+	c->at = lost ? 0 : at;
+	c->cframe = 0; /* it has not been followed */
+	return count;
 }

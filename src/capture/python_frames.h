@@ -56,6 +56,10 @@ bool python_frames_leave_bare(struct python_chain *c);
  * not known. */
 uint64_t python_frames_find_activation(const struct python_chain *c);
 
+/* All frames that are left, or so many as there is room for; their number. The chain then stands
+ * behind them. Gives what python_frames_next would, quickly: it is what most of a walk does. */
+uint32_t python_frames_read(struct python_chain *c, struct python_frame *out, uint32_t room);
+
 /* The next frame outwards. *last: the evaluation loop's C frame ends with it. False: there is
  * none. */
 bool python_frames_next(struct python_chain *c, struct python_frame *out, bool *last);

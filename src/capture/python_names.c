@@ -232,19 +232,16 @@ void python_names_find(const struct python_namer *n, struct python_name *name)
 	const struct python_frame frame = name->frame;
 	struct entry *e = entry_of(&frame);
 
-	if (take(e, &frame, name) && (!name->table || name->table == hash_table(n, frame.code)))
+	if (take(e, &frame, name) && (!name->table || python_names_has_table(n, name)))
 		return;
 	name->table = hash_table(n, frame.code);
 	make(n, name);
 	put(e, name);
 }
 
-bool python_names_is(const struct python_namer *n, const struct python_name *name,
-		     const struct python_frame *frame)
+NOINLINE bool python_names_has_table(const struct python_namer *n, const struct python_name *name)
 {
-	return name->frame.code == frame->code && name->frame.offset == frame->offset &&
-	       name->frame.stamp == frame->stamp &&
-	       (likely(!name->table) || name->table == hash_table(n, frame->code));
+	return name->table == hash_table(n, name->frame.code);
 }
 
 bool python_names_check(const struct python_namer *n, uint64_t code)

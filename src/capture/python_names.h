@@ -31,9 +31,17 @@ struct python_namer {
 /* Gives name->frame its place. */
 void python_names_find(const struct python_namer *n, struct python_name *name);
 
+/* Whether the line table of a name with one is still the same. */
+NOINLINE bool python_names_has_table(const struct python_namer *n, const struct python_name *name);
+
 /* Whether a name that was found earlier is that of the frame. */
-bool python_names_is(const struct python_namer *n, const struct python_name *name,
-		     const struct python_frame *frame);
+static inline bool python_names_is(const struct python_namer *n, const struct python_name *name,
+				   const struct python_frame *frame)
+{
+	return ((name->frame.code ^ frame->code) | (name->frame.stamp ^ frame->stamp) |
+		(uint64_t)(name->frame.offset ^ frame->offset)) == 0 &&
+	       (likely(!name->table) || python_names_has_table(n, name));
+}
 
 /* Whether the names of a frame's code are such that they can be read. */
 bool python_names_check(const struct python_namer *n, uint64_t code);

@@ -10,6 +10,17 @@ void python_reads_forget(struct python_reads *r)
 	__builtin_memset(r, 0, sizeof(*r));
 }
 
+_Static_assert(PYTHON_READS_SETS == 1 << (64 - 57), "as python_reads_set has it");
+
+static void remember(struct python_reads *r, uint64_t page)
+{
+	uint64_t *set = r->pages[python_reads_set(page)];
+
+	for (unsigned i = PYTHON_READS_WAYS - 1; i > 0; i--)
+		set[i] = set[i - 1];
+	set[0] = page;
+}
+
 NOINLINE bool python_reads_ask(struct python_reads *r, uint64_t at, size_t bytes)
 {
 	uint64_t page = at >> PYTHON_READS_SHIFT;
@@ -23,7 +34,7 @@ NOINLINE bool python_reads_ask(struct python_reads *r, uint64_t at, size_t bytes
 			continue;
 		if (!peek_strictly(page << PYTHON_READS_SHIFT, &byte, 1))
 			return false;
-		r->pages[page % PYTHON_READS_PAGES] = page;
+		remember(r, page);
 	}
 	return true;
 }

@@ -15,11 +15,14 @@
 
 #include "capture/host.h"
 
-#define PYTHON_READS_PAGES 128
+/* A walk touches some twenty pages: as good as never five of one set, which would ask each time. */
+#define PYTHON_READS_SETS  128
+#define PYTHON_READS_WAYS  4
 #define PYTHON_READS_SHIFT 12 /* the least page size */
 
 struct python_reads {
-	uint64_t pages[PYTHON_READS_PAGES]; /* numbers of pages that are there; 0: free */
+	/* Numbers of pages that are there, the last one asked for first; 0: free. */
+	uint64_t pages[PYTHON_READS_SETS][PYTHON_READS_WAYS];
 };
 
 void python_reads_forget(struct python_reads *r);
@@ -27,9 +30,16 @@ void python_reads_forget(struct python_reads *r);
 /* Asks the kernel for all of [at, at + bytes). */
 NOINLINE bool python_reads_ask(struct python_reads *r, uint64_t at, size_t bytes);
 
+static inline uint64_t python_reads_set(uint64_t page)
+{
+	return page * UINT64_C(0x9e3779b97f4a7c15) >> 57;
+}
+
 static inline bool python_reads_knows(const struct python_reads *r, uint64_t page)
 {
-	return r->pages[page % PYTHON_READS_PAGES] == page;
+	const uint64_t *set = r->pages[python_reads_set(page)];
+
+	return set[0] == page || set[1] == page || set[2] == page || set[3] == page;
 }
 
 /* Whether [at, at + bytes), at most a page, can be read plainly. */
@@ -37,7 +47,8 @@ static inline bool python_reads_has(struct python_reads *r, uint64_t at, size_t 
 {
 	uint64_t first = at >> PYTHON_READS_SHIFT, last = (at + bytes - 1) >> PYTHON_READS_SHIFT;
 
-	if (likely(python_reads_knows(r, first) && python_reads_knows(r, last) && first))
+	if (likely(first && python_reads_knows(r, first) &&
+		   (first == last || python_reads_knows(r, last))))
 		return true;
 	return python_reads_ask(r, at, bytes);
 }

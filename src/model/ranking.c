@@ -70,7 +70,7 @@ static struct ranking_figures get_figures(const struct ranking_request *r, size_
 	struct profile_site before = get_earlier(r->before, p, site);
 
 	return (struct ranking_figures){
-		.live = {.bytes = now->live_bytes, .blocks = now->live_blocks},
+		.live = figure_get_estimate(p, site, FIGURE_LEAKED),
 		.growth_bytes = (int64_t)(now->live_bytes - mark.live_bytes),
 		.allocated = {.bytes = now->allocated_bytes - before.allocated_bytes,
 			      .blocks = now->allocations - before.allocations},
@@ -85,7 +85,7 @@ static struct ranking_figures get_whole(const struct ranking_request *r)
 	const struct profile_totals *before = is_base_of(r->before, p) ? &r->before->totals : &none;
 
 	return (struct ranking_figures){
-		.live = {.bytes = p->totals.leaked_bytes, .blocks = p->totals.leaked_blocks},
+		.live = figure_get_total(p, FIGURE_LEAKED),
 		.growth_bytes = (int64_t)(p->totals.leaked_bytes - mark->leaked_bytes),
 		.allocated = {.bytes = p->totals.allocated_bytes - before->allocated_bytes,
 			      .blocks = p->totals.allocations - before->allocations},
