@@ -80,6 +80,13 @@ extern int midden_set_sample_period(uint64_t bytes) MIDDEN_REFERENCE;
 extern int midden_set_thread_name(const char *name) MIDDEN_REFERENCE;
 extern int midden_read_memory(uint64_t *vm_size_bytes, uint64_t *vm_rss_bytes) MIDDEN_REFERENCE;
 
+extern void midden_add_block(void *block, uint64_t bytes) MIDDEN_REFERENCE;
+extern void midden_move_block(void *block, void *moved, uint64_t bytes) MIDDEN_REFERENCE;
+extern void midden_remove_block(void *block) MIDDEN_REFERENCE;
+extern void midden_open_pool(void *memory, uint64_t bytes) MIDDEN_REFERENCE;
+extern void midden_add_pool_block(const char *pool, void *block, uint64_t bytes) MIDDEN_REFERENCE;
+extern void midden_close_pool(void *memory) MIDDEN_REFERENCE;
+
 /* ---- is it there? ---------------------------------------------------------------------------- */
 
 /* 1 if libmidden.so is in this process, 0 if not. It may be switched off all the same. */
@@ -189,6 +196,66 @@ static inline uint64_t midden_vm_rss(void)
 	uint64_t size = 0, rss = 0;
 
 	return midden_is_loaded() && midden_read_memory(&size, &rss) == 0 ? rss : 0;
+}
+
+/* ---- allocators of the program's own --------------------------------------------------------- */
+
+/* For memory that does not come from malloc: a block was handed out, has become another one, or was
+ * taken back. They count as calls of malloc, realloc and free do. In exact mode only. Blocks are
+ * not looked into. */
+static inline void midden_report_alloc(void *block, uint64_t bytes)
+{
+	if (midden_is_loaded() && block)
+		midden_add_block(block, bytes);
+}
+
+static inline void midden_report_realloc(void *block, void *moved, uint64_t bytes)
+{
+	if (midden_is_loaded() && block && moved)
+		midden_move_block(block, moved, bytes);
+}
+
+static inline void midden_report_free(void *block)
+{
+	if (midden_is_loaded() && block)
+		midden_remove_block(block);
+}
+
+/* A pool hands out pieces of a larger block. From its creation on the pieces count, and the block
+ * that they are cut from does not, so that no byte counts twice. `name` must stay as it is. */
+struct midden_pool {
+	const char *name;
+	void *memory;
+};
+
+static inline struct midden_pool midden_pool_create(const char *name, void *memory, uint64_t bytes)
+{
+	struct midden_pool pool = {name, memory};
+
+	if (midden_is_loaded() && memory)
+		midden_open_pool(memory, bytes);
+	return pool;
+}
+
+/* Stacks of such blocks have the pool's name as their innermost frame. */
+static inline void midden_pool_alloc(const struct midden_pool *pool, void *block, uint64_t bytes)
+{
+	if (midden_is_loaded() && block)
+		midden_add_pool_block(pool->name, block, bytes);
+}
+
+static inline void midden_pool_free(const struct midden_pool *pool, void *block)
+{
+	(void)pool;
+	midden_report_free(block);
+}
+
+/* All blocks of the pool are gone at once, and the memory that it had counts again as what it was.
+ * To be called before that memory is given back. */
+static inline void midden_pool_destroy(const struct midden_pool *pool)
+{
+	if (midden_is_loaded() && pool->memory)
+		midden_close_pool(pool->memory);
 }
 
 #ifdef __cplusplus

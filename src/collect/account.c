@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "collect/account_sampled.h"
 #include "collect/obey.h"
+#include "collect/pools.h"
 #include "format/wire.h"
 
 #define FIRST_INTERVAL_NS UINT64_C(1000000)
@@ -383,7 +384,14 @@ void account_enter_again(struct account *a, const struct live_block *block, uint
 	struct live_block again = *block;
 
 	again.ticks = ticks;
-	enter(a, &again, SEGMENT_API_OTHER, 0);
+	enter(a, &again, SEGMENT_API_OTHER, WIRE_EVENT_ALLOCATION);
+}
+
+void account_leave_for_now(struct account *a, const struct live_block *block, const struct event *e)
+{
+	uint32_t thread = a->actors[e->slot].thread;
+
+	give_back(a, block, (struct deed){e->ticks, thread, WIRE_EVENT_FREE});
 }
 
 /* A block that is not to be recorded. Another one at its address was freed unseen. */
@@ -399,8 +407,10 @@ static COLD void drop_arrival(struct account *a, const struct event *e)
 }
 
 /* The free of a block that is not in the table: once recording was off, there are such. */
-static COLD void count_unknown(struct account *a)
+static COLD void count_unknown(struct account *a, const struct event *e)
 {
+	if (a->pools.count && pools_free(a, e))
+		return;
 	if (a->was_off)
 		a->untracked_frees++;
 	else
@@ -429,7 +439,7 @@ static HOT bool apply_free(struct account *a, const struct event *e, bool force,
 
 	if (!found) {
 		if (force)
-			count_unknown(a);
+			count_unknown(a, e);
 		return force;
 	}
 	struct live_block gone = *found;
@@ -463,7 +473,7 @@ static bool apply_resize(struct account *a, const struct event *e, bool force)
 	if (!found && !force)
 		return false;
 	if (!found)
-		count_unknown(a);
+		count_unknown(a, e);
 	put_back(a, by, e->ticks); /* only a damaged stream has one left over */
 	by->resizing = old;
 	return true;

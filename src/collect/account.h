@@ -33,6 +33,13 @@ struct text {
 	uint32_t bytes;
 };
 
+/* Memory that an allocator of the program's own cuts up. */
+struct pool {
+	uint64_t start;
+	uint64_t bytes;
+	struct live_block block; /* that it was; ptr 0: none that we know */
+};
+
 /* A profile that a thread of the target waits for. */
 struct write_order {
 	char *path;
@@ -94,6 +101,7 @@ struct account {
 	uint64_t off_ticks;	/* and was for so long before */
 	uint64_t refused_clears;
 	VEC(struct write_order) writes;
+	VEC(struct pool) pools;
 };
 
 /* `clock` must outlive the account. */
@@ -129,6 +137,10 @@ void account_settle_threads(struct account *a);
 /* Counts a block that is live and in no figure as allocated at this time, by an unknown function.
  */
 void account_enter_again(struct account *a, const struct live_block *block, uint64_t ticks);
+
+/* Counts a block, which is off the table, as freed by what the event's thread does. */
+void account_leave_for_now(struct account *a, const struct live_block *block,
+			   const struct event *e);
 
 /* The state as a point of the series at this time, and that point added to it. */
 void account_add_point(struct account *a, uint64_t ticks);

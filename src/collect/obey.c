@@ -13,6 +13,7 @@
 
 #include "base/mem.h"
 #include "collect/clear.h"
+#include "collect/pools.h"
 
 #define WRITES_MOST 65536u /* one for each thread that can wait; more is damage */
 
@@ -24,6 +25,7 @@ void obey_fini(struct account *a)
 	for (size_t i = 0; i < a->writes.count; i++)
 		free(a->writes.at[i].path);
 	vec_free(&a->writes);
+	pools_fini(a);
 }
 
 /* ---- texts ----------------------------------------------------------------------------------- */
@@ -220,6 +222,12 @@ static void obey_order(struct account *a, const struct event *e)
 		break;
 	case SEGMENT_ORDER_THRESHOLD:
 		set_threshold(a, e);
+		break;
+	case SEGMENT_ORDER_POOL_OPEN:
+		pools_open(a, e);
+		break;
+	case SEGMENT_ORDER_POOL_CLOSE:
+		pools_close(a, e);
 		break;
 	default: /* the reader lets no other order through */
 		break;

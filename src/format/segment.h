@@ -266,7 +266,8 @@ enum segment_named_kind {
 	SEGMENT_NAMED_NONE = 0,
 	SEGMENT_NAMED_PYTHON = 1, /* a function of a Python program */
 	SEGMENT_NAMED_TAG = 2,	  /* what the program itself says that it is doing */
-	SEGMENT_NAMED_KINDS = 3
+	SEGMENT_NAMED_POOL = 3,	  /* the allocator of the program that a block is of */
+	SEGMENT_NAMED_KINDS = 4
 };
 
 /* A frame that has a name and no address. Keyed by all fields but `next`, chained from named_roots;
@@ -369,7 +370,12 @@ enum segment_order {
 	SEGMENT_ORDER_WRITE = 3,
 	/* bytes << 1 | at_most: which blocks have a stack; 0: all */
 	SEGMENT_ORDER_THRESHOLD = 4,
-	SEGMENT_ORDER_KINDS = 5
+	/* address, bytes: memory that the program's own allocator cuts up; a block that is there is
+	   no longer counted */
+	SEGMENT_ORDER_POOL_OPEN = 5,
+	/* address: no longer; all blocks inside are gone, the one that was there counts again */
+	SEGMENT_ORDER_POOL_CLOSE = 6,
+	SEGMENT_ORDER_KINDS = 7
 };
 
 enum segment_api {

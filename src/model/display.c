@@ -58,6 +58,8 @@ const char *display_named_module(uint32_t kind)
 		return "[python]";
 	case PROFILE_NAMED_TAG:
 		return "[tag]";
+	case PROFILE_NAMED_POOL:
+		return "[pool]";
 	default:
 		return "[named]";
 	}

@@ -128,6 +128,7 @@ enum profile_named {
 	PROFILE_NAMED_NONE = 0, /* it has an address */
 	PROFILE_NAMED_PYTHON = 1,
 	PROFILE_NAMED_TAG = 2,
+	PROFILE_NAMED_POOL = 3,
 };
 
 /* One frame of a stack; the stack is the path to the root. A parent's index is smaller than its

@@ -13,6 +13,9 @@
  * threshold  at least 100: 5 of 99, 4 of 100; at most 100: 3 of 100, 2 of 101; none: 1 of 7
  * write      10 of 100; written to FILE; 5 of 1,000; note[0]: the result, [1]: of a bad path
  * summary    10 of 100, 3 freed, a resize to 300; notes as in note_figures
+ * report     5 blocks of 10 bytes of an array are reported, one becomes 30 bytes, 2 are taken back
+ * pool       a block of 4,096 is a pool; 3 pieces of 100 and, by way of take_more, 2 of 50 come, 1
+ *            of 100 goes: snapshot "full"; it is destroyed: snapshot "back"; freed
  * name       the thread calls itself "accountant", another one "clerk of the works office"
  *
  * note[11] is 1 if midden is there. */
@@ -163,6 +166,38 @@ static void note_figures(void)
 	truth_note(10, midden_vm_rss() > 0 && midden_vm_size() > midden_vm_rss() && sums[2] > 0);
 }
 
+static void report(void)
+{
+	static char array[200];
+
+	for (int i = 0; i < 5; i++)
+		midden_report_alloc(array + 10 * i, 10);
+	midden_report_realloc(array, array + 100, 30);
+	midden_report_free(array + 10);
+	midden_report_free(array + 20);
+}
+
+static void take_more(const struct midden_pool *pool, char *memory)
+{
+	midden_pool_alloc(pool, memory + 300, 50);
+	midden_pool_alloc(pool, memory + 350, 50);
+}
+
+static void cut_up(void)
+{
+	char *memory = malloc(4096);
+	struct midden_pool pool = midden_pool_create("nodes", memory, 4096);
+
+	for (int i = 0; i < 3; i++)
+		midden_pool_alloc(&pool, memory + 100 * i, 100);
+	take_more(&pool, memory);
+	midden_pool_free(&pool, memory + 100);
+	midden_snapshot("full");
+	midden_pool_destroy(&pool);
+	midden_snapshot("back");
+	free(memory);
+}
+
 static void *be_clerk(void *unused)
 {
 	midden_name_thread("clerk of the works office");
@@ -198,6 +233,10 @@ int main(int argc, char **argv)
 		write_file(argv[2]);
 	else if (strcmp(scene, "summary") == 0)
 		note_figures();
+	else if (strcmp(scene, "report") == 0)
+		report();
+	else if (strcmp(scene, "pool") == 0)
+		cut_up();
 	else if (strcmp(scene, "name") == 0)
 		give_names();
 	return 0;

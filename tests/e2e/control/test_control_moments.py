@@ -111,12 +111,31 @@ def test_figures_are_those_of_the_moment_of_the_call(scene):
     assert notes[7] == 1 and notes[8] == 2 * 15 + 2 and notes[9] == 1 << 32 | 2 and notes[10] == 1
 
 
+def test_blocks_of_an_own_allocator_count_as_reported(scene):
+    stats = scene("report").stats
+    assert figures(stats, *COUNTS) == (6, 3, 3, 30 + 10 + 10, 0, 0, 0)
+    assert stats["reallocations"] == 1 and len(sites_through(stats, "report")) == stats["stacks"]
+
+
+@pytest.mark.parametrize("options", ((), ("--trace",)))
+def test_no_byte_of_a_pool_counts_twice(midden, scene, options):
+    recording = scene("pool", options=options)
+    stats = recording.stats
+    assert figures(stats, *COUNTS) == (1 + 3 + 2 + 1, 7, 0, 0, 0, 0, 0)
+    done = subprocess.run([midden, "report", "--snapshots", "--json", recording.path], capture_output=True, check=True)
+    kept = {s["name"]: (s["live_blocks"], s["live_bytes"]) for s in json.loads(done.stdout)["snapshots"]}
+    assert kept == {"full": (4, 300), "back": (1, 4096)}
+    named = sites_through(stats, "nodes")
+    assert sum(site["allocated_bytes"] for site in named) == 400
+    assert sum(site["allocated_bytes"] for site in sites_through(stats, "take_more")) == 100
+
+
 def test_threads_are_called_what_they_call_themselves(scene):
     names = [t["name"] for t in scene("name").stats["thread_list"]]
     assert names == ["accountant", "clerk of the wo"]
 
 
 def test_without_midden_every_call_does_nothing(native):
-    for name in ("switch", "clear", "summary", "name", "threshold", "delayed"):
+    for name in ("switch", "clear", "summary", "name", "threshold", "delayed", "report", "pool"):
         done = subprocess.run(native.command("control_moments", name), capture_output=True)
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b""), name

@@ -41,7 +41,13 @@ class Steps:
 
     def listed(self, tmp_path):
         path = tmp_path / "so_far.mdn"
-        subprocess.run([self.midden, "snapshot", "-w", path, str(self.process.pid)], check=True, capture_output=True)
+        end = time.monotonic() + DEADLINE_S
+        while True:  # a recording can be asked a moment after it has begun
+            command = [self.midden, "snapshot", "-w", path, str(self.process.pid)]
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode == 0:
+                break
+            assert "is not being recorded" in done.stderr and time.monotonic() < end, done.stderr
         done = subprocess.run([self.midden, "report", "--snapshots", "--json", path], capture_output=True, check=True)
         return json.loads(done.stdout)["snapshots"]
 
