@@ -25,6 +25,7 @@
 #include "capture/peek.h"
 #include "capture/sampler.h"
 #include "capture/sections.h"
+#include "capture/texts.h"
 #include "capture/thread.h"
 #include "format/clock.h"
 
@@ -59,18 +60,6 @@ struct object {
 
 /* ---- registration ---------------------------------------------------------------------------- */
 
-static uint32_t put_string(const char *text)
-{
-	struct segment_header *h = process->header;
-	size_t bytes = strlen(text) + 1;
-	uint32_t offset = atomic_fetch_add(&h->strings_used, (uint32_t)bytes) + 1;
-
-	if (bytes > 4096 || offset + bytes > process->layout.string_bytes)
-		return 0; /* the empty string */
-	memcpy((char *)h + process->layout.strings_offset + offset, text, bytes);
-	return offset;
-}
-
 static struct segment_module *module_at(uint32_t id)
 {
 	return (struct segment_module *)((char *)process->header + process->layout.modules_offset) +
@@ -103,6 +92,7 @@ static uint32_t find_registered(const struct segment_module *wanted, const char 
 static uint32_t register_object(const struct object *o)
 {
 	struct segment_header *h = process->header;
+	const struct texts texts = texts_get();
 	struct segment_module wanted = {.bias = o->image.bias,
 					.map_start = o->image.map_start,
 					.map_end = o->image.map_end};
@@ -123,7 +113,7 @@ static uint32_t register_object(const struct object *o)
 	m->build_id_bytes = wanted.build_id_bytes;
 	memcpy(m->build_id, wanted.build_id, sizeof(m->build_id));
 	m->load_ticks = clock_read(h->clock) - h->clock_base;
-	m->path_offset = put_string(o->path);
+	m->path_offset = texts_add(&texts, o->path, strlen(o->path));
 	/* Pairs with the acquire in is_registered and in the collector. */
 	atomic_store_explicit(&m->ready, 1, memory_order_release);
 	return id;

@@ -29,6 +29,9 @@ struct build {
 	uint32_t *places;
 	uint32_t node_count;
 	VEC(uint32_t) path;
+	/* segment's named frame -> index in p->frames; 0 not there */
+	uint32_t *named;
+	uint32_t named_count;
 };
 
 #define PLACE_OPEN UINT32_MAX
@@ -49,7 +52,7 @@ static uint64_t to_ns_unless_none(const struct build *b, uint64_t ticks)
 	return ticks == UINT64_MAX ? UINT64_MAX : to_ns(b, ticks);
 }
 
-/* ---- modules --------------------------------------------------------------------------------- */
+/* ---- texts and modules ----------------------------------------------------------------------- */
 
 static struct string_id add_segment_string(struct build *b, uint32_t offset)
 {
@@ -106,10 +109,47 @@ static void build_modules(struct build *b)
 
 /* ---- stacks ---------------------------------------------------------------------------------- */
 
-static uint32_t add_node(struct build *b, uint32_t id, uint32_t parent)
+/* All texts that an honest segment has fit twice; one that repeats parts of others is not believed
+ * beyond that. */
+static struct string_id add_bounded_string(struct build *b, uint32_t offset)
+{
+	if (b->p->strings.count > UINT64_C(2) * b->c->map.layout.string_bytes)
+		return (struct string_id){0};
+	return add_segment_string(b, offset);
+}
+
+static uint32_t add_frame(struct build *b, uint32_t index)
+{
+	const struct segment_named *from = &b->c->map.named[index];
+
+	if (!b->named[index]) {
+		struct profile_frame frame = {
+			.function = add_bounded_string(b, read_once(from->function)),
+			.file = add_bounded_string(b, read_once(from->file)),
+			.line = read_once(from->line),
+		};
+
+		b->named[index] = (uint32_t)b->p->frames.count;
+		*vec_push(&b->p->frames) = frame;
+	}
+	return b->named[index];
+}
+
+static struct profile_node get_named(struct build *b, uint32_t index)
+{
+	uint32_t kind;
+
+	if (!index || index >= b->named_count)
+		return (struct profile_node){0};
+	kind = read_once(b->c->map.named[index].kind);
+	if (kind == SEGMENT_NAMED_NONE || kind >= SEGMENT_NAMED_KINDS)
+		return (struct profile_node){0};
+	return (struct profile_node){.named = kind, .frames = add_frame(b, index)};
+}
+
+static struct profile_node get_place(struct build *b, uint32_t word)
 {
 	const struct segment_map *map = &b->c->map;
-	uint32_t word = read_once(map->nodes[id].place);
 	uint32_t index = word & SEGMENT_NODE_PLACE_MASK;
 	const struct segment_place *place =
 		&map->places[index < map->layout.place_count ? index : 0];
@@ -117,13 +157,24 @@ static uint32_t add_node(struct build *b, uint32_t id, uint32_t parent)
 	bool exact = (word & SEGMENT_NODE_EXACT) != 0;
 	uint64_t address = read_once(place->address);
 
-	*vec_push(&b->p->nodes) = (struct profile_node){
+	return (struct profile_node){
 		.pc = address && !exact ? address + 1 : address,
-		.parent = parent,
 		.module = module < b->p->modules.count ? module : 0,
 		.exact = exact,
 		.cut = (word & SEGMENT_NODE_CUT) != 0,
 	};
+}
+
+static uint32_t add_node(struct build *b, uint32_t id, uint32_t parent)
+{
+	uint32_t word = read_once(b->c->map.nodes[id].place);
+	struct profile_node *node = vec_push(&b->p->nodes);
+
+	if (word & SEGMENT_NODE_NAMED)
+		*node = get_named(b, word & SEGMENT_NODE_PLACE_MASK);
+	else
+		*node = get_place(b, word);
+	node->parent = parent;
 	return (uint32_t)b->p->nodes.count - 1;
 }
 
@@ -147,11 +198,12 @@ static uint32_t place_node(struct build *b, uint32_t id)
 	return parent;
 }
 
-static uint32_t get_node_count(const struct segment_map *map)
+/* Of a table, with its index 0. */
+static uint32_t get_count(_Atomic uint32_t *used_at, uint32_t most)
 {
-	uint32_t used = atomic_load_explicit(&map->header->nodes_used, memory_order_acquire);
+	uint32_t used = atomic_load_explicit(used_at, memory_order_acquire);
 
-	return used < map->layout.node_count ? used + 1 : map->layout.node_count;
+	return used < most ? used + 1 : most;
 }
 
 /* ---- sites ----------------------------------------------------------------------------------- */
@@ -200,14 +252,19 @@ static void build_sites(struct build *b)
 {
 	struct sites *sites = &b->c->account.sites;
 
-	b->node_count = get_node_count(&b->c->map);
+	const struct segment_map *map = &b->c->map;
+
+	b->node_count = get_count(&map->header->nodes_used, map->layout.node_count);
 	b->places = mem_new(b->node_count, sizeof(b->places[0]));
+	b->named_count = get_count(&map->header->named_used, map->layout.named_count);
+	b->named = mem_new(b->named_count, sizeof(b->named[0]));
 	reserve_big(&b->p->nodes, b->node_count);
 	reserve_big(&b->p->sites, sites->list.count);
 	for (size_t i = 0; i < sites->list.count; i++)
 		*vec_push(&b->p->sites) = get_site(b, &sites->list.at[i]);
 	vec_free(&b->path);
 	free(b->places);
+	free(b->named);
 }
 
 static struct profile_part get_part(struct build *b, uint64_t key, struct part *part)
@@ -397,12 +454,15 @@ static uint64_t get_own_memory(const struct build *b)
 		{atomic_load(&h->slots_used), l->slot_count, sizeof(struct segment_slot)},
 		{atomic_load(&h->modules_used), l->module_count, sizeof(struct segment_module)},
 		{atomic_load(&h->strings_used), l->string_bytes, 1},
+		{atomic_load(&h->named_used), l->named_count, sizeof(struct segment_named)},
 		{atomic_load(&h->places_used), l->place_count, sizeof(struct segment_place)},
 		{atomic_load(&h->nodes_used), l->node_count, sizeof(struct segment_node)},
 		{atomic_load(&h->chunks_used), l->chunk_count, sizeof(struct segment_chunk)},
 		/* Hashed: each node may have touched a page of its own. */
 		{atomic_load(&h->nodes_used), SEGMENT_ROOT_COUNT / page_roots, page},
 		{atomic_load(&h->places_used), SEGMENT_PLACE_ROOTS / page_roots, page},
+		{atomic_load(&h->named_used), SEGMENT_NAMED_ROOTS / page_roots, page},
+		{atomic_load(&h->texts_used), SEGMENT_TEXT_ROOTS / page_roots, page},
 		{1, 1, sizeof(struct segment_header)},
 	};
 	uint64_t bytes = (uint64_t)b->c->streams.open_max * PRIVATE_THREAD_BYTES;

@@ -23,8 +23,10 @@
 #define SLOTS_MIN	 256u
 #define MODULES_MAX	 4096u
 #define MODULES_MIN	 512u
-#define STRING_BYTES_MAX (2u << 20)
+#define STRING_BYTES_MAX (16u << 20)
 #define STRING_BYTES_MIN (256u << 10)
+#define NAMED_MAX	 1048576u
+#define NAMED_MIN	 16384u
 #define PLACES_MAX	 1048576u
 #define PLACES_MIN	 32768u
 #define NODES_MAX	 8388608u
@@ -52,6 +54,7 @@ static void plan(struct segment_layout *l, uint64_t *buffer_bytes, unsigned shif
 		.module_count = (uint32_t)clamp(MODULES_MAX >> shift, MODULES_MIN, MODULES_MAX),
 		.string_bytes = (uint32_t)clamp(STRING_BYTES_MAX >> shift, STRING_BYTES_MIN,
 						STRING_BYTES_MAX),
+		.named_count = (uint32_t)clamp(NAMED_MAX >> shift, NAMED_MIN, NAMED_MAX),
 		.place_count = (uint32_t)clamp(PLACES_MAX >> shift, PLACES_MIN, PLACES_MAX),
 		.node_count = (uint32_t)clamp(NODES_MAX >> shift, NODES_MIN, NODES_MAX),
 	};
@@ -162,6 +165,7 @@ static void address(struct segment_map *m, char *base)
 	m->slots = (void *)(base + m->layout.slots_offset);
 	m->modules = (void *)(base + m->layout.modules_offset);
 	m->strings = base + m->layout.strings_offset;
+	m->named = (void *)(base + m->layout.named_offset);
 	m->places = (void *)(base + m->layout.places_offset);
 	m->nodes = (void *)(base + m->layout.nodes_offset);
 	m->chunks = (void *)(base + m->layout.chunks_offset);

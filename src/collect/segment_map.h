@@ -18,6 +18,7 @@ struct segment_map {
 	struct segment_slot *slots;
 	struct segment_module *modules;
 	char *strings;
+	struct segment_named *named;
 	struct segment_place *places;
 	struct segment_node *nodes;
 	struct segment_chunk *chunks;

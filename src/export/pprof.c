@@ -215,7 +215,7 @@ static void put_lines(struct writer *w, const struct call *c)
 static void put_location(struct writer *w, uint32_t id, const struct call *c)
 {
 	protobuf_put_number(&w->message, LOCATION_ID, id);
-	if (c->node) {
+	if (c->node && !c->node->named) {
 		/* A return address is that of the next instruction, maybe of the next function. */
 		protobuf_put_number(&w->message, LOCATION_MAPPING_ID, c->node->module);
 		protobuf_put_number(&w->message, LOCATION_ADDRESS, c->node->pc - !c->node->exact);
@@ -230,7 +230,7 @@ static uint32_t find_location(struct writer *w, const struct call *c)
 {
 	uint64_t number = 0;
 
-	if (c->node) {
+	if (c->node && !c->node->named) {
 		uint32_t *place = map_reserve(&w->addresses, c->node->pc);
 		if (*place == 0)
 			*place = (uint32_t)w->addresses.count;

@@ -11,9 +11,16 @@
  * The collector treats everything the target wrote as hostile: it computes all offsets from its
  * own copy of the layout and checks every index before use.
  *
- *   +--------+-------+---------+---------+--------+-------+-------+--------+
- *   | header | slots | modules | strings | places | roots | nodes | chunks |    (page aligned,
- *   +--------+-------+---------+---------+--------+-------+-------+--------+     sparse) */
+ *   +--------+-------+---------+---------+-------+--------+-------+-------+--------+
+ *   | header | slots | modules | strings | named | places | roots | nodes | chunks |    (page
+ *   +--------+-------+---------+---------+-------+--------+-------+-------+--------+     aligned,
+ *                                                                                       sparse)
+ *
+ * A frame of a stack is a piece of code at an address (a place), or a named frame: one that has no
+ * address of its own, whose name, file and line the target itself says (an interpreter's function,
+ * a tag). Both are nodes of the same tree; the flag SEGMENT_NODE_NAMED tells them apart. Another
+ * kind of named frame needs an entry in enum segment_named_kind and a word for it in the model
+ * (display_named_module), nothing else. */
 #ifndef MIDDEN_FORMAT_SEGMENT_H
 #define MIDDEN_FORMAT_SEGMENT_H
 
@@ -24,8 +31,8 @@
 #define SEGMENT_VERSION 7u			     /* raised with any change of this file */
 #define SEGMENT_ALIGN	UINT64_C(65536)		     /* the largest page size in use on aarch64 */
 
-/* Index 0 is "none" for slots, nodes, places, modules and chunks alike, so that zeroed memory is
- * valid. */
+/* Index 0 is "none" for slots, nodes, places, named frames, modules and chunks alike, so that
+ * zeroed memory is valid. */
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
@@ -33,6 +40,9 @@
 #define SEGMENT_CHUNK_PAYLOAD (SEGMENT_CHUNK_BYTES - 64u)
 #define SEGMENT_ROOT_COUNT    262144u /* first level of the stack trie: 1 MiB, touched as used */
 #define SEGMENT_PLACE_ROOTS   16384u  /* chains of places: 64 KiB */
+#define SEGMENT_TEXT_ROOTS    16384u  /* chains of texts: 64 KiB */
+#define SEGMENT_NAMED_ROOTS   16384u  /* chains of named frames: 64 KiB */
+#define SEGMENT_TEXT_MAX      4095u   /* bytes of a text; a longer one is cut */
 #define SEGMENT_NAME_BYTES    16u     /* TASK_COMM_LEN */
 #define SEGMENT_BUILD_ID_MAX  32u
 
@@ -41,6 +51,9 @@ struct segment_layout {
 	uint64_t slots_offset;
 	uint64_t modules_offset;
 	uint64_t strings_offset;
+	uint64_t text_roots_offset;
+	uint64_t named_roots_offset;
+	uint64_t named_offset;
 	uint64_t place_roots_offset;
 	uint64_t places_offset;
 	uint64_t roots_offset;
@@ -49,6 +62,7 @@ struct segment_layout {
 	uint32_t slot_count; /* counts include the unused index 0 */
 	uint32_t module_count;
 	uint32_t string_bytes;
+	uint32_t named_count;
 	uint32_t place_count;
 	uint32_t node_count;
 	uint32_t chunk_count;
@@ -130,6 +144,8 @@ struct segment_header {
 	_Atomic uint32_t foreign_allocator; /* the program brings a malloc that hides ours */
 	_Atomic uint32_t reads_denied; /* the kernel reads no memory for us: see stackrange.c */
 	_Atomic uint32_t places_used;
+	_Atomic uint32_t named_used;
+	_Atomic uint32_t texts_used; /* how many there are in `strings` */
 	_Atomic uint32_t execs; /* begun and not failed: not 0 when the program is another by now */
 	_Alignas(128) _Atomic uint32_t nodes_used;
 	_Alignas(128) struct segment_losses losses;
@@ -188,6 +204,29 @@ struct segment_module {
 	uint32_t reserved[7];
 };
 
+/* ---- texts and named frames ------------------------------------------------------------------ */
+
+/* Texts are NUL-terminated in `strings`, each once, and are named by the offset of their first
+ * byte; 0 is the empty one. The four bytes before a text are the target's own: the text that comes
+ * next in its chain from text_roots. */
+
+enum segment_named_kind {
+	SEGMENT_NAMED_NONE = 0,
+	SEGMENT_NAMED_PYTHON = 1, /* a function of a Python program */
+	SEGMENT_NAMED_TAG = 2,	  /* what the program itself says that it is doing */
+	SEGMENT_NAMED_KINDS = 3
+};
+
+/* A frame that has a name and no address. Keyed by all fields but `next`, chained from named_roots;
+ * constant once linked. */
+struct segment_named {
+	uint32_t kind;	   /* enum segment_named_kind */
+	uint32_t function; /* text */
+	uint32_t file;	   /* text; 0 none */
+	uint32_t line;	   /* 0 none */
+	uint32_t next;	   /* in the chain, 0: the last */
+};
+
 /* ---- stacks ---------------------------------------------------------------------------------- */
 
 /* A piece of code that was executing: an address inside an instruction, of a call mostly. Keyed by
@@ -205,7 +244,7 @@ struct segment_place {
  * hence places, which are few, in a table of their own. */
 struct segment_node {
 	uint32_t parent;
-	uint32_t place; /* index into places, 0 unknown; top bits: flags */
+	uint32_t place; /* index into places (with NAMED: named), 0 unknown; top bits: flags */
 	_Atomic uint32_t child[2];
 };
 
@@ -213,6 +252,7 @@ struct segment_node {
  * address. */
 #define SEGMENT_NODE_EXACT	0x80000000u
 #define SEGMENT_NODE_CUT	0x40000000u /* stands for frames left out of a too deep stack */
+#define SEGMENT_NODE_NAMED	0x10000000u /* a named frame; never with EXACT or CUT */
 #define SEGMENT_NODE_PLACE_MASK 0x00ffffffu
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -305,7 +345,13 @@ static inline void segment_layout_build(struct segment_layout *l)
 		l->slots_offset + segment_round(l->slot_count * sizeof(struct segment_slot));
 	l->strings_offset =
 		l->modules_offset + segment_round(l->module_count * sizeof(struct segment_module));
-	l->place_roots_offset = l->strings_offset + segment_round(l->string_bytes);
+	l->text_roots_offset = l->strings_offset + segment_round(l->string_bytes);
+	l->named_roots_offset =
+		l->text_roots_offset + segment_round(SEGMENT_TEXT_ROOTS * sizeof(uint32_t));
+	l->named_offset =
+		l->named_roots_offset + segment_round(SEGMENT_NAMED_ROOTS * sizeof(uint32_t));
+	l->place_roots_offset =
+		l->named_offset + segment_round(l->named_count * sizeof(struct segment_named));
 	l->places_offset =
 		l->place_roots_offset + segment_round(SEGMENT_PLACE_ROOTS * sizeof(uint32_t));
 	l->roots_offset =

@@ -252,6 +252,7 @@ enum wire_nodes_column {
 	WIRE_NODES_FRAMES = 4,
 	WIRE_NODES_EXACT = 5,
 	WIRE_NODES_CUT = 6,
+	WIRE_NODES_NAMED = 7, /* enum profile_named */
 };
 
 enum wire_sites_column {

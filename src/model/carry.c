@@ -26,10 +26,22 @@ static bool has_modules(const struct profile *to, const struct profile *from)
 	return true;
 }
 
-static bool is_same_node(const struct profile_node *a, const struct profile_node *b)
+static bool is_same_name(const struct profile *a, uint32_t i, const struct profile *b, uint32_t j)
 {
+	const struct profile_frame *x = &a->frames.at[i], *y = &b->frames.at[j];
+
+	return x->line == y->line &&
+	       strcmp(profile_string(a, x->function), profile_string(b, y->function)) == 0 &&
+	       strcmp(profile_string(a, x->file), profile_string(b, y->file)) == 0;
+}
+
+static bool is_same_node(const struct profile *to, const struct profile *from, uint32_t i)
+{
+	const struct profile_node *a = &to->nodes.at[i], *b = &from->nodes.at[i];
+
 	return a->pc == b->pc && a->parent == b->parent && a->module == b->module &&
-	       a->exact == b->exact && a->cut == b->cut;
+	       a->exact == b->exact && a->cut == b->cut && a->named == b->named &&
+	       (!a->named || is_same_name(to, a->frames, from, b->frames));
 }
 
 /* Appends the frames of `from`, in their order; returns what to add to their numbers. */
@@ -56,7 +68,7 @@ uint32_t carry_names(struct profile *to, const struct profile *from)
 		return 0;
 	uint32_t shift = copy_frames(to, from);
 	while (count < to->nodes.count && count < from->nodes.count &&
-	       is_same_node(&to->nodes.at[count], &from->nodes.at[count])) {
+	       is_same_node(to, from, count)) {
 		uint32_t frames = from->nodes.at[count].frames;
 
 		to->nodes.at[count++].frames = frames ? frames + shift : 0;

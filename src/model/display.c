@@ -52,6 +52,18 @@ const char *display_file(struct display *d, struct string_id id)
 		      : add(d, place, text, pathmap_apply(d->paths, text));
 }
 
+const char *display_named_module(uint32_t kind)
+{
+	switch (kind) {
+	case PROFILE_NAMED_PYTHON:
+		return "[python]";
+	case PROFILE_NAMED_TAG:
+		return "[tag]";
+	default:
+		return "[named]";
+	}
+}
+
 void display_seal(struct display *d)
 {
 	map_free(&d->functions);

@@ -24,6 +24,10 @@ struct display {
 const char *display_function(struct display *d, struct string_id id);
 const char *display_file(struct display *d, struct string_id id);
 
+/* What stands for the module of a frame that has a name only (enum profile_named, or what a newer
+ * midden has written): in brackets, as no path is. */
+const char *display_named_module(uint32_t kind);
+
 /* Drops the index, which nobody needs when all texts have been asked for; they stay. */
 void display_seal(struct display *d);
 

@@ -33,7 +33,7 @@ struct candidate {
 
 struct builder {
 	struct model *model;
-	uint32_t *owner; /* by profile frame: the module it was seen in */
+	bool *claimed;	 /* by profile frame: it is a candidate */
 	uint32_t *first; /* by profile node without frames: the first one at the same address */
 	struct map addresses; /* of those nodes -> the first one */
 	VEC(struct candidate) candidates;
@@ -77,11 +77,13 @@ static int compare_candidates(const void *left, const void *right)
 	return compare_frames(&a->frame, &b->frame);
 }
 
-static const char *module_path(const struct profile *p, uint32_t module)
+static const char *node_module(const struct profile *p, const struct profile_node *n)
 {
-	const char *path = profile_string(p, p->modules.at[module].path);
+	const char *path = profile_string(p, p->modules.at[n->module].path);
 
-	return *path || module == 0 ? path : profile_string(p, p->run.executable);
+	if (n->named)
+		return display_named_module(n->named);
+	return *path || n->module == 0 ? path : profile_string(p, p->run.executable);
 }
 
 static uint64_t node_offset(const struct profile *p, const struct profile_node *n)
@@ -89,19 +91,23 @@ static uint64_t node_offset(const struct profile *p, const struct profile_node *
 	return n->pc - p->modules.at[n->module].bias;
 }
 
-/* A location that symbols gave. One without a function is told apart by its line alone. */
-static void add_frame(struct builder *b, uint32_t index, uint64_t seen_at)
+/* A location that symbols gave, or the program itself. One without a function is told apart by its
+ * line alone. */
+static void add_frame(struct builder *b, uint32_t index, const struct profile_node *node)
 {
 	const struct profile *p = b->model->profile;
 	const struct profile_frame *f = &p->frames.at[index];
-	const char *function = display_function(&b->model->display, f->function);
+	/* What the program says itself is no C++ name: <lambda> stays as it is. */
+	const char *function = node->named ? profile_string(p, f->function)
+					   : display_function(&b->model->display, f->function);
 
 	*vec_push(&b->candidates) = (struct candidate){
 		.frame = {.function = *function ? function : "??",
-			  .module = module_path(p, b->owner[index]),
+			  .module = node_module(p, node),
 			  .file = display_file(&b->model->display, f->file),
-			  .seen_at = seen_at,
+			  .seen_at = node_offset(p, node),
 			  .line = f->line,
+			  .named = node->named,
 			  .inlined = f->next != 0},
 		.id = &b->model->frame_ids[index],
 	};
@@ -111,14 +117,16 @@ static void add_frame(struct builder *b, uint32_t index, uint64_t seen_at)
 static bool is_first_at_address(struct builder *b, uint32_t node)
 {
 	const struct profile_node *nodes = b->model->profile->nodes.at;
-	uint64_t key = nodes[node].pc ^ (uint64_t)nodes[node].module << 48;
+	uint64_t key = nodes[node].pc ^ (uint64_t)nodes[node].module << 48 ^
+		       (uint64_t)nodes[node].named << 40;
 	uint32_t *known = map_reserve(&b->addresses, key);
 
 	if (!*known)
 		*known = node;
 	/* Where two modules' keys coincide, the second one stands for itself. */
-	bool same =
-		nodes[*known].pc == nodes[node].pc && nodes[*known].module == nodes[node].module;
+	bool same = nodes[*known].pc == nodes[node].pc &&
+		    nodes[*known].module == nodes[node].module &&
+		    nodes[*known].named == nodes[node].named;
 	b->first[node] = same ? *known : node;
 	return b->first[node] == node;
 }
@@ -133,8 +141,9 @@ static void add_address(struct builder *b, uint32_t node)
 		return;
 	*vec_push(&b->candidates) = (struct candidate){
 		.frame = {.function = "",
-			  .module = module_path(p, p->nodes.at[node].module),
+			  .module = node_module(p, &p->nodes.at[node]),
 			  .file = "",
+			  .named = p->nodes.at[node].named,
 			  .offset = offset,
 			  .seen_at = offset},
 		.id = &b->model->node_ids[node],
@@ -154,11 +163,10 @@ static void add_placeholder(struct builder *b, const char *text, uint32_t *id)
 static void claim_frames(struct builder *b, const struct profile_node *node)
 {
 	const struct profile *p = b->model->profile;
-	uint64_t seen_at = node_offset(p, node);
 
-	for (uint32_t f = node->frames; f && b->owner[f] == UINT32_MAX; f = p->frames.at[f].next) {
-		b->owner[f] = node->module;
-		add_frame(b, f, seen_at);
+	for (uint32_t f = node->frames; f && !b->claimed[f]; f = p->frames.at[f].next) {
+		b->claimed[f] = true;
+		add_frame(b, f, node);
 	}
 }
 
@@ -166,8 +174,7 @@ static void list_candidates(struct builder *b)
 {
 	const struct profile *p = b->model->profile;
 
-	b->owner = mem_new(p->frames.count, sizeof(*b->owner));
-	memset(b->owner, 0xff, p->frames.count * sizeof(*b->owner));
+	b->claimed = mem_new(p->frames.count, sizeof(*b->claimed));
 	b->first = mem_new(p->nodes.count, sizeof(*b->first));
 	for (uint32_t i = 1; i < p->nodes.count; i++) {
 		const struct profile_node *node = &p->nodes.at[i];
@@ -213,7 +220,7 @@ static void number_candidates(struct builder *b)
 
 static void free_builder(struct builder *b)
 {
-	free(b->owner);
+	free(b->claimed);
 	free(b->first);
 	map_free(&b->addresses);
 	vec_free(&b->candidates);

@@ -19,7 +19,7 @@
 /* One line of a stack, unique by content. Texts are never NULL; "" is unknown. */
 struct model_frame {
 	const char *function;
-	const char *module; /* path */
+	const char *module; /* path; what it is in brackets if it has a name only */
 	const char *file;
 	const char *apart; /* of a merged profile, where another module has a function of this name
 			      from a file of this name: what the module is to be called; or NULL */
@@ -28,6 +28,7 @@ struct model_frame {
 	uint64_t seen_at;  /* ELF address in the module of one place where it was seen; tells
 			     nothing apart */
 	uint32_t line;	   /* 0 unknown */
+	uint32_t named;	   /* enum profile_named: not 0 if it has no address, but a name only */
 	uint32_t group; /* id of the first frame of the same function: what tells functions apart */
 	bool inlined;	/* into the frame that comes next towards the root */
 	bool placeholder; /* not a function: stands for frames that are not known */

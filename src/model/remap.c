@@ -86,7 +86,7 @@ static uint32_t *find_owners(const struct profile *from)
 	for (size_t i = 1; i < from->nodes.count; i++) {
 		const struct profile_node *n = &from->nodes.at[i];
 		for (uint32_t f = n->frames; f && owners[f] == NOBODY; f = from->frames.at[f].next)
-			owners[f] = n->module;
+			owners[f] = n->module; /* 0 for a named one, whose name is all there is */
 	}
 	return owners;
 }
@@ -125,7 +125,7 @@ static uint32_t *add_frames(struct remap *r, const struct profile *from, struct 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
 /* What tells a node from its siblings. Where the build-id is known the address says it all; names
- * may have been looked up in one profile and not in the other. */
+ * may have been looked up in one profile and not in the other. A named one has no address. */
 static uint32_t number_place(struct remap *r, const struct profile_node *n)
 {
 	const struct profile_module *m = &r->to->modules.at[n->module];
@@ -135,6 +135,8 @@ static uint32_t number_place(struct remap *r, const struct profile_node *n)
 		*address = ++r->numbers;
 	uint32_t place = number_pair(r, &r->places, *address,
 				     n->module << 2 | (uint32_t)n->exact << 1 | n->cut);
+	if (n->named)
+		place = number_pair(r, &r->kinds, place, n->named);
 	return m->build_id_bytes ? place : number_pair(r, &r->symbols, place, n->frames + 1);
 }
 
@@ -180,7 +182,7 @@ void remap_table_fini(struct remap_table *table)
 void remap_fini(struct remap *r)
 {
 	struct map *const maps[] = {&r->modules, &r->names,  &r->lines,	  &r->frames, &r->owners,
-				    &r->offsets, &r->places, &r->symbols, &r->nodes};
+				    &r->offsets, &r->places, &r->symbols, &r->kinds,  &r->nodes};
 
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
 		map_free(maps[i]);

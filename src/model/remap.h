@@ -19,6 +19,7 @@ struct remap {
 	struct map offsets; /* address -> n */
 	struct map places;  /* n, module and flags -> n */
 	struct map symbols; /* n, frames -> n */
+	struct map kinds;   /* n, kind of a named frame -> n */
 	struct map nodes;   /* parent, n -> node */
 	uint32_t numbers;   /* given out to pairs */
 };

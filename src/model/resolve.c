@@ -104,7 +104,7 @@ static void list_wanted(struct resolver *r)
 		const struct profile_node *node = &p->nodes.at[i];
 		/* Generated code may get its name after it ran. */
 		bool known = i < r->options->known_nodes && (node->module || node->frames);
-		if (node->cut || known || (missing_only && node->frames))
+		if (node->cut || node->named || known || (missing_only && node->frames))
 			continue;
 		/* A return address may be the first one of the next line, or of the next function.
 		 */

@@ -214,6 +214,7 @@ static const struct column nodes_columns[] = {
 	COLUMN(WIRE_NODES_FRAMES, DELTA, U32, struct profile_node, frames),
 	COLUMN(WIRE_NODES_EXACT, PLAIN, BOOL, struct profile_node, exact),
 	COLUMN(WIRE_NODES_CUT, PLAIN, BOOL, struct profile_node, cut),
+	COLUMN(WIRE_NODES_NAMED, PLAIN, U32, struct profile_node, named),
 };
 
 static const struct column sites_columns[] = {

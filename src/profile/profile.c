@@ -192,7 +192,8 @@ static int check_nodes(const struct profile *p, struct error *e)
 {
 	const struct profile_node *none = &p->nodes.at[0];
 
-	if (none->pc || none->parent || none->module || none->frames || none->exact || none->cut)
+	if (none->pc || none->parent || none->module || none->frames || none->exact || none->cut ||
+	    none->named)
 		return error_set(e, "stack node 0 is not empty");
 	for (size_t i = 1; i < p->nodes.count; i++) {
 		const struct profile_node *n = &p->nodes.at[i];
@@ -203,6 +204,8 @@ static int check_nodes(const struct profile *p, struct error *e)
 			return error_set(e, "stack node %zu: module %u not defined", i, n->module);
 		if (n->frames >= p->frames.count)
 			return error_set(e, "stack node %zu: frame %u not defined", i, n->frames);
+		if (n->named && (n->pc || n->module || n->cut || n->exact))
+			return error_set(e, "stack node %zu: named, and has an address", i);
 	}
 	return 0;
 }

@@ -117,6 +117,13 @@ struct profile_module {
 	uint8_t build_id[32];
 };
 
+/* What a frame is that has no address: its name is what the program itself said. */
+enum profile_named {
+	PROFILE_NAMED_NONE = 0, /* it has an address */
+	PROFILE_NAMED_PYTHON = 1,
+	PROFILE_NAMED_TAG = 2,
+};
+
 /* One frame of a stack; the stack is the path to the root. A parent's index is smaller than its
  * child's. */
 struct profile_node {
@@ -124,6 +131,8 @@ struct profile_node {
 	uint32_t parent;
 	uint32_t module;
 	uint32_t frames; /* symbols: index of the innermost (most inlined) frame; 0 not resolved */
+	/* enum profile_named: `frames` is its name, as the program said it; pc and module are 0 */
+	uint32_t named;
 	bool exact;
 	bool cut; /* stands for frames that were left out */
 };

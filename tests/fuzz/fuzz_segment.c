@@ -34,6 +34,7 @@ enum operation {
 	PUT_EVENT, /* a well-formed first word at the slot's head */
 	DRAIN,
 	BUILD,
+	SET_NAMED, /* in turn: a named frame's words, a node that is one */
 	OPERATIONS
 };
 
@@ -65,9 +66,10 @@ static void build(struct collector *c)
 static void set_count(struct segment_header *h, uint16_t index, uint32_t value)
 {
 	_Atomic uint32_t *const counts[] = {
-		&h->slots_used,	  &h->modules_used,	 &h->strings_used, &h->chunks_used,
-		&h->nodes_used,	  &h->next_serial,	 &h->waiters,	   &h->children,
-		&h->target_state, &h->foreign_allocator, &h->reads_denied};
+		&h->slots_used,	 &h->modules_used, &h->strings_used, &h->chunks_used,
+		&h->nodes_used,	 &h->next_serial,  &h->waiters,	     &h->children,
+		&h->named_used,	 &h->texts_used,   &h->target_state, &h->foreign_allocator,
+		&h->reads_denied};
 
 	atomic_store(counts[index % (sizeof(counts) / sizeof(counts[0]))], value);
 }
@@ -77,6 +79,16 @@ static void set_module(const struct segment_map *map, uint16_t index, uint64_t v
 	struct segment_module *m = &map->modules[index % 16];
 
 	memcpy((char *)m + index / 16 % (sizeof(*m) / 8) * 8, &value, sizeof(value));
+}
+
+static void set_named(const struct segment_map *map, uint16_t index, uint64_t value)
+{
+	struct segment_named *n = &map->named[index % 16];
+
+	if (index & 0x8000)
+		map->nodes[index % 64].place = SEGMENT_NODE_NAMED | (uint32_t)value;
+	else
+		memcpy((char *)n + index / 16 % 3 * 8, &value, index / 16 % 3 == 2 ? 4 : 8);
 }
 
 /* The words of the first eight chunks: small indices reach across the end of a payload. */
@@ -159,6 +171,9 @@ static void play(struct collector *c, const struct step *s)
 		break;
 	case SET_STRING:
 		memcpy(map->strings + s->index, &s->value, sizeof(s->value));
+		break;
+	case SET_NAMED:
+		set_named(map, s->index, s->value);
 		break;
 	case SET_COUNT:
 		set_count(map->header, s->index, (uint32_t)s->value);

@@ -87,6 +87,7 @@ static inline int fixture_make_segment(const struct fixture_options *o, uint64_t
 	struct segment_layout layout = {.slot_count = fixture_or(o->slots, 17),
 					.module_count = 64,
 					.string_bytes = 8192,
+					.named_count = 1u << 12,
 					.place_count = 1u << 14,
 					.node_count = fixture_or(o->nodes, 1u << 16),
 					.chunk_count = fixture_or(o->chunks, 33)};

@@ -136,6 +136,79 @@ static void flags_of_frames_are_kept(void **state)
 	assert_false(p->nodes.at[2].cut);
 }
 
+static void named_frames_have_their_names_and_no_address(void **state)
+{
+	struct fixture *f = *state;
+	struct segment_named named = {.kind = SEGMENT_NAMED_PYTHON, .line = 12};
+
+	named.function = producer_put_text(f->c, 100, "spam.<locals>.<lambda>");
+	named.file = producer_put_text(f->c, 200, "/src/spam.py");
+	uint32_t outer = producer_add_named(f->c, 0, &named);
+	uint32_t inner = producer_add_node(f->c, outer, 0x300, 0);
+	producer_alloc(&f->one, 10, 0x1000, 1, inner);
+	producer_alloc(&f->one, 20, 0x2000, 1, outer);
+	struct profile *p = finish(f);
+	const struct profile_node *node = &p->nodes.at[p->sites.at[1].node];
+	const struct profile_frame *frame = &p->frames.at[node->frames];
+
+	assert_int_equal(node->named, PROFILE_NAMED_PYTHON);
+	assert_int_equal(node->pc, 0);
+	assert_int_equal(node->module, 0);
+	assert_string_equal(profile_string(p, frame->function), "spam.<locals>.<lambda>");
+	assert_string_equal(profile_string(p, frame->file), "/src/spam.py");
+	assert_int_equal(frame->line, 12);
+	assert_int_equal(frame->next, 0);
+	assert_int_equal(p->nodes.at[p->sites.at[0].node].parent, p->sites.at[1].node);
+	assert_int_equal(p->nodes.at[p->sites.at[0].node].named, 0);
+	assert_int_equal(p->frames.count, 2);
+}
+
+static void hostile_named_frames_are_bounded(void **state)
+{
+	struct fixture *f = *state;
+	struct segment_named named = {.kind = SEGMENT_NAMED_KINDS, .function = UINT32_MAX};
+	uint32_t bad_kind = producer_add_named(f->c, 0, &named);
+
+	named.kind = SEGMENT_NAMED_TAG;
+	uint32_t bad_text = producer_add_named(f->c, bad_kind, &named);
+	uint32_t bad_index = producer_add_named(f->c, bad_text, &named);
+	f->c->map.nodes[bad_index].place = SEGMENT_NODE_NAMED | SEGMENT_NODE_PLACE_MASK;
+	uint32_t all_flags = producer_add_named(f->c, bad_index, &named);
+	f->c->map.nodes[all_flags].place |= SEGMENT_NODE_CUT | SEGMENT_NODE_EXACT;
+	producer_alloc(&f->one, 10, 0x1000, 1, all_flags);
+	struct profile *p = finish(f);
+
+	assert_int_equal(p->nodes.count, 5);
+	assert_int_equal(p->nodes.at[1].named, 0);
+	assert_int_equal(p->nodes.at[2].named, PROFILE_NAMED_TAG);
+	assert_string_equal(profile_string(p, p->frames.at[p->nodes.at[2].frames].function), "");
+	assert_int_equal(p->nodes.at[3].named, 0);
+	assert_int_equal(p->nodes.at[4].named, PROFILE_NAMED_TAG);
+}
+
+/* Texts that overlap would be copied over and over. */
+static void texts_of_named_frames_take_no_more_than_the_segment_holds(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t room = f->c->map.layout.string_bytes, parent = 0;
+	uint32_t count = room / 1024;
+
+	memset(f->c->map.strings + 1, 'x', room - 1);
+	for (uint32_t i = 0; i < count; i++) {
+		struct segment_named named = {.kind = SEGMENT_NAMED_TAG, .function = room - i};
+
+		producer_put_text(f->c, room - 8, "another");
+		named.function = room - 8 - 4096 * (i % 2) - i;
+		named.file = 1 + i;
+		parent = producer_add_named(f->c, parent, &named);
+	}
+	producer_alloc(&f->one, 10, 0x1000, 1, parent);
+	struct profile *p = finish(f);
+
+	assert_true(p->strings.count < 2 * (size_t)room + 3 * 4096);
+	assert_int_equal(p->nodes.count, count + 1);
+}
+
 static void modules_keep_their_numbers_and_facts(void **state)
 {
 	struct fixture *f = *state;
@@ -230,6 +303,9 @@ int main(void)
 		with_fixture(a_loop_of_stacks_is_cut),
 		with_fixture(indices_out_of_range_become_none),
 		with_fixture(flags_of_frames_are_kept),
+		with_fixture(named_frames_have_their_names_and_no_address),
+		with_fixture(hostile_named_frames_are_bounded),
+		with_fixture(texts_of_named_frames_take_no_more_than_the_segment_holds),
 		with_fixture(modules_keep_their_numbers_and_facts),
 		with_fixture(hostile_modules_are_bounded),
 		with_fixture(the_run_says_what_the_collector_knows),

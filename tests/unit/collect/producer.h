@@ -197,6 +197,25 @@ static inline uint32_t producer_add_node(struct collector *c, uint32_t parent, u
 	return id;
 }
 
+/* A text at an offset that the caller keeps apart from others. */
+static inline uint32_t producer_put_text(struct collector *c, uint32_t offset, const char *text)
+{
+	memcpy(c->map.strings + offset, text, strlen(text) + 1);
+	return offset;
+}
+
+static inline uint32_t producer_add_named(struct collector *c, uint32_t parent,
+					  const struct segment_named *named)
+{
+	uint32_t id = atomic_fetch_add(&c->map.header->nodes_used, 1) + 1;
+	uint32_t index = atomic_fetch_add(&c->map.header->named_used, 1) + 1;
+
+	c->map.named[index] = *named;
+	c->map.nodes[id].parent = parent;
+	c->map.nodes[id].place = index | SEGMENT_NODE_NAMED;
+	return id;
+}
+
 /* Lets a millisecond pass, so that stamps below 1,000,000 are in the past, and drains. */
 static inline uint64_t producer_drain(struct collector *c)
 {

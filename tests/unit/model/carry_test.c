@@ -77,6 +77,26 @@ static void inlined_frames_stay_in_their_order(void **state)
 	profile_free(before);
 }
 
+static void a_named_frame_is_the_same_by_its_name(void **state)
+{
+	struct profile *before = sample_new();
+	struct profile *p = sample_new();
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct profile *each = i ? p : before;
+		uint32_t outer = sample_python(each, 0, "spam", 1);
+
+		sample_python(each, outer, i ? "ham" : "eggs", 2);
+	}
+	assert_int_equal(carry_names(p, before), 2);
+	assert_string_equal(addresses_function_at(p, 1), "spam");
+	assert_string_equal(addresses_function_at(p, 2), "ham");
+	expect_sound(p);
+	profile_free(p);
+	profile_free(before);
+}
+
 static void what_is_not_the_same_any_more_ends_it(void **state)
 {
 	struct profile *before = sample_tables();
@@ -147,6 +167,7 @@ int main(void)
 		cmocka_unit_test(names_go_to_the_same_stacks_and_new_ones_get_none),
 		cmocka_unit_test(inlined_frames_stay_in_their_order),
 		cmocka_unit_test(what_is_not_the_same_any_more_ends_it),
+		cmocka_unit_test(a_named_frame_is_the_same_by_its_name),
 		cmocka_unit_test(another_recording_gives_nothing),
 		cmocka_unit_test(an_earlier_profile_without_names_gives_nothing),
 		cmocka_unit_test(what_was_looked_up_is_not_looked_up_again),

@@ -68,6 +68,26 @@ static void code_is_the_same_wherever_it_was_loaded(void **state)
 	profile_free(p);
 }
 
+static void named_frames_are_the_same_by_their_names(void **state)
+{
+	struct profile *p[2];
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		p[i] = sample_new();
+		uint32_t outer = sample_python(p[i], 0, "spam", 1);
+
+		sample_site(p[i], sample_python(p[i], outer, i ? "ham" : "eggs", 2), 8, 1);
+		sample_site(p[i], outer, 16, 1);
+	}
+	struct profile *out = merge(p[0], p[1], PROFILE_MERGE_SUM);
+	assert_int_equal(out->nodes.count, 4);
+	assert_int_equal(out->sites.count, 3);
+	for (size_t i = 1; i < out->nodes.count; i++)
+		assert_int_equal(out->nodes.at[i].named, PROFILE_NAMED_PYTHON);
+	profile_free(out);
+}
+
 static void another_program_keeps_its_own_stacks(void **state)
 {
 	struct profile *a = sample_tables(), *b = sample_tables();
@@ -373,6 +393,7 @@ int main(void)
 		cmocka_unit_test(a_sum_of_a_profile_with_itself_doubles_everything),
 		cmocka_unit_test(inputs_keep_their_names_and_totals),
 		cmocka_unit_test(code_is_the_same_wherever_it_was_loaded),
+		cmocka_unit_test(named_frames_are_the_same_by_their_names),
 		cmocka_unit_test(another_program_keeps_its_own_stacks),
 		cmocka_unit_test(a_maximum_is_that_of_each_stack_and_still_adds_up),
 		cmocka_unit_test(a_mean_is_rounded_for_each_stack_and_still_adds_up),

@@ -255,6 +255,29 @@ static void names_are_shortened_unless_the_full_ones_are_wanted(void **state)
 	profile_free(p);
 }
 
+static void named_frames_are_as_the_program_says(void **state)
+{
+	struct profile *p = sample_new();
+	uint32_t outer = sample_python(p, 0, "std::vector<int, std::allocator<int> >", 3);
+	uint32_t inner = sample_python(p, outer, "<lambda>", 4);
+	struct model_stack stack = {0};
+
+	(void)state;
+	sample_site(p, sample_node(p, inner, "PyList_New", 7), 8, 1);
+	assert_string_equal(stack_text(p, &usual, 0),
+			    "PyList_New <lambda> std::vector<int, std::allocator<int> >");
+	struct model *m = model_new(p, &usual);
+	model_get_stack(m, 0, &stack);
+	const struct model_frame *f = model_get_frame(m, stack.frames.at[1]);
+	assert_string_equal(f->module, "[python]");
+	assert_string_equal(f->file, "/src/app.py");
+	assert_int_equal(f->line, 4);
+	assert_int_equal(f->named, PROFILE_NAMED_PYTHON);
+	vec_free(&stack.frames);
+	model_free(m);
+	profile_free(p);
+}
+
 static void source_files_are_where_the_map_says(void **state)
 {
 	struct pathmap paths = {0};
@@ -293,6 +316,7 @@ int main(void)
 		cmocka_unit_test(given_a_cut_stack_or_none_then_a_placeholder_says_so),
 		cmocka_unit_test(given_a_stack_of_boundless_depth_then_it_is_cut_visibly),
 		cmocka_unit_test(names_are_shortened_unless_the_full_ones_are_wanted),
+		cmocka_unit_test(named_frames_are_as_the_program_says),
 		cmocka_unit_test(source_files_are_where_the_map_says),
 	};
 

@@ -71,6 +71,17 @@ static inline uint32_t sample_node_in(struct profile *p, uint32_t parent, uint32
 	return index;
 }
 
+/* A frame of Python, which has no address. */
+static inline uint32_t sample_python(struct profile *p, uint32_t parent, const char *function,
+				     uint32_t line)
+{
+	uint32_t frame = sample_frame(p, function, "/src/app.py", line, 0);
+
+	*vec_push(&p->nodes) = (struct profile_node){
+		.parent = parent, .frames = frame, .named = PROFILE_NAMED_PYTHON};
+	return (uint32_t)p->nodes.count - 1;
+}
+
 static inline uint32_t sample_node(struct profile *p, uint32_t parent, const char *function,
 				   uint32_t line)
 {

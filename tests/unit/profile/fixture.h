@@ -113,10 +113,14 @@ static inline void fixture_add_nodes(struct profile *p, size_t count, size_t fra
 		uint32_t parent = fixture_below(p->nodes.count);
 		struct profile_node *n = vec_push(&p->nodes);
 		memset(n, 0, sizeof(*n));
-		n->pc = UINT64_C(0x7f0000000000) + fixture_number() % (UINT64_C(1) << 40);
 		n->parent = parent;
-		n->module = fixture_below(p->modules.count);
 		n->frames = fixture_below(frames ? frames : 1);
+		if (fixture_below(8) == 0) {
+			n->named = 1 + fixture_below(3);
+			continue;
+		}
+		n->pc = UINT64_C(0x7f0000000000) + fixture_number() % (UINT64_C(1) << 40);
+		n->module = fixture_below(p->modules.count);
 		n->exact = fixture_below(16) == 0;
 		n->cut = fixture_below(64) == 0;
 	}
