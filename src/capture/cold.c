@@ -33,8 +33,9 @@ static bool is_switched_off(void)
 	/* A program with more rights than its user must not start commands that the user names. */
 	if (getauxval(AT_SECURE) || (mode && strcmp(mode, "off") == 0))
 		return true;
-	if (mode && *mode && strcmp(mode, "exact") != 0 && strcmp(mode, "sample") != 0)
-		say("MIDDEN_MODE is neither exact nor sample nor off: taken as exact");
+	if (mode && *mode && strcmp(mode, "exact") != 0 && strcmp(mode, "sample") != 0 &&
+	    strcmp(mode, "tags") != 0)
+		say("MIDDEN_MODE is none of exact, sample, tags and off: taken as exact");
 	return false;
 }
 
@@ -46,6 +47,7 @@ static void begin(struct segment_header *h)
 	p->header = h;
 	p->layout = h->layout;
 	p->max_depth = (uint32_t)depth;
+	p->mode = h->mode;
 	p->pid = host_getpid();
 	atomic_store(&p->clock, h->clock == SEGMENT_CLOCK_COUNTER ? PROCESS_CLOCK_ALONE
 								  : PROCESS_CLOCK_KERNEL);
@@ -306,4 +308,10 @@ NOINLINE void cold_failed(void)
 		return;
 	thread_count(&t->slot->losses.failed_allocations);
 	t->last = THREAD_FAILED;
+}
+
+NOINLINE void *cold_fail(void)
+{
+	cold_failed();
+	return NULL;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "capture/boot.h"
+#include "capture/counting.h"
 #include "capture/hot.h"
 #include "capture/light.h"
 #include "capture/modules.h"
@@ -66,11 +67,22 @@ static NOINLINE void *record_malloc(size_t bytes)
 	return block;
 }
 
+/* In tag mode. */
+static NOINLINE void *count_malloc(size_t bytes, struct segment_tag_counts *counts)
+{
+	void *block = real.malloc(bytes);
+
+	if (unlikely(!block))
+		return cold_fail();
+	return counting_add(counts, block, bytes, SEGMENT_API_MALLOC);
+}
+
 EXPORT void *malloc(size_t bytes)
 {
 	if (light_take(bytes, SEGMENT_API_MALLOC))
 		return real.malloc(bytes);
-	return record_malloc(bytes);
+	struct segment_tag_counts *counts = thread_self->tags.counts;
+	return counts ? count_malloc(bytes, counts) : record_malloc(bytes);
 }
 
 static inline void release(void *block)
@@ -91,10 +103,21 @@ static NOINLINE void record_free(void *block, const void *caller)
 	real.free(block);
 }
 
+/* In tag mode. */
+static NOINLINE void count_free(void *block, struct segment_tag_counts *counts)
+{
+	if (likely(block && !boot_owns(block)))
+		real.free(counting_remove(counts, block));
+}
+
 EXPORT void free(void *block)
 {
+	struct segment_tag_counts *counts = thread_self->tags.counts;
+
 	if (light_release(block))
 		real.free(block);
+	else if (counts)
+		count_free(block, counts);
 	else
 		record_free(block, __builtin_return_address(0));
 }

@@ -81,7 +81,7 @@ uint32_t ring_pop_chunk(void)
 
 /* A sleeping collector waits on this word; the exchange keeps all but one of us from the system
  * call. */
-static void wake_collector(struct segment_header *h)
+void ring_wake_collector(struct segment_header *h)
 {
 	if (atomic_load_explicit(&h->sleeping, memory_order_relaxed) &&
 	    atomic_exchange_explicit(&h->sleeping, 0, memory_order_acq_rel))
@@ -111,7 +111,7 @@ static void wait_for_chunk(struct segment_header *h)
 	/* Announce first, look again, then sleep: the collector frees first and looks for waiters
 	 * then. */
 	atomic_fetch_add(&h->waiters, 1);
-	wake_collector(h);
+	ring_wake_collector(h);
 	if ((uint32_t)atomic_load(&h->free_chunks) == 0)
 		(void)HOST_CALL4(SYS_futex, &h->freed, HOST_FUTEX_WAIT, seen, &slice);
 	atomic_fetch_sub(&h->waiters, 1);
@@ -175,7 +175,7 @@ bool ring_refill(struct thread *t)
 	struct segment_chunk *old = process_chunk(t->chunk);
 	uint64_t start = (uint64_t)(uintptr_t)old->words + t->position_bias;
 
-	wake_collector(process->header);
+	ring_wake_collector(process->header);
 	uint32_t index = take_chunk();
 	if (!index)
 		return false;

@@ -21,4 +21,7 @@ bool ring_refill(struct thread *t);
 /* The first chunk of a thread; false as above. */
 bool ring_open(struct thread *t);
 
+/* Wakes the collector if it sleeps. */
+void ring_wake_collector(struct segment_header *h);
+
 #endif

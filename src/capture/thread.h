@@ -18,6 +18,7 @@
 #include "capture/memo.h"
 #include "capture/shortcut.h"
 #include "capture/stackrange.h"
+#include "capture/tags.h"
 #include "format/segment.h"
 
 enum thread_state {
@@ -76,6 +77,9 @@ struct thread {
 	void *freeing; /* block whose free is recorded already, while an allocator's own delete runs
 			*/
 
+	struct tags tags;
+	struct segment_tag_counts uncounted;
+
 	uint32_t slot_index;
 	uint32_t chunk;
 	uint32_t spare_node; /* reserved in the stack tree, then not needed */
@@ -93,6 +97,7 @@ struct thread {
 	uint64_t window_start; /* of `window`; window_words of it hold */
 	uint32_t window_words;
 	uint64_t window[THREAD_WINDOW_WORDS];
+	struct tags_entry tag_cache[TAGS_CACHE];
 	struct cfi_work cfi;
 	struct cfi_copy cfi_copy;
 };
@@ -119,6 +124,8 @@ struct process {
 	_Atomic uint32_t clock; /* enum process_clock */
 	_Atomic uint64_t sample_period;
 	uint32_t max_depth;
+	uint32_t mode;		/* enum segment_mode */
+	_Atomic uint32_t marks; /* made, for those who wait for them: marks.c */
 	struct segment_header *header;
 	struct segment_layout layout;
 	size_t thread_bytes;

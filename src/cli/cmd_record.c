@@ -39,13 +39,14 @@ static const char help[] =
 	"      --patience MS    how long the program may wait for a collector that does not move\n"
 	"                       before it goes on unrecorded (default: 2000)\n"
 	"      --trace          keep every single event in the profile, 1 to 5 bytes each\n"
+	"      --tags           no events: count by tag, thread by thread, for `midden tags`\n"
 	"      --no-symbols     leave function names to the first `midden report`\n"
 	"      --library FILE   another libmidden.so (for a program of another architecture)\n"
 	"  -h, --help           show this text\n"
 	"\n"
 	"Each option has a variable for use with LD_PRELOAD=libmidden.so alone: MIDDEN_OUTPUT,\n"
 	"MIDDEN_FOLLOW, MIDDEN_MAX_DEPTH, MIDDEN_BUFFER, MIDDEN_PATIENCE, MIDDEN_SYMBOLS,\n"
-	"MIDDEN_TRACE.\n"
+	"MIDDEN_TRACE, MIDDEN_MODE=tags.\n"
 	"\n"
 	"Exit status: the program's own; 127 or 126 if it could not be started, 2 for wrong "
 	"usage.\n";
@@ -57,6 +58,7 @@ enum {
 	OPTION_PATIENCE,
 	OPTION_NO_SYMBOLS,
 	OPTION_TRACE,
+	OPTION_TAGS,
 	OPTION_LIBRARY,
 };
 
@@ -70,6 +72,7 @@ static const struct option long_options[] = {
 	{"buffer", required_argument, NULL, OPTION_BUFFER},
 	{"patience", required_argument, NULL, OPTION_PATIENCE},
 	{"trace", no_argument, NULL, OPTION_TRACE},
+	{"tags", no_argument, NULL, OPTION_TAGS},
 	{"no-symbols", no_argument, NULL, OPTION_NO_SYMBOLS},
 	{"library", required_argument, NULL, OPTION_LIBRARY},
 	{"help", no_argument, NULL, 'h'},
@@ -114,6 +117,8 @@ static int apply(struct request *r, int option, const char *value, struct error 
 	case OPTION_TRACE:
 		r->recording.trace = true;
 		return 0;
+	case OPTION_TAGS:
+		return recording_set_mode(&r->recording, "tags", e);
 	case OPTION_NO_SYMBOLS:
 		r->recording.symbols = false;
 		return 0;

@@ -33,6 +33,7 @@ int recording_options_init(struct recording_options *options, struct error *e);
 int recording_set_max_depth(struct recording_options *options, const char *text, struct error *e);
 int recording_set_buffer(struct recording_options *options, const char *text, struct error *e);
 int recording_set_patience(struct recording_options *options, const char *text, struct error *e);
+int recording_set_mode(struct recording_options *options, const char *text, struct error *e);
 
 /* What a collector tells the recorder, through a pipe: a status now and then, how far the look-up
  * of symbols has come, and one result. */
@@ -50,6 +51,8 @@ struct recording_report {
 	uint64_t losses;
 	uint64_t duration_ns;
 	uint32_t children;
+	uint32_t by_tag; /* counted by tag: no peak, no leaks */
+	uint64_t allocated_bytes;
 	uint32_t is_denied;  /* the target may not read stacks other than its threads' own */
 	uint32_t is_hidden;  /* nothing was recorded: the program has a malloc of its own */
 	uint64_t trace_lost; /* events that the trace misses */

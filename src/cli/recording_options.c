@@ -67,6 +67,17 @@ int recording_set_patience(struct recording_options *options, const char *text, 
 	return 0;
 }
 
+int recording_set_mode(struct recording_options *options, const char *text, struct error *e)
+{
+	if (!*text || strcmp(text, "exact") == 0 || strcmp(text, "off") == 0)
+		options->collect.mode = SEGMENT_MODE_EXACT;
+	else if (strcmp(text, "tags") == 0)
+		options->collect.mode = SEGMENT_MODE_TAGS;
+	else
+		return error_set(e, "the mode must be exact or tags, not '%s'", text);
+	return 0;
+}
+
 int recording_options_init(struct recording_options *options, struct error *e)
 {
 	const char *depth = getenv(ENV_MAX_DEPTH);
@@ -75,6 +86,7 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	const char *follow = getenv(ENV_FOLLOW);
 	const char *symbols = getenv(ENV_SYMBOLS);
 	const char *trace = getenv(ENV_TRACE);
+	const char *mode = getenv(ENV_MODE);
 
 	*options = (struct recording_options){
 		.output = getenv(ENV_OUTPUT),
@@ -83,7 +95,8 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	};
 	options->collect.follow = follow && strcmp(follow, "0") != 0;
 	options->trace = trace && *trace && strcmp(trace, "0") != 0;
-	if ((depth && recording_set_max_depth(options, depth, e)) ||
+	if ((mode && recording_set_mode(options, mode, e)) ||
+	    (depth && recording_set_max_depth(options, depth, e)) ||
 	    (buffer && recording_set_buffer(options, buffer, e)) ||
 	    (patience && recording_set_patience(options, patience, e)))
 		return -1;

@@ -203,6 +203,7 @@ static void apply_mark(struct account *a, const struct event *e)
 	struct mark_name *name = &a->names[e->slot];
 
 	add_piece(name, e);
+	a->marks++;
 	(void)account_take_snapshot(a, e->ticks, name->text, a->actors[e->slot].thread);
 	name->bytes = 0;
 }

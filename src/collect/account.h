@@ -62,6 +62,7 @@ struct account {
 	struct mark_name *names;	/* by slot */
 	VEC(struct snapshot) snapshots; /* one for each pin of the series */
 	uint64_t lost_snapshots;
+	uint32_t marks;		    /* snapshots that the target asked for, lost ones too */
 	struct trace_writer *trace; /* NULL: none is wanted */
 	const struct ticks *clock;
 	uint64_t events;

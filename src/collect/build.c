@@ -457,6 +457,8 @@ static uint64_t get_own_memory(const struct build *b)
 		{atomic_load(&h->named_used), l->named_count, sizeof(struct segment_named)},
 		{atomic_load(&h->places_used), l->place_count, sizeof(struct segment_place)},
 		{atomic_load(&h->nodes_used), l->node_count, sizeof(struct segment_node)},
+		{atomic_load(&h->tags_used), l->tag_count, sizeof(struct segment_tag)},
+		{atomic_load(&h->tag_text_used), l->tag_text_bytes, 1},
 		{atomic_load(&h->chunks_used), l->chunk_count, sizeof(struct segment_chunk)},
 		/* Hashed: each node may have touched a page of its own. */
 		{atomic_load(&h->nodes_used), SEGMENT_ROOT_COUNT / page_roots, page},
@@ -529,12 +531,18 @@ static const char *get_machine_name(uint32_t machine)
 	}
 }
 
+static const char *get_mode_name(enum segment_mode mode)
+{
+	return mode == SEGMENT_MODE_TAGS ? "tags" : "exact";
+}
+
 static void build_run(struct build *b)
 {
 	const struct collector *c = b->c;
 	struct profile_run *run = &b->p->run;
 
 	run->machine = profile_add_string(b->p, get_machine_name(c->hello.machine));
+	run->mode = profile_add_string(b->p, get_mode_name(c->mode));
 	run->start_unix_ns = c->clock.base_unix_ns;
 	run->duration_ns = to_ns(b, b->now);
 	run->page_bytes = c->watch.page_bytes;
@@ -567,6 +575,9 @@ struct profile *collect_build_profile(struct collector *c)
 	build_snapshots(&b);
 	build_totals(&b);
 	build_losses(&b, &losses);
+	tag_counts_build(&c->tags, &c->map, b.p);
+	if (c->mode == SEGMENT_MODE_TAGS)
+		tag_counts_add_totals(b.p);
 	lifetimes_build(&c->account.lifetimes, b.p);
 	return b.p;
 }

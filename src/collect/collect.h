@@ -15,6 +15,7 @@ struct collect_config {
 	uint32_t max_depth;
 	uint32_t patience_ms;
 	bool follow;
+	enum segment_mode mode;
 	struct trace_writer *trace; /* gets every event; NULL: none is wanted. Not owned */
 };
 

@@ -8,7 +8,7 @@
 #define ENV_PREFIX "MIDDEN_"
 
 /* Read by the library in the target. */
-#define ENV_MODE "MIDDEN_MODE" /* exact (default) | off */
+#define ENV_MODE "MIDDEN_MODE" /* exact (default) | tags | off */
 /* path of the recorder's socket; set by `record`, not by users */
 #define ENV_SOCKET "MIDDEN_SOCKET"
 /* PID.NUMBER; handed on by the library to itself through an exec, not set by users */

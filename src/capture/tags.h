@@ -1,0 +1,52 @@
+/* tags.h -- which tag a thread is in: a tree of tags per thread, in the segment.
+ * Runs: any thread of the target, mostly outside of malloc; maybe in a signal handler.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A thread alone writes to its tree. A signal handler that enters a tag while its thread is making
+ * one may make it a second time: whoever reads the trees adds up what has the same path. */
+#ifndef MIDDEN_CAPTURE_TAGS_H
+#define MIDDEN_CAPTURE_TAGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format/segment.h"
+
+struct thread;
+struct tags_path;
+
+#define TAGS_CACHE 64u /* tags lately entered, per thread: 1 KiB */
+
+/* A tag that was entered from `parent` by a name that was at this address; what is there now has
+ * to be compared. */
+struct tags_entry {
+	const char *name;
+	uint32_t parent;
+	uint32_t tag;
+};
+
+/* Where a thread is. All zero: it has no tree yet. */
+struct tags {
+	/* In tag mode, what the hooks count in: those of `at`, mostly. NULL in the other modes. */
+	struct segment_tag_counts *counts;
+	struct segment_tag *at;	  /* the tag; the tree's root outside of all tags */
+	struct segment_tag *base; /* entry 0 of the table, as the others are `base` + index */
+	const char *text;
+	uint64_t epoch;	 /* the process, in the upper half: tells its handles from others' */
+	uint32_t failed; /* tags that there was no room for, entered and not left */
+	uint32_t serial;
+	struct tags_entry *cache; /* TAGS_CACHE of them; what others left there does no harm */
+};
+
+/* Gives an attached thread its tree. False: there is no room. */
+bool tags_open(struct thread *t);
+
+/* The path of the calling thread, to be found again in a fork child; NULL: it is in no tag, or
+ * there is no memory. Freed by tags_drop. */
+struct tags_path *tags_save(void);
+void tags_drop(struct tags_path *path);
+
+/* In the child: enters the tags of the path. */
+void tags_restore(const struct tags_path *path);
+
+#endif
