@@ -402,24 +402,23 @@ EXPORT uint64_t midden_adopt_tag(uint64_t handle)
 		tag->counts.entered++;
 		tag->open++;
 	}
-	tag->open++;
 	go_to(tags, tag);
 	return before;
 }
 
 /* ---- fork ------------------------------------------------------------------------------------ */
 
+/* The names follow, the outermost first, each with its NUL. */
 struct tags_path {
 	size_t bytes; /* of the whole */
-	uint32_t count;
-	char names[]; /* the outermost first, each with its NUL */
+	size_t count;
 };
 
 struct tags_path *tags_save(void)
 {
 	const struct tags *tags = &thread_self->tags;
 	size_t bytes = sizeof(struct tags_path);
-	uint32_t depth = 0;
+	size_t depth = 0;
 
 	if (!tags->at || !tags->at->parent)
 		return NULL;
@@ -449,11 +448,11 @@ void tags_drop(struct tags_path *path)
 
 void tags_restore(const struct tags_path *path)
 {
-	const char *name = path->names;
+	const char *name = (const char *)(path + 1);
 
 	if (!begin())
 		return;
-	for (uint32_t i = 0; i < path->count; i++) {
+	for (size_t i = 0; i < path->count; i++) {
 		(void)push(name, NULL);
 		name += strlen(name) + 1;
 	}

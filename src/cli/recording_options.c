@@ -71,10 +71,12 @@ int recording_set_mode(struct recording_options *options, const char *text, stru
 {
 	if (!*text || strcmp(text, "exact") == 0 || strcmp(text, "off") == 0)
 		options->collect.mode = SEGMENT_MODE_EXACT;
+	else if (strcmp(text, "sample") == 0)
+		options->collect.mode = SEGMENT_MODE_SAMPLE;
 	else if (strcmp(text, "tags") == 0)
 		options->collect.mode = SEGMENT_MODE_TAGS;
 	else
-		return error_set(e, "the mode must be exact or tags, not '%s'", text);
+		return error_set(e, "the mode must be exact, sample or tags, not '%s'", text);
 	return 0;
 }
 
@@ -86,7 +88,8 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	const char *follow = getenv(ENV_FOLLOW);
 	const char *symbols = getenv(ENV_SYMBOLS);
 	const char *trace = getenv(ENV_TRACE);
-	const char *mode = getenv(ENV_MODE);
+	const char *target = getenv(ENV_TARGET_MODE);
+	const char *mode = target ? target : getenv(ENV_MODE);
 
 	*options = (struct recording_options){
 		.output = getenv(ENV_OUTPUT),

@@ -202,7 +202,6 @@ void malloctag_write_json(FILE *out, const struct tagtree *t, const struct mallo
 	json_add_uint(&j, "nTotalNetTrackedBytes", get_net(&t->total));
 	add_losses(&j, &p->profile->totals);
 	json_end_object(&j);
-	(void)fputc('\n', out);
 }
 
 /* ---- DOT ------------------------------------------------------------------------------------- */

@@ -17,11 +17,13 @@
 #define ENV_FOLLOW  "MIDDEN_FOLLOW"  /* 1: record child processes too */
 
 /* Read by the collector that the library starts. */
-#define ENV_OUTPUT    "MIDDEN_OUTPUT"	 /* FILE; %p pid, %n program, %h host, %% */
-#define ENV_MAX_DEPTH "MIDDEN_MAX_DEPTH" /* frames per stack, 512 */
-#define ENV_BUFFER    "MIDDEN_BUFFER"	 /* bytes of event buffers in the segment, 4M */
-#define ENV_SYMBOLS   "MIDDEN_SYMBOLS"	 /* 0: leave symbols to `midden report` */
-#define ENV_TRACE     "MIDDEN_TRACE"	 /* 1: keep every event in the profile */
-#define ENV_PATIENCE  "MIDDEN_PATIENCE"	 /* ms a full buffer waits for a silent collector, 2000 */
+/* what MIDDEN_MODE was for the target; set by the library, not by users */
+#define ENV_TARGET_MODE "MIDDEN_TARGET_MODE"
+#define ENV_OUTPUT	"MIDDEN_OUTPUT"	   /* FILE; %p pid, %n program, %h host, %% */
+#define ENV_MAX_DEPTH	"MIDDEN_MAX_DEPTH" /* frames per stack, 512 */
+#define ENV_BUFFER	"MIDDEN_BUFFER"	   /* bytes of event buffers in the segment, 4M */
+#define ENV_SYMBOLS	"MIDDEN_SYMBOLS"   /* 0: leave symbols to `midden report` */
+#define ENV_TRACE	"MIDDEN_TRACE"	   /* 1: keep every event in the profile */
+#define ENV_PATIENCE	"MIDDEN_PATIENCE"  /* ms a full buffer waits for a silent collector, 2000 */
 
 #endif
