@@ -1,9 +1,8 @@
-// tag_scopes.cpp -- C++ scopes of tags, one of which an exception leaves. Run by tests/e2e/tags.
-// SPDX-License-Identifier: Apache-2.0
-//
-// Heap in tags: Parser::run 1,000 bytes; outer/thrower 2,000, left by an exception; outer 3,000
-// after it; a thread that works for outer: outer/task 4,000. Arrays of char by new, all deleted.
-#include <stdexcept>
+/* tag_scopes.cpp -- C++ scopes of tags, one of which an exception leaves. Run by tests/e2e/tags.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Heap in tags: Parser::run 1,000 bytes; outer/thrower 2,000, left by an exception; outer 3,000
+ * after it; a thread that works for outer: outer/task 4,000. Arrays of char by new, all deleted. */
 #include <string>
 #include <thread>
 
