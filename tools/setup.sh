@@ -46,8 +46,8 @@ fi
 
 missing=""
 for package in $wanted; do
-	state=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
-	[ "$state" = installed ] || missing="$missing $package"
+	# One line per architecture that it is known for.
+	dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed || missing="$missing $package"
 done
 [ -n "$missing" ] || exit 0
 

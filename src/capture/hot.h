@@ -16,30 +16,18 @@
 
 #include "capture/cold.h"
 #include "capture/host.h"
+#include "capture/stamp.h"
 #include "capture/thread.h"
 #include "capture/walk.h"
-#include "format/clock.h"
 #include "format/segment.h"
 
 /* The compiler, which sees many callers, would share one copy among them; the hook that matters
  * would pay for the call. */
 #define HOT inline __attribute__((always_inline))
 
-static inline uint64_t hot_word(const struct thread *t, uint32_t kind, uint32_t api)
+static inline uint64_t hot_word(struct thread *t, uint32_t kind, uint32_t api)
 {
-	uint64_t ticks;
-
-	/* A second thread makes it ORDERED before it does anything that we could depend on.
-	 * Whoever has seen a pointer of its making sees that too: loads are not reordered on
-	 * x86_64, the one place where it matters. */
-	uint32_t clock = atomic_load_explicit(&process->clock, memory_order_relaxed);
-	if (clock == PROCESS_CLOCK_ALONE)
-		ticks = clock_counter_alone();
-	else if (likely(clock == PROCESS_CLOCK_ORDERED))
-		ticks = clock_counter();
-	else
-		ticks = clock_monotonic_ns();
-	return (ticks - t->clock_base) << 8 | api << 4 | kind;
+	return (stamp_take(t) - t->clock_base) << 8 | api << 4 | kind;
 }
 
 /* Makes the event visible. Pairs with the collector's acquire of head. */

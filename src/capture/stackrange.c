@@ -62,14 +62,18 @@ static bool is_readable(uint64_t low, uint64_t high, bool trust)
 }
 
 /* The main thread's stack ends with the strings that the kernel put there; a pthread's ends with
- * its own descriptor, to which the thread pointer points. Anything else (raw clone) is left
- * unknown. */
+ * its own descriptor, to which the thread pointer points. A fork child has one thread, on the stack
+ * of whichever forked, and that thread's pointer. Anything else (raw clone) is left unknown. */
 void stackrange_init(struct stackrange *r, bool is_main)
 {
+	static uint64_t main_pointer; /* set once, by the main thread, before there are others */
+	uint64_t pointer = arch_thread_pointer();
 	uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0) & ~UINT64_C(7);
-	uint64_t high = is_main ? (uint64_t)getauxval(AT_EXECFN) : arch_thread_pointer();
 
 	*r = (struct stackrange){0};
+	if (is_main && !main_pointer)
+		main_pointer = pointer;
+	uint64_t high = pointer == main_pointer ? (uint64_t)getauxval(AT_EXECFN) : pointer;
 	high &= ~UINT64_C(7);
 	/* What the kernel or libc laid out as this thread's stack may be trusted. */
 	if (high <= here || high - here > FIRST_MOST || !is_readable(here, high, true))

@@ -11,6 +11,7 @@
 #include "capture/host.h"
 #include "capture/light.h"
 #include "capture/ring.h"
+#include "capture/stamp.h"
 #include "format/clock.h"
 
 /* The tls_model attribute keeps access a plain load: __tls_get_addr could call malloc. */
@@ -116,22 +117,19 @@ static void init_state(struct thread *t, uint32_t slot_index)
 	t->frames = (uint32_t *)(void *)arrays;
 }
 
-static void order_stamps(void)
-{
-	uint32_t alone = PROCESS_CLOCK_ALONE;
-
-	(void)atomic_compare_exchange_strong(&process->clock, &alone, PROCESS_CLOCK_ORDERED);
-}
-
 static void init_slot(struct thread *t)
 {
 	struct segment_slot *slot = t->slot;
 	int tid = host_gettid();
 
-	if (thread_serial == 0)
+	bool is_back = thread_serial != 0;
+
+	if (!is_back)
 		thread_serial = atomic_fetch_add(&process->header->next_serial, 1) + 1;
 	if (thread_serial > 1)
-		order_stamps();
+		stamp_order();
+	else if (is_back)
+		stamp_settle();
 	slot->tid = (uint32_t)tid;
 	stackrange_init(&t->stack, tid == process->pid);
 	atomic_store_explicit(&slot->head, 0, memory_order_relaxed);

@@ -79,6 +79,11 @@ struct thread {
 
 	struct tags tags;
 	struct segment_tag_counts uncounted;
+	uint64_t stamp;	      /* of the last event, while stamps are estimated: stamp.h */
+	uint32_t stamps_left; /* estimates before the clock is read again */
+	uint32_t stamp_step;
+	uint64_t stamp_read;	/* when it was read last, for more than one event */
+	uint32_t stamp_hurried; /* so it was */
 
 	uint32_t slot_index;
 	uint32_t chunk;
@@ -121,7 +126,8 @@ enum process_clock {
 
 struct process {
 	_Atomic uint32_t state;
-	_Atomic uint32_t clock; /* enum process_clock */
+	_Atomic uint32_t clock;		/* enum process_clock */
+	_Atomic uint64_t ordered_ticks; /* when it became ORDERED; 0: not yet */
 	_Atomic uint64_t sample_period;
 	uint32_t max_depth;
 	uint32_t mode;		/* enum segment_mode */

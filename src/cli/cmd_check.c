@@ -154,7 +154,7 @@ static int parse_option(void *request, int code, const char *argument)
 		r->wants_growth = true;
 		return COMMAND_GOOD;
 	case OPTION_ALLOW_DAMAGED:
-		r->check.allow_damaged = true;
+		r->check.allow_damaged = r->shared.load.allow_damaged = true;
 		return COMMAND_GOOD;
 	case OPTION_STACKS:
 		return parse_stacks(r, argument);

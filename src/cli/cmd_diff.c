@@ -150,7 +150,7 @@ static void warn_of_strangers(const struct profile *before, const struct profile
 	const char *a = profile_string(before, before->run.program);
 	const char *b = profile_string(now, now->run.program);
 
-	if (strcmp(a, b) != 0)
+	if (*a && *b && strcmp(a, b) != 0) /* a damaged one may not know its own */
 		message_print("warning: these are of two programs, %s and %s", a, b);
 }
 

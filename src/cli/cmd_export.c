@@ -186,8 +186,8 @@ static int export_profile(const struct profile *p, struct request *r)
 	struct model *m = model_new(p, &r->shared.model);
 
 	r->what.model = m;
-	/* Few formats can say what is missing. */
-	losses_print(stderr, p, &plain);
+	/* Few formats can say what is missing. Damage was told when the file was read. */
+	losses_print_counts(stderr, p, &plain);
 	int status = r->out ? write_file(r) : write_stdout(r);
 	model_free(m);
 	return status;

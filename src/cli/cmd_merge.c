@@ -176,8 +176,6 @@ static int merge(const struct request *r, char **files)
 			merge_free(m);
 			return COMMAND_FAILED;
 		}
-		if (p->damaged)
-			message_print("warning: %s: damaged: %s", *files, p->damage);
 		if (trace_get_count(p) && !r->quiet)
 			message_print("%s: its trace stays behind: addresses of several processes "
 				      "would be mixed up",

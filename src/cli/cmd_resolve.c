@@ -174,6 +174,7 @@ static int resolve(struct profile *p, const char *file, const struct request *r)
 		message_print("%s: damaged (%s); name another file with -o", file, p->damage);
 		return COMMAND_FAILED;
 	}
+	load_note_damage(p, file);
 	load_symbols(p, &r->load, r->force ? RESOLVE_ALL : RESOLVE_BETTER, &outcome);
 	map_sources(p, &r->load.paths);
 	int status = write_result(p, file, r->output);

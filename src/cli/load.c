@@ -176,6 +176,24 @@ static void add_symbols(struct profile *p, const char *file, const struct load_o
 	resolve_outcome_free(&outcome);
 }
 
+/* ---- damage ---------------------------------------------------------------------------------- */
+
+/* One command is one process: what it has read stands for all that it prints. */
+static bool damage_seen;
+
+void load_note_damage(const struct profile *p, const char *file)
+{
+	if (!p->damaged)
+		return;
+	damage_seen = true;
+	message_print("%s: damaged: %s", file, *p->damage ? p->damage : "some of it is missing");
+}
+
+int load_get_status(int status)
+{
+	return status == COMMAND_GOOD && damage_seen ? COMMAND_FAILED : status;
+}
+
 /* ---- the profile ----------------------------------------------------------------------------- */
 
 char *load_find(const char *file)
@@ -197,7 +215,9 @@ struct profile *load_profile(const char *file, const struct load_options *option
 	struct profile *p = profile_read(path, &e);
 	if (!p)
 		(void)message_fault(path, &e);
-	else if (options->symbols && (!p->resolved || has_directories(options)))
+	if (p && !options->allow_damaged)
+		load_note_damage(p, path);
+	if (p && options->symbols && (!p->resolved || has_directories(options)))
 		add_symbols(p, path, options);
 	free(path);
 	return p;

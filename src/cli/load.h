@@ -20,6 +20,7 @@
 struct load_options {
 	bool symbols; /* a profile without symbols gets them */
 	bool keep; /* and they are written back if possible, so that the next command finds them */
+	bool allow_damaged;	/* --allow-damaged: a damaged file fails nothing by itself */
 	bool full_names;	/* --full-names */
 	struct pathmap paths;	/* --map */
 	char *sysroot;		/* --sysroot; NULL: none */
@@ -68,11 +69,14 @@ void load_fill_model(const struct load_options *o, struct model_options *model);
 
 /* Reads `file`, or the newest profile in the working directory if it is NULL. A profile that has
  * symbols gets better ones where the user has named directories to look in. NULL after a message on
- * stderr. */
+ * stderr. A damaged file gives what could be read of it, after a message. */
 struct profile *load_profile(const char *file, const struct load_options *options);
 
 /* The same steps one by one: the path of the file to read, malloc'ed, NULL after a message; */
 char *load_find(const char *file);
+
+/* the message for a damaged file, and nothing for a whole one; */
+void load_note_damage(const struct profile *p, const char *file);
 
 /* looking up symbols, with a progress bar; `outcome` may be NULL; */
 void load_symbols(struct profile *p, const struct load_options *options, enum resolve_scope scope,
@@ -86,5 +90,9 @@ void load_new_symbols(struct profile *p, const struct profile *before,
 /* writing a profile back over its file, which keeps its time: the newest one is the last recording,
  * not the last one looked at. 0, or -1 with `e`. */
 int load_write_back(const struct profile *p, const char *file, struct error *e);
+
+/* The status of a command that would end with `status`: not a good one if a profile that it read
+ * was damaged, so that no script takes a part for the whole. */
+int load_get_status(int status);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/load.h"
 #include "cli/message.h"
 
 static bool is_help(const char *word)
@@ -42,7 +43,7 @@ static int run_command(int argc, char **argv)
 		command_print_help(c, stdout);
 		return COMMAND_GOOD;
 	}
-	return c->run(argc, argv);
+	return load_get_status(c->run(argc, argv));
 }
 
 /* A closed standard descriptor would be taken by the first file that is opened, and messages go

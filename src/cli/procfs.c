@@ -92,6 +92,15 @@ char *procfs_read_command(pid_t pid)
 	return line.v.at;
 }
 
+char *procfs_read_name(pid_t pid)
+{
+	struct text comm = read_file(pid, "comm");
+
+	if (comm.v.count && comm.v.at[comm.v.count - 1] == '\n')
+		comm.v.at[--comm.v.count] = '\0';
+	return comm.v.at;
+}
+
 static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -103,21 +112,19 @@ static const char *base_name(const char *path)
  * if it is the same. */
 char *procfs_read_program(pid_t pid)
 {
-	struct text comm = read_file(pid, "comm");
+	char *comm = procfs_read_name(pid);
 	struct text words = read_file(pid, "cmdline");
 	const char *first = base_name(words.v.at);
 	char *program;
 
-	if (comm.v.count && comm.v.at[comm.v.count - 1] == '\n')
-		comm.v.at[--comm.v.count] = '\0';
-	bool is_cut = comm.v.count == COMM_MOST && strncmp(first, comm.v.at, COMM_MOST) == 0;
-	if (comm.v.count && !is_cut)
-		first = comm.v.at;
+	bool is_cut = strlen(comm) == COMM_MOST && strncmp(first, comm, COMM_MOST) == 0;
+	if (*comm && !is_cut)
+		first = comm;
 	program = mem_copy_string(*first ? first : "program");
 	for (char *c = program; *c; c++)
 		if (*c == '/')
 			*c = '_'; /* it becomes part of a file name */
-	vec_free(&comm.v);
+	free(comm);
 	vec_free(&words.v);
 	return program;
 }

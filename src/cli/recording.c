@@ -229,6 +229,14 @@ static bool find_ending(const struct collector *c, int status_in, pid_t pid,
 	return said;
 }
 
+/* The name that the main thread had in the end. */
+static void note_name(struct profile *p, const char *name)
+{
+	for (size_t i = 0; *name && i < p->threads.count; i++)
+		if (p->threads.at[i].tid == (uint32_t)p->run.pid)
+			p->threads.at[i].name = profile_add_string(p, name);
+}
+
 static void note_status(struct profile *p, const struct recording_ending *ending)
 {
 	int status = ending->wait_status;
@@ -240,6 +248,7 @@ static void note_status(struct profile *p, const struct recording_ending *ending
 		p->run.exit_code = WEXITSTATUS(status);
 	if (ending->rss_peak_bytes > p->totals.rss_peak_bytes)
 		p->totals.rss_peak_bytes = ending->rss_peak_bytes;
+	note_name(p, ending->name);
 }
 
 static void note_end(struct profile *p, const struct collector *c, enum collect_end end,
@@ -354,8 +363,8 @@ static void make_absolute(char *to, size_t room, const char *path)
 static enum collect_end run_to_end(struct collector *c, const struct recording_job *job,
 				   const struct recording_report *report)
 {
-	struct control_duty duty = {
-		.collector = c, .build = build_so_far, .context = &(struct so_far){c, job}};
+	struct so_far so_far = {.collector = c, .job = job};
+	struct control_duty duty = {.collector = c, .build = build_so_far, .context = &so_far};
 	struct recording_report now = {0};
 	struct listeners listeners = list_listeners(job->wires, report->pid);
 	uint64_t told_ns = 0;

@@ -68,6 +68,7 @@ struct recording_report {
 struct recording_ending {
 	int wait_status;
 	uint64_t rss_peak_bytes;
+	char name[SEGMENT_NAME_BYTES]; /* of its main thread; "": not known */
 };
 
 /* How the collector learns what became of the program and tells what it made of it. */

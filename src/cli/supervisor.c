@@ -25,8 +25,13 @@
 #include "cli/launch.h"
 #include "cli/message.h"
 #include "cli/obstacle.h"
+#include "cli/procfs.h"
 #include "cli/progress.h"
 #include "cli/summary.h"
+
+/* So many collectors for one process at a time: one records, and the others are still writing what
+ * the process was before it became another program. */
+#define WORKERS_PER_PROCESS 32
 
 /* A collector that we forked, and the process it records. */
 struct worker {
@@ -50,6 +55,7 @@ struct supervisor {
 	bool showed_progress;
 	struct progress symbols; /* zero: not begun */
 	bool refused;		 /* said why somebody was not recorded */
+	bool was_flooded;	 /* said that a process wants more than its collectors */
 	bool has_launcher;	 /* the last image that was recorded made way for another */
 	VEC(struct worker) workers;
 };
@@ -111,6 +117,22 @@ static bool is_own_user(int connection)
 static bool is_wanted(const struct supervisor *s, const struct segment_hello *hello)
 {
 	return s->request->recording->collect.follow || hello->pid == s->program;
+}
+
+/* A process that goes on saying hello, which the library does not, would have a collector each
+ * time. */
+static bool wants_too_many(struct supervisor *s, pid_t target)
+{
+	unsigned busy = 0;
+
+	for (size_t i = 0; i < s->workers.count; i++)
+		busy += s->workers.at[i].target == target && s->workers.at[i].pid > 0;
+	if (busy < WORKERS_PER_PROCESS)
+		return false;
+	if (!s->was_flooded)
+		message_print("process %d has %u collectors: it gets no more", (int)target, busy);
+	s->was_flooded = true;
+	return true;
 }
 
 /* A process that says hello again has become another program: its former image has nothing more to
@@ -217,7 +239,7 @@ static void accept_target(struct supervisor *s)
 	if (connection < 0)
 		return;
 	if (is_own_user(connection) && recording_take_hello(connection, &hello) == 0) {
-		if (is_wanted(s, &hello))
+		if (is_wanted(s, &hello) && !wants_too_many(s, hello.pid))
 			start_worker(s, connection, &hello);
 		else
 			recording_refuse(connection);
@@ -313,12 +335,27 @@ static void take_report(struct supervisor *s, struct worker *w)
 
 /* ---- signals --------------------------------------------------------------------------------- */
 
+/* While the dead program has not been waited for, its name can still be had. */
+static void note_name(struct supervisor *s)
+{
+	siginfo_t info = {0};
+
+	if (s->program_ended ||
+	    waitid(P_PID, (id_t)s->program, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+	    info.si_pid != s->program)
+		return;
+	char *name = procfs_read_name(s->program);
+	(void)snprintf(s->ending.name, sizeof(s->ending.name), "%s", name);
+	free(name);
+}
+
 static void reap(struct supervisor *s)
 {
 	struct rusage used;
 	int status;
 	pid_t pid;
 
+	note_name(s);
 	while ((pid = wait4(-1, &status, WNOHANG, &used)) > 0) {
 		if (pid == s->program) {
 			s->program_ended = true;

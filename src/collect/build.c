@@ -347,7 +347,8 @@ static struct profile_thread get_thread(struct build *b, struct thread *t)
 	};
 }
 
-/* Names and losses of a thread that has a slot are as the slot says now. */
+/* Losses of a thread that has a slot are as the slot says now, and so is the name that it had at
+ * its end. */
 static void add_open_slot(struct build *b, uint32_t slot, struct stream_losses *sum)
 {
 	uint32_t index = b->c->account.actors[slot].thread;
@@ -359,7 +360,7 @@ static void add_open_slot(struct build *b, uint32_t slot, struct stream_losses *
 	streams_sum_losses(sum, &losses);
 	out->failed_allocations += losses.failed_allocations;
 	out->losses += losses.lost_events + losses.reentrant_calls;
-	if (thread->shared)
+	if (thread->shared || !streams_has_last_name(&b->c->streams, slot))
 		return;
 	streams_read_name(&b->c->streams, slot, thread->name);
 	out->name = profile_add_string(b->p, thread->name);

@@ -35,6 +35,8 @@
 #define BRISK_NS_MAX (MS / 2)
 #define CALM_NS_MAX  (2 * MS)
 #define IDLE_NS_MAX  (10 * MS)
+/* Closer together than this on average, events need not each be stamped by the clock. */
+#define HURRIED_NS 500u
 
 /* For an abandoning target whose threads keep writing meanwhile; and for one that is gone but left
  * the segment to somebody who does. */
@@ -235,6 +237,51 @@ static void find_dead_threads(struct collector *c)
 	free(list);
 }
 
+/* ---- what threads are called ----------------------------------------------------------------- */
+
+static bool is_main_thread(const struct collector *c, const struct stream *stream)
+{
+	return c->watch.shares_tids ? stream->tid == (uint32_t)c->watch.pid : stream->serial == 1;
+}
+
+static void look_at_name(struct collector *c, uint32_t slot)
+{
+	const struct stream *stream = &c->streams.at[slot];
+	struct thread *thread = &c->account.threads.list.at[c->account.actors[slot].thread];
+
+	if (thread->shared)
+		return;
+	if (is_main_thread(c, stream))
+		(void)watch_read_main_name(&c->watch, thread->name, sizeof(thread->name));
+	else
+		(void)watch_read_name(&c->watch, stream->tid, thread->name, sizeof(thread->name));
+}
+
+/* A thread says what it is called when it begins and when it ends, but many get their name in
+ * between and end with the program. Most get it early: we look ever more rarely. After an exec the
+ * name is another program's. */
+static void look_at_names(struct collector *c)
+{
+	for (uint32_t slot = 1; slot <= c->streams.used; slot++) {
+		struct stream *stream = &c->streams.at[slot];
+
+		if (stream->state != STREAM_OPEN || collect_has_execed(c))
+			continue;
+		stream->looks++;
+		if (is_main_thread(c, stream) || (stream->looks & (stream->looks - 1)) == 0)
+			look_at_name(c, slot);
+	}
+}
+
+/* The main thread's, as long as the dead process has not been waited for. */
+static void look_at_last_name(struct collector *c)
+{
+	for (uint32_t slot = 1; slot <= c->streams.used; slot++)
+		if (c->streams.at[slot].state == STREAM_OPEN &&
+		    is_main_thread(c, &c->streams.at[slot]) && !collect_has_execed(c))
+			look_at_name(c, slot);
+}
+
 static void add_up_open_losses(struct collector *c)
 {
 	struct stream_losses sum = {0};
@@ -282,6 +329,7 @@ static void look_at_threads(struct collector *c, uint64_t now)
 	if (!is_due(&c->last_threads_ns, now, wanted ? WANTED_CHUNK_NS : THREADS_NS))
 		return;
 	find_dead_threads(c);
+	look_at_names(c);
 	add_up_open_losses(c);
 	ticks_calibrate(&c->clock);
 }
@@ -297,6 +345,17 @@ static bool has_been_replaced(struct collector *c, uint64_t now)
 	return !has_state(c, SEGMENT_TARGET_STARTING) && now - c->last_event_ns >= EXEC_QUIET_NS &&
 	       is_due(&c->last_exec_ns, now, EXEC_NS) &&
 	       !watch_has_segment(&c->watch, c->map.inode);
+}
+
+/* What a lone thread of the target may do about its stamps: see capture/stamp.h. */
+static void tell_pace(struct collector *c, uint64_t now, uint64_t handled)
+{
+	bool is_hurried = handled * HURRIED_NS > now - c->last_round_ns;
+
+	if (is_hurried != c->is_hurried)
+		atomic_store_explicit(&c->map.header->hurried, is_hurried, memory_order_relaxed);
+	c->is_hurried = is_hurried;
+	c->last_round_ns = now;
 }
 
 /* Whether the recording has ended; COLLECT_END_TICK if not. */
@@ -422,6 +481,8 @@ static enum collect_end finish(struct collector *c, enum collect_end why)
 	bool is_gone = why == COLLECT_END_GONE || why == COLLECT_END_EXEC;
 	int rounds = why == COLLECT_END_STOPPED ? 1 : is_gone ? GONE_ROUNDS_MAX : LAST_ROUNDS_MAX;
 
+	if (why == COLLECT_END_GONE)
+		look_at_last_name(c);
 	while (rounds-- > 0 && collect_drain(c) != 0)
 		continue;
 	for (uint32_t slot = 1; is_gone && slot <= c->streams.used; slot++)
@@ -443,6 +504,7 @@ enum collect_end collect_run(struct collector *c, uint64_t tick_ns, const volati
 
 		if (handled)
 			c->last_event_ns = now;
+		tell_pace(c, now, handled);
 		look_at_memory(c, now);
 		look_at_threads(c, now);
 		enum collect_end end = look_for_end(c, now, handled == 0);

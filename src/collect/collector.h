@@ -29,6 +29,8 @@ struct collector {
 	uint64_t end_ticks; /* when the recording ended; 0: it goes on */
 	/* CLOCK_MONOTONIC of when something was last done or seen. */
 	uint64_t last_event_ns;
+	uint64_t last_round_ns;
+	bool is_hurried;
 	uint64_t last_alive_ns;
 	uint64_t last_threads_ns;
 	uint64_t last_rss_ns;

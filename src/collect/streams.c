@@ -405,6 +405,11 @@ void streams_add_losses(struct stream_losses *sum, const struct segment_losses *
 	sum->unwind_failures += atomic_load_explicit(&l->unwind_failures, memory_order_relaxed);
 }
 
+bool streams_has_last_name(const struct streams *s, uint32_t slot)
+{
+	return atomic_load_explicit(&s->map->slots[slot].end_ticks, memory_order_relaxed) != 0;
+}
+
 void streams_read_name(const struct streams *s, uint32_t slot, char name[SEGMENT_NAME_BYTES])
 {
 	const char *from = s->map->slots[slot].name;
@@ -437,7 +442,7 @@ static void close_record(struct streams *s, uint32_t slot)
 	thread->end_ticks = stream->end_ticks
 				    ? stream->end_ticks
 				    : atomic_load_explicit(&from->end_ticks, memory_order_relaxed);
-	if (!thread->shared)
+	if (!thread->shared && streams_has_last_name(s, slot))
 		streams_read_name(s, slot, thread->name);
 	account_close_thread(s->account, slot);
 }

@@ -30,7 +30,8 @@ struct stream {
 	uint32_t serial;
 	uint64_t end_ticks; /* set if we found the thread dead; 0: it says so itself */
 	uint64_t resize_ptr;
-	uint8_t state; /* enum stream_state */
+	uint32_t looks; /* how often we looked whether the thread is there */
+	uint8_t state;	/* enum stream_state */
 };
 
 /* The losses that the target counted, added up. */
@@ -93,7 +94,8 @@ void streams_add_losses(struct stream_losses *sum, const struct segment_losses *
 
 void streams_sum_losses(struct stream_losses *sum, const struct stream_losses *more);
 
-/* The name that the thread in this slot has now. */
+/* The name that the thread in this slot had when it began or, if that is its last one, ended. */
+bool streams_has_last_name(const struct streams *s, uint32_t slot);
 void streams_read_name(const struct streams *s, uint32_t slot, char name[SEGMENT_NAME_BYTES]);
 
 #endif

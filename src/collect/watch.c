@@ -1,5 +1,5 @@
 /* watch.c -- the target process from outside: is it there, is it still the same program, how big
- * is it.
+ * is it, what are its threads called.
  * Runs: in the collector process, one thread, a few times a second.
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
@@ -50,6 +50,8 @@ void watch_open(struct watch *w, pid_t pid)
 	w->gone = w->pidfd < 0 && errno == ESRCH;
 	w->statm_fd = open_proc(pid, "statm");
 	w->status_fd = open_proc(pid, "status");
+	w->comm_fd = open_proc(pid, "comm");
+	w->task_fd = open_proc(pid, "task");
 	w->shares_tids = shares_pid_namespace(pid);
 }
 
@@ -64,6 +66,8 @@ void watch_close(struct watch *w)
 	close_fd(w->pidfd);
 	close_fd(w->statm_fd);
 	close_fd(w->status_fd);
+	close_fd(w->comm_fd);
+	close_fd(w->task_fd);
 }
 
 /* A process that nobody has waited for still takes signals: look at its state. */
@@ -145,6 +149,30 @@ static void read_again(int fd, char *text, size_t room)
 	ssize_t bytes = fd < 0 ? 0 : pread(fd, text, room - 1, 0);
 
 	text[bytes > 0 ? bytes : 0] = '\0';
+}
+
+bool watch_read_main_name(const struct watch *w, char *name, size_t room)
+{
+	char text[64];
+
+	read_again(w->comm_fd, text, sizeof(text));
+	text[strcspn(text, "\n")] = '\0';
+	if (*text)
+		(void)snprintf(name, room, "%s", text);
+	return *text;
+}
+
+bool watch_read_name(const struct watch *w, uint32_t tid, char *name, size_t room)
+{
+	char path[32];
+
+	if (!w->shares_tids)
+		return false;
+	(void)snprintf(path, sizeof(path), "%" PRIu32 "/comm", tid);
+	const struct watch thread = {.comm_fd = openat(w->task_fd, path, O_RDONLY | O_CLOEXEC)};
+	bool found = watch_read_main_name(&thread, name, room);
+	close_fd(thread.comm_fd);
+	return found;
 }
 
 static void raise_peak(struct watch *w, uint64_t bytes)

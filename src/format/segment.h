@@ -142,6 +142,7 @@ struct segment_header {
 	_Atomic uint32_t chunk_limit; /* chunks the target may bring into use in all */
 	/* marks handled: in tag mode, whoever made one waits for it (futex) */
 	_Atomic uint32_t marks_handled;
+	_Atomic uint32_t hurried; /* events come fast: stamps of a lone thread may be rough */
 
 	/* Shared stacks of free indices: {tag:32, index:32}, tag changes with every push and pop
 	 * (ABA). */

@@ -15,10 +15,13 @@
 #include "profile/write.h"
 
 /* Level 1: the target may be waiting. Level 3 makes a trace 3 % smaller in 1.5 times the time. */
-#define LEVEL	    1
-#define AHEAD	    (UINT64_C(8) << 20) /* for the tables: what 400,000 stacks take */
-#define AHEAD_LEAST (UINT64_C(32) << 10)
-#define PART_LEAST  256 /* events: fewer are not worth a section */
+#define LEVEL 1
+/* For the tables: 25 to 37 bytes a stack for git, Python and clang, names included. Where that is
+ * too little after all, the trace gives back its end. */
+#define TABLES	   (UINT64_C(16) << 10)
+#define STACK	   UINT64_C(40)
+#define STEP	   (UINT64_C(1) << 20) /* asked for at once: not for every block anew */
+#define PART_LEAST 256		       /* events: fewer are not worth a section */
 
 struct trace_writer {
 	struct sink sink;
@@ -27,7 +30,7 @@ struct trace_writer {
 	size_t count;		    /* in the block */
 	uint64_t written;	    /* in blocks before */
 	uint64_t lost;
-	uint64_t ahead;	   /* bytes to be kept in reserve */
+	uint64_t sites;	   /* of the events so far: the tables grow with them */
 	uint64_t reserved; /* bytes of the file that the disk has room for */
 	uint64_t ticks;	   /* of the last event */
 	bool full;	   /* the disk is: nothing more goes into the trace */
@@ -51,7 +54,6 @@ struct trace_writer *trace_write_open(const char *path, struct error *e)
 	}
 	w->table_level = w->sink.level;
 	w->sink.level = LEVEL;
-	w->ahead = AHEAD;
 	w->events = mem_new(WIRE_BLOCK_ROWS, sizeof(w->events[0]));
 	return w;
 }
@@ -67,36 +69,33 @@ static bool has_room(const struct trace_writer *w, uint64_t bytes)
 	       (errno != ENOSPC && errno != EDQUOT && errno != EFBIG);
 }
 
-/* Whether the disk gave its word for what the tables may need. It is asked for twice as much, so
- * that it need not be asked for every block. */
+/* Whether the disk gave its word for what the tables may need. It is asked for more, so that it
+ * need not be asked for every block. */
 static bool reserve(struct trace_writer *w)
 {
-	uint64_t bytes = 2 * w->ahead;
+	uint64_t ahead = TABLES + w->sites * STACK;
+	uint64_t bytes = ahead + STEP;
 
-	if (w->sink.bytes + w->ahead <= w->reserved)
+	if (w->sink.bytes + ahead <= w->reserved)
 		return true;
 	if (!has_room(w, bytes))
-		bytes = w->ahead;
+		bytes = ahead;
 	if (!has_room(w, bytes))
 		return false;
 	w->reserved = w->sink.bytes + bytes;
 	return true;
 }
 
-/* A disk that is nearly full from the start is used all the same, with less in reserve. */
-static void choose_reserve(struct trace_writer *w)
-{
-	while (w->ahead > AHEAD_LEAST && !has_room(w, 2 * w->ahead))
-		w->ahead /= 2;
-}
-
 /* Times that go back, which only a broken target makes, are held. */
-static void order_times(struct trace_writer *w)
+static void look_over(struct trace_writer *w)
 {
 	for (size_t i = 0; i < w->count; i++) {
-		if (w->events[i].time_ns < w->ticks)
-			w->events[i].time_ns = w->ticks;
-		w->ticks = w->events[i].time_ns;
+		struct trace_event *e = &w->events[i];
+		if (e->time_ns < w->ticks)
+			e->time_ns = w->ticks;
+		w->ticks = e->time_ns;
+		if (e->site >= w->sites)
+			w->sites = e->site + UINT64_C(1);
 	}
 }
 
@@ -107,44 +106,46 @@ static bool is_out_of_space(const struct trace_writer *w)
 	return error == ENOSPC || error == EDQUOT || error == EFBIG;
 }
 
-/* The first `count` events of the block as a section of its own; leaves the file as it was if there
+/* Events of the block, from `first` on, as a section of its own; leaves the file as it was if there
  * is no room for them and the tables. */
-static bool write_part(struct trace_writer *w, size_t count)
+static bool write_part(struct trace_writer *w, size_t first, size_t count)
 {
 	const struct codec_block block = {w->written, count};
 	uint64_t bytes = w->sink.bytes;
 	uint32_t sections = w->sink.sections;
 
-	codec_put_block(&w->sink.raw, &columns_events, w->events, block);
+	codec_put_block(&w->sink.raw, &columns_events, w->events + first, block);
 	sink_write_section(&w->sink, WIRE_TAG_TRACE);
 	if (w->sink.error || !reserve(w)) {
-		bool is_hopeless = w->sink.error && !is_out_of_space(w);
+		w->full = w->sink.error && !is_out_of_space(w);
 		sink_cut(&w->sink, bytes, sections);
 		w->reserved = bytes;
-		w->full = is_hopeless;
 		return false;
 	}
-	*vec_push(&w->index) = (struct profile_block){count, w->events[0].time_ns};
+	*vec_push(&w->index) = (struct profile_block){count, w->events[first].time_ns};
 	*vec_push(&w->ends) = w->sink.bytes;
 	w->written += count;
 	return true;
 }
 
-/* Of a block that the disk has no room for, the first half or less is kept: on a small disk one
- * block can be all there is. */
+/* Of a block that the disk has no room for, the first half is tried, and so on, until the room is
+ * used up: on a small disk one block can be all there is. */
 static void write_block(struct trace_writer *w)
 {
+	size_t done = 0;
 	size_t count = w->count;
 
-	order_times(w);
-	if (!w->reserved)
-		choose_reserve(w);
-	if (!reserve(w))
-		count = 0;
-	while (count && !write_part(w, count))
-		count = count > PART_LEAST && !w->full ? count / 2 : 0;
-	w->lost += w->count - count;
-	w->full = count < w->count;
+	look_over(w);
+	while (count && !w->full) {
+		if (write_part(w, done, count))
+			done += count;
+		else
+			count = count > PART_LEAST ? count / 2 : 0;
+		if (count > w->count - done)
+			count = w->count - done;
+	}
+	w->lost += w->count - done;
+	w->full = done < w->count;
 }
 
 static void flush(struct trace_writer *w)
@@ -178,14 +179,20 @@ static void add_index(const struct trace_writer *w, struct profile *p)
 		*vec_push(&p->blocks) = w->index.at[i];
 }
 
-/* The tables need room that the trace has taken: its last quarter goes. */
+static uint64_t get_end(const struct trace_writer *w)
+{
+	return w->ends.count ? w->ends.at[w->ends.count - 1] : WIRE_FILE_HEADER_BYTES;
+}
+
+/* The tables need room that the trace has taken: its last eighth goes. */
 static void drop_blocks(struct trace_writer *w)
 {
-	size_t kept = w->index.count * 3 / 4;
+	uint64_t kept = get_end(w) / 8 * 7;
 
-	for (size_t i = kept; i < w->index.count; i++)
-		w->lost += w->index.at[i].events;
-	w->index.count = w->ends.count = kept;
+	while (w->index.count && get_end(w) > kept) {
+		w->lost += w->index.at[--w->index.count].events;
+		w->ends.count--;
+	}
 }
 
 static void write_rest(struct trace_writer *w, struct profile *p)
@@ -210,9 +217,7 @@ int trace_write_close(struct trace_writer *w, struct profile *p, const char *pat
 	write_rest(w, p);
 	while (is_out_of_space(w) && w->index.count) {
 		drop_blocks(w);
-		sink_cut(&w->sink,
-			 w->ends.count ? w->ends.at[w->ends.count - 1] : WIRE_FILE_HEADER_BYTES,
-			 (uint32_t)w->index.count);
+		sink_cut(&w->sink, get_end(w), (uint32_t)w->index.count);
 		write_rest(w, p);
 	}
 	if (!w->sink.error)

@@ -71,10 +71,15 @@ static void print_damage(FILE *out, const struct profile *p, const struct style 
 
 void losses_print(FILE *out, const struct profile *p, const struct style *style)
 {
-	const struct profile_totals *t = &p->totals;
-
 	if (p->damaged)
 		print_damage(out, p, style);
+	losses_print_counts(out, p, style);
+}
+
+void losses_print_counts(FILE *out, const struct profile *p, const struct style *style)
+{
+	const struct profile_totals *t = &p->totals;
+
 	if (p->run.end == PROFILE_END_ABANDONED)
 		print_line(
 			out, style,

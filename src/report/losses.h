@@ -12,4 +12,7 @@
  * recording. */
 void losses_print(FILE *out, const struct profile *p, const struct style *style);
 
+/* The same without the one for a damaged file. */
+void losses_print_counts(FILE *out, const struct profile *p, const struct style *style);
+
 #endif

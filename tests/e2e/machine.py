@@ -3,7 +3,6 @@
 SPDX-License-Identifier: Apache-2.0
 """
 
-import ctypes
 import fcntl
 import os
 import platform
@@ -19,8 +18,6 @@ LIBRARY = BUILD / "libmidden.so"
 VICTIM_SOURCES = ROOT / "tests" / "victims"
 # Set by tools/portability.py: MIDDEN_BUILD is a build for another machine, whose programs start under this.
 EMULATOR = tuple(shlex.split(os.environ.get("MIDDEN_TEST_EMULATOR", "")))
-# Since glibc 2.35. The library finds objects through it, and through a table of its own elsewhere.
-HAS_FIND_OBJECT = hasattr(ctypes.CDLL(None), "_dl_find_object")
 OTHER_ARCH = {"x86_64": "aarch64", "aarch64": "x86_64"}.get(platform.machine())
 
 

@@ -19,17 +19,32 @@ bool account_has_room(void)
 	return atomic_load(&account_page->images_used) < IMAGES - THREADS_MOST;
 }
 
-bool account_next_image(void)
+/* Some are left for execs, which take the next one whatever comes. */
+bool account_reserve_image(uint64_t *index)
 {
-	uint64_t index = atomic_fetch_add(&account_page->images_used, 1);
+	*index = atomic_load(&account_page->images_used);
+	while (*index < IMAGES - THREADS_MOST)
+		if (atomic_compare_exchange_weak(&account_page->images_used, index, *index + 1))
+			return true;
+	return false;
+}
 
-	if (index >= IMAGES)
-		return false;
+void account_use_image(uint64_t index)
+{
 	account_image = &account_page->image[index];
 	atomic_store(&account_image->pid, (uint64_t)getpid());
 	atomic_store(&account_image->planned_end, END_NOT_PLANNED);
 	last = NULL;
 	live_bytes = live_blocks = 0;
+}
+
+static bool take_next_image(void)
+{
+	uint64_t index = atomic_fetch_add(&account_page->images_used, 1);
+
+	if (index >= IMAGES)
+		return false;
+	account_use_image(index);
 	return true;
 }
 
@@ -44,7 +59,7 @@ bool account_open(const char *path)
 	if (map == MAP_FAILED)
 		return false;
 	account_page = map;
-	return account_next_image();
+	return take_next_image();
 }
 
 void account_begin(unsigned site, size_t bytes)

@@ -95,12 +95,11 @@ static bool leave_pending(pid_t pid)
 
 /* ---- fork ------------------------------------------------------------------------------------ */
 
-static _Noreturn void be_child(uint64_t seed, unsigned steps)
+static _Noreturn void be_child(uint64_t image, uint64_t seed, unsigned steps)
 {
 	static struct worker own; /* the thread's own may be one of an array that starts over */
 
-	if (!account_next_image())
-		_exit(99);
+	account_use_image(image);
 	blocks_forget_all();
 	threads_forget_all();
 	for (unsigned i = 0; i < PENDING; i++)
@@ -122,15 +121,16 @@ void processes_fork(struct worker *me)
 	uint64_t seed = chance_next(&me->chance);
 	unsigned steps = (unsigned)chance_below(&me->chance, 1 + habits.steps / 3);
 	bool wait_now = chance_below(&me->chance, 3) != 0;
+	uint64_t image;
 
-	if (habits.generation >= GENERATION_MOST || !account_has_room())
+	if (habits.generation >= GENERATION_MOST || !account_reserve_image(&image))
 		return;
 	count_begin(&account_image->children, 1);
 	processes_lock();
 	pid_t pid = fork();
 	processes_unlock();
 	if (pid == 0)
-		be_child(seed, steps);
+		be_child(image, seed, steps);
 	if (pid < 0)
 		torture_die("cannot fork");
 	count_end(&account_image->children, 1);

@@ -60,8 +60,10 @@ extern struct image *account_image;
 
 /* Maps the file and starts an image. False: cannot, or there are too many images already. */
 bool account_open(const char *path);
-/* Starts the image of a fork child. */
-bool account_next_image(void);
+/* For a fork child that there is to be, and then in it. False: there are too many. */
+bool account_reserve_image(uint64_t *index);
+void account_use_image(uint64_t index);
+/* For an exec. */
 bool account_has_room(void);
 
 void account_begin(unsigned site, size_t bytes);

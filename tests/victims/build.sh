@@ -48,6 +48,9 @@ if printf '#include <features.h>\n#ifndef __GLIBC__\n#error musl\n#endif\n' | $C
 	done
 fi
 
+# Speaks the library's own language with the recorder.
+c_victim greeter greeter "-I$here/../../src"
+
 # The header's weak references also in a program at a fixed address.
 c_victim mark_moments mark_moments
 case $($CC --version) in

@@ -135,8 +135,9 @@ def test_a_cut_off_profile_is_compared_and_said_to_be_damaged(record, tmp_path):
     cut = tmp_path / "cut.mdn"
     cut.write_bytes(good.read_bytes()[:-60])
     done = run("diff", good, cut)
-    assert done.returncode == 0
+    assert done.returncode == 1
     assert "the file is damaged" in done.stdout
+    assert done.stderr.startswith(f"midden: {cut}: damaged: ") and done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 SPDX-License-Identifier: Apache-2.0
 """
 
+import json
+
 import pytest
 
 from comparing import PLAIN, bad_files, record_build, run, run_json
@@ -145,9 +147,10 @@ def test_a_damaged_input_is_said_and_stays_known(record, tmp_path):
     cut = tmp_path / "cut.mdn"
     cut.write_bytes(good.read_bytes()[:-60])
     done = run("merge", "-q", "-o", tmp_path / "out.mdn", good, cut)
-    assert done.returncode == 0
-    assert done.stderr.startswith(f"midden: warning: {cut}: damaged: ")
-    assert read_stats(tmp_path / "out.mdn")["damaged"]
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"midden: {cut}: damaged: ") and done.stderr.count("\n") == 1
+    known = run("stats", "--json", tmp_path / "out.mdn")
+    assert known.returncode == 1 and json.loads(known.stdout)["damaged"]
 
 
 def test_an_output_that_cannot_be_written_gives_one_line(record):

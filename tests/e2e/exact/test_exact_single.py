@@ -3,10 +3,7 @@
 SPDX-License-Identifier: Apache-2.0
 """
 
-import pytest
-
 import cases
-import machine
 from recording import check_exact, function_names, sites_through
 
 EMERGENCY_POOL_BYTES = 72704  # libstdc++ 12, set aside at start-up for exceptions when memory is out
@@ -55,11 +52,6 @@ def test_a_stack_within_the_limit_reaches_from_the_leaf_to_main(record):
     assert "main" in names
 
 
-@pytest.mark.xfail(
-    not machine.HAS_FIND_OBJECT,
-    reason="before glibc 2.35 an object opened later is known only after the next dlclose",
-    strict=False,
-)
 def test_a_plugin_that_was_unloaded_is_still_named(record, native):
     plugins = [native.victim("plugin_one.so"), native.victim("plugin_two.so")]
     bare = record.victim("plugin_host", "bare", *plugins).stats

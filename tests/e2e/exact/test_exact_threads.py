@@ -32,9 +32,8 @@ def test_each_thread_has_its_own_figures_and_its_name(record):
         assert worker["temporary"] == slot["temporary_allocations"]
         assert worker["start_ns"] <= worker["end_ns"]
     # The dtv of each new thread is the creating thread's allocation, so only the frees are its own alone.
-    # It is attached before main, when it still has the program's name.
-    assert threads["named_threads"]["frees"] == 0
-    assert threads["named_threads"]["allocations"] >= 7
+    assert threads["the-boss"]["frees"] == 0
+    assert threads["the-boss"]["allocations"] >= 7
 
 
 def test_blocks_freed_by_another_thread_belong_to_the_one_that_made_them(record):

@@ -98,10 +98,9 @@ def test_losses_are_said_on_standard_error(midden, profile, tmp_path):
     content = profile.read_bytes()
     (tmp_path / "cut.mdn").write_bytes(content[: len(content) - 40])
     done = run(midden, "-f", "collapsed", tmp_path / "cut.mdn")
-    if done.returncode == 0:
-        assert b"damaged" in done.stderr
-    else:
-        assert b"cut.mdn" in done.stderr
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"midden: ") and done.stderr.count(b"\n") == 1
+    assert b"cut.mdn: damaged: " in done.stderr and done.stdout
 
 
 def seconds_of(midden, form, profile, out):

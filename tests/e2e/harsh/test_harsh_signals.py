@@ -16,7 +16,17 @@ def own_allocator(native):
 def test_a_thread_whose_handler_jumps_out_of_hooks_is_recorded_on(record, own_allocator, arguments):
     recording = record.victim("signal_jump", *arguments, env=own_allocator)
     assert recording.status == 0, recording.stderr
-    stats = recording.stats
+    check_jumps(recording.stats)
+
+
+def test_so_is_the_child_of_a_thread_whose_stack_is_not_the_first(record, own_allocator):
+    recording = record.victim("signal_jump", "thread", options=["--follow"], env=own_allocator)
+    assert recording.status == 0, recording.stderr
+    (child,) = (stats for stats in recording.profiles() if stats["leaked_bytes"] > 500_000)
+    check_jumps(child)
+
+
+def check_jumps(stats):
     # What a hook was about to record when it was left is lost, and counted.
     assert 0 < stats["lost_events"] <= 200
     assert stats["reentrant_calls"] == 0
@@ -29,6 +39,15 @@ def test_a_child_forked_by_a_handler_inside_a_hook_lives(record, own_allocator, 
     recording = record.victim("fork_in_handler", *arguments, env=own_allocator)
     assert recording.status == 0, recording.stderr
     assert recording.stats["reentrant_calls"] == 0
+
+
+@pytest.mark.parametrize("options", ((), ("--follow",)), ids=("left-alone", "followed"))
+def test_a_child_cloned_by_a_handler_inside_a_hook_lives_if_it_stays_in_the_handler(record, own_allocator, options):
+    recording = record.victim("fork_in_handler", "20", "clone", options=list(options), env=own_allocator)
+    assert recording.status == 0, recording.stderr
+    children = [stats for stats in recording.profiles() if stats["leaked_bytes"] > 90_000]
+    assert len(children) == (20 if options else 0)
+    assert all(stats["leaked_blocks"] in (100, 101) for stats in children)
 
 
 def test_such_a_child_is_followed_when_it_has_left_the_hook(record, own_allocator):

@@ -16,3 +16,12 @@ def test_a_program_that_scribbles_over_its_segment_gets_a_profile_all_the_same(r
     assert stats["program"] == "scribbler"
     assert stats["allocations"] <= 300_000
     assert stats["frees"] <= stats["allocations"]
+
+
+def test_a_program_that_says_hello_again_and_again_gets_no_collector_for_each(record, need_victim):
+    recording = record.victim(need_victim("greeter"), 80)
+    assert recording.status == 0, recording.stderr
+    # One of the 32 is the library's own.
+    assert recording.stdout == b"31\n"
+    assert recording.stderr.count("it gets no more") == 1
+    assert "collector died" not in recording.stderr

@@ -235,7 +235,8 @@ def test_a_damaged_profile_is_not_overwritten(app, tmp_path):
     assert (done.returncode, done.stdout) == (1, "")
     assert "damaged" in done.stderr and "-o" in done.stderr
     assert profile.read_bytes() == content[:-60]
-    assert run(app.midden, "resolve", "-o", tmp_path / "out.mdn", profile).returncode == 0
+    done = run(app.midden, "resolve", "-o", tmp_path / "out.mdn", profile)
+    assert done.returncode == 1 and "wrote " in done.stdout and "damaged" in done.stderr
 
 
 @pytest.mark.parametrize("command", ("report", "stats", "export", "resolve"))

@@ -60,6 +60,7 @@ struct fixture_options {
 	uint32_t chunks;
 	uint32_t max_depth;
 	uint32_t patience_ms;
+	uint32_t clock;	   /* SEGMENT_CLOCK_MONOTONIC */
 	int collector_pid; /* ourselves */
 };
 
@@ -72,7 +73,7 @@ static inline void fixture_fill_header(struct segment_header *h, const struct fi
 {
 	h->magic = SEGMENT_MAGIC;
 	h->version = SEGMENT_VERSION;
-	h->clock = SEGMENT_CLOCK_MONOTONIC;
+	h->clock = o->clock;
 	h->clock_base = clock_read(h->clock);
 	h->max_depth = fixture_or(o->max_depth, 128);
 	h->follow = 1;

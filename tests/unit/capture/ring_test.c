@@ -319,11 +319,12 @@ static void a_collector_that_is_busy_but_lives_is_waited_for_beyond_the_patience
 	struct producer p[PRODUCERS];
 
 	(void)state;
-	begin_checked(&(struct fixture_options){.chunks = 10, .patience_ms = 300});
+	/* On a busy machine its thread may get no processor for half a second. */
+	begin_checked(&(struct fixture_options){.chunks = 10, .patience_ms = 1000});
 	atomic_store(&collector.drains, false);
 	start_collecting();
 	start_producers(p, 0, PRODUCERS);
-	fixture_sleep_ms(1000);
+	fixture_sleep_ms(2500);
 	atomic_store(&collector.drains, true);
 	join_producers(p, PRODUCERS);
 	end_checked(PRODUCERS);

@@ -367,6 +367,7 @@ static void the_name_is_the_last_one_seen(void **state)
 	producer_alloc(&one, 10, A, 10, 1);
 	producer_drain(c);
 	memcpy(c->map.slots[one.slot].name, "0123456789abcdef", SEGMENT_NAME_BYTES);
+	atomic_store(&c->map.slots[one.slot].end_ticks, 20); /* it was at its end that it said so */
 	struct profile *p = collect_build_profile(c);
 	assert_string_equal(profile_string(p, p->threads.at[0].name), "0123456789abcde");
 	profile_free(p);
