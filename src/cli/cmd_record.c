@@ -40,13 +40,20 @@ static const char help[] =
 	"                       before it goes on unrecorded (default: 2000)\n"
 	"      --trace          keep every single event in the profile, 1 to 5 bytes each\n"
 	"      --tags           no events: count by tag, thread by thread, for `midden tags`\n"
+	"      --sample[=BYTES]\n"
+	"                       sample one block in so many bytes (default: 512K) instead of\n"
+	"                       recording each: cheap enough to leave on, figures are estimates\n"
+	"      --sample-blocks N  keep at most N samples of blocks that live (default: 16384);\n"
+	"                       beyond, samples become rarer\n"
+	"      --sample-seed N  choose samples as another run with the same N did\n"
 	"      --no-symbols     leave function names to the first `midden report`\n"
 	"      --library FILE   another libmidden.so (for a program of another architecture)\n"
 	"  -h, --help           show this text\n"
 	"\n"
 	"Each option has a variable for use with LD_PRELOAD=libmidden.so alone: MIDDEN_OUTPUT,\n"
 	"MIDDEN_FOLLOW, MIDDEN_MAX_DEPTH, MIDDEN_BUFFER, MIDDEN_PATIENCE, MIDDEN_SYMBOLS,\n"
-	"MIDDEN_TRACE, MIDDEN_MODE=tags.\n"
+	"MIDDEN_TRACE; MIDDEN_MODE=tags, MIDDEN_MODE=sample, MIDDEN_SAMPLE, MIDDEN_SAMPLE_BLOCKS,\n"
+	"MIDDEN_SAMPLE_SEED.\n"
 	"\n"
 	"Exit status: the program's own; 127 or 126 if it could not be started, 2 for wrong "
 	"usage.\n";
@@ -60,6 +67,9 @@ enum {
 	OPTION_TRACE,
 	OPTION_TAGS,
 	OPTION_LIBRARY,
+	OPTION_SAMPLE,
+	OPTION_SAMPLE_BLOCKS,
+	OPTION_SAMPLE_SEED,
 };
 
 static const struct option long_options[] = {
@@ -75,6 +85,9 @@ static const struct option long_options[] = {
 	{"tags", no_argument, NULL, OPTION_TAGS},
 	{"no-symbols", no_argument, NULL, OPTION_NO_SYMBOLS},
 	{"library", required_argument, NULL, OPTION_LIBRARY},
+	{"sample", optional_argument, NULL, OPTION_SAMPLE},
+	{"sample-blocks", required_argument, NULL, OPTION_SAMPLE_BLOCKS},
+	{"sample-seed", required_argument, NULL, OPTION_SAMPLE_SEED},
 	{"help", no_argument, NULL, 'h'},
 	{0},
 };
@@ -114,6 +127,12 @@ static int apply(struct request *r, int option, const char *value, struct error 
 		return recording_set_buffer(&r->recording, value, e);
 	case OPTION_PATIENCE:
 		return recording_set_patience(&r->recording, value, e);
+	case OPTION_SAMPLE:
+		return recording_set_sample(&r->recording, value, e);
+	case OPTION_SAMPLE_BLOCKS:
+		return recording_set_sample_blocks(&r->recording, value, e);
+	case OPTION_SAMPLE_SEED:
+		return recording_set_sample_seed(&r->recording, value, e);
 	case OPTION_TRACE:
 		r->recording.trace = true;
 		return 0;
@@ -146,6 +165,8 @@ static int parse(struct request *r, int argc, char **argv)
 	}
 	if (!r->help && optind == argc)
 		return message_usage("record", "which program?");
+	if (recording_check_options(&r->recording, &e))
+		return message_usage("record", "%s", e.text);
 	return 0;
 }
 

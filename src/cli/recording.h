@@ -35,6 +35,15 @@ int recording_set_buffer(struct recording_options *options, const char *text, st
 int recording_set_patience(struct recording_options *options, const char *text, struct error *e);
 int recording_set_mode(struct recording_options *options, const char *text, struct error *e);
 
+/* Samples instead of recording every block; NULL: with the period that is set. */
+int recording_set_sample(struct recording_options *options, const char *text, struct error *e);
+int recording_set_sample_blocks(struct recording_options *options, const char *text,
+				struct error *e);
+int recording_set_sample_seed(struct recording_options *options, const char *text, struct error *e);
+
+/* -1 with `e` if two of the options cannot both hold. */
+int recording_check_options(const struct recording_options *options, struct error *e);
+
 /* What a collector tells the recorder, through a pipe: a status now and then, how far the look-up
  * of symbols has come, and one result. */
 struct recording_report {

@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "format/clock.h"
 #include "format/env.h"
 
 /* A number with an optional K, M or G. */
@@ -80,6 +82,79 @@ int recording_set_mode(struct recording_options *options, const char *text, stru
 	return 0;
 }
 
+/* ---- samples --------------------------------------------------------------------------------- */
+
+#define SAMPLE_BLOCKS_MAX 16384 /* half of the table in the target: capture/sampler.c */
+
+static int set_period(struct recording_options *options, const char *text, struct error *e)
+{
+	if (parse_in_range(text, 1, SEGMENT_PERIOD_MAX, &options->collect.sample_period))
+		return error_set(e, "samples must be 1 byte to 1024G apart, not '%s'", text);
+	return 0;
+}
+
+int recording_set_sample(struct recording_options *options, const char *text, struct error *e)
+{
+	options->collect.mode = SEGMENT_MODE_SAMPLE;
+	return text ? set_period(options, text, e) : 0;
+}
+
+int recording_set_sample_blocks(struct recording_options *options, const char *text,
+				struct error *e)
+{
+	uint64_t value;
+
+	if (parse_in_range(text, 16, SAMPLE_BLOCKS_MAX, &value))
+		return error_set(e, "the most samples alive must be 16 to %d, not '%s'",
+				 SAMPLE_BLOCKS_MAX, text);
+	options->collect.sample_blocks = (uint32_t)value;
+	return 0;
+}
+
+int recording_set_sample_seed(struct recording_options *options, const char *text, struct error *e)
+{
+	if (parse_size(text, &options->collect.sample_seed))
+		return error_set(e, "the seed of samples must be a number, not '%s'", text);
+	return 0;
+}
+
+int recording_check_options(const struct recording_options *options, struct error *e)
+{
+	if (options->trace && options->collect.mode == SEGMENT_MODE_SAMPLE)
+		return error_set(e, "a trace has every event, samples are a few of them: "
+				    "choose one");
+	if (options->trace && options->collect.mode == SEGMENT_MODE_TAGS)
+		return error_set(e, "a trace has every event, and tag mode none: choose one");
+	return 0;
+}
+
+/* Programs that run in many places must not all be sampled alike. */
+static uint64_t get_random_seed(void)
+{
+	uint64_t seed;
+
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
+		seed = clock_monotonic_ns() ^ (uint64_t)getpid() << 32;
+	return seed;
+}
+
+static int init_sample(struct recording_options *options, struct error *e)
+{
+	const char *period = getenv(ENV_SAMPLE);
+	const char *blocks = getenv(ENV_SAMPLE_BLOCKS);
+	const char *seed = getenv(ENV_SAMPLE_SEED);
+
+	options->collect.sample_period = UINT64_C(512) << 10;
+	options->collect.sample_seed = get_random_seed();
+	if ((period && set_period(options, period, e)) ||
+	    (blocks && recording_set_sample_blocks(options, blocks, e)) ||
+	    (seed && recording_set_sample_seed(options, seed, e)))
+		return -1;
+	return 0;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
 int recording_options_init(struct recording_options *options, struct error *e)
 {
 	const char *depth = getenv(ENV_MAX_DEPTH);
@@ -101,7 +176,7 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	if ((mode && recording_set_mode(options, mode, e)) ||
 	    (depth && recording_set_max_depth(options, depth, e)) ||
 	    (buffer && recording_set_buffer(options, buffer, e)) ||
-	    (patience && recording_set_patience(options, patience, e)))
+	    (patience && recording_set_patience(options, patience, e)) || init_sample(options, e))
 		return -1;
 	return 0;
 }

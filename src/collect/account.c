@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "collect/account_sampled.h"
 #include "format/wire.h"
 
 #define FIRST_INTERVAL_NS UINT64_C(1000000)
@@ -34,6 +35,7 @@ void account_fini(struct account *a)
 	parts_fini(&a->parts);
 	threads_fini(&a->threads);
 	series_fini(&a->series);
+	sampling_free(a->sampling);
 	free(a->actors);
 	free(a->names);
 	vec_free(&a->snapshots);
@@ -47,6 +49,8 @@ struct thread *account_open_thread(struct account *a, uint32_t slot, uint32_t se
 	struct thread *thread = &a->threads.list.at[index];
 
 	a->actors[slot] = (struct actor){.thread = index};
+	if (a->sampling)
+		sampling_open(a->sampling, slot);
 	if (!thread->shared) {
 		a->actors[slot].last_ptr = thread->last_ptr;
 		a->actors[slot].last_ticks = thread->last_ticks;
@@ -62,6 +66,8 @@ void account_close_thread(struct account *a, uint32_t slot)
 
 	thread->last_ptr = by->last_ptr;
 	thread->last_ticks = by->last_ticks;
+	if (a->sampling)
+		sampling_close(a->sampling, slot, by->thread);
 	*by = (struct actor){0};
 	a->names[slot].bytes = 0;
 }
@@ -72,6 +78,8 @@ struct account_totals account_get_totals(const struct account *a)
 {
 	struct account_totals t = {0};
 
+	if (a->sampling)
+		return account_sampled_get_totals(a);
 	lifetimes_sum(&a->lifetimes, &t.allocations, &t.allocated_bytes);
 	t.frees = t.allocations - a->peak.live_blocks;
 	t.freed_bytes = t.allocated_bytes - a->peak.live_bytes;
@@ -81,7 +89,7 @@ struct account_totals account_get_totals(const struct account *a)
 /* While there is one thread, what it holds is all there is, and no event spends time on it. */
 static inline bool has_one_thread(const struct account *a)
 {
-	return a->threads.list.count == 1;
+	return a->threads.list.count == 1 && !a->sampling;
 }
 
 /* What it holds then follows from the totals, the peak and the sites. */
@@ -134,6 +142,8 @@ static void add_point(struct account *a, uint64_t ticks)
 {
 	struct profile_point point = account_get_point(a, ticks);
 
+	if (a->sampling)
+		account_sampled_smooth(a, &point);
 	series_add(&a->series, &point, &a->sites);
 	a->peak.span_bytes = a->peak.live_bytes;
 }
@@ -210,8 +220,7 @@ static void apply_mark(struct account *a, const struct event *e)
 
 /* ---- shares of threads ----------------------------------------------------------------------- */
 
-/* A second thread allocates here: what there is so far is the first one's. */
-static COLD void split_site(struct account *a, uint32_t index)
+COLD void account_split_site(struct account *a, uint32_t index)
 {
 	struct site *site = &a->sites.list.at[index];
 	struct holding *held = &site->held;
@@ -235,7 +244,7 @@ static COLD void split_site(struct account *a, uint32_t index)
 static __attribute__((noinline)) void enter_part(struct account *a, const struct live_block *block)
 {
 	if (a->sites.list.at[block->site].thread != SITES_SHARED)
-		split_site(a, block->site);
+		account_split_site(a, block->site);
 
 	struct part *part = parts_reserve(&a->parts, block->site, block->thread);
 	parts_settle(part, &a->peak);
@@ -489,8 +498,10 @@ static bool apply_rare(struct account *a, const struct event *e, bool force)
 	case SEGMENT_EVENT_MARK:
 		apply_mark(a, e);
 		return true;
-	default: /* SEGMENT_EVENT_RESIZE_FREED: the reader lets no other kind through */
+	case SEGMENT_EVENT_RESIZE_FREED:
 		apply_resize_freed(a, e);
+		return true;
+	default: /* PERIOD, THINNED: not of a target that was not asked for samples */
 		return true;
 	}
 }
@@ -529,10 +540,35 @@ static uint32_t apply_untraced(struct account *a, const struct event *events, ui
 	return i;
 }
 
+static bool apply_sampled(struct account *a, const struct event *e, bool force)
+{
+	bool is_name = e->kind == SEGMENT_EVENT_NAME || e->kind == SEGMENT_EVENT_MARK;
+
+	return is_name ? apply_rare(a, e, force) : account_sampled_apply(a, e, force);
+}
+
+static uint32_t apply_all_sampled(struct account *a, const struct event *events, uint32_t count)
+{
+	uint32_t i;
+
+	for (i = 0; i < count; i++) {
+		account_pass_time(a, events[i].ticks);
+		if (!apply_sampled(a, &events[i], false))
+			break;
+	}
+	return i;
+}
+
 uint32_t account_apply(struct account *a, const struct event *events, uint32_t count)
 {
-	uint32_t handled =
-		a->trace ? apply_traced(a, events, count) : apply_untraced(a, events, count);
+	uint32_t handled;
+
+	if (a->sampling)
+		handled = apply_all_sampled(a, events, count);
+	else if (a->trace)
+		handled = apply_traced(a, events, count);
+	else
+		handled = apply_untraced(a, events, count);
 
 	a->events += handled;
 	return handled;
@@ -540,6 +576,6 @@ uint32_t account_apply(struct account *a, const struct event *events, uint32_t c
 
 void account_force(struct account *a, const struct event *e)
 {
-	(void)apply(a, e, true, true);
+	(void)(a->sampling ? apply_sampled(a, e, true) : apply(a, e, true, true));
 	a->events++;
 }

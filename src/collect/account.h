@@ -11,6 +11,7 @@
 #include "collect/lifetimes.h"
 #include "collect/live.h"
 #include "collect/parts.h"
+#include "collect/sampling.h"
 #include "collect/series.h"
 #include "collect/sites.h"
 #include "collect/threads.h"
@@ -64,6 +65,7 @@ struct account {
 	uint64_t lost_snapshots;
 	uint32_t marks;		    /* snapshots that the target asked for, lost ones too */
 	struct trace_writer *trace; /* NULL: none is wanted */
+	struct sampling *sampling;  /* NULL: every block is recorded. Owned */
 	const struct ticks *clock;
 	uint64_t events;
 	uint64_t foreign_frees;
@@ -93,6 +95,9 @@ bool account_take_snapshot(struct account *a, uint64_t ticks, const char *name, 
 
 /* Time has come this far: makes a point of the series if one is due. */
 void account_pass_time(struct account *a, uint64_t ticks);
+
+/* A second thread allocates at the site: what there is so far becomes the first one's share. */
+void account_split_site(struct account *a, uint32_t index);
 
 struct account_totals account_get_totals(const struct account *a);
 

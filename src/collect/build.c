@@ -6,20 +6,20 @@
  * are checked, loops of stacks are cut, strings are bounded. */
 #include "collect/collect.h"
 
-#include <elf.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/pages.h"
 #include "collect/collector.h"
+#include "collect/footprint.h"
+#include "collect/naming.h"
 
-#define PATH_BYTES_MAX 4096u
-/* memo and leaf ends that the library keeps for a thread: what one that is busy touches of them */
-#define PRIVATE_THREAD_BYTES (64u << 10)
-#define OTHER_THREADS_NAME   "(other threads)"
+#define PATH_BYTES_MAX	   4096u
+#define OTHER_THREADS_NAME "(other threads)"
 
-#define read_once(field)     __atomic_load_n(&(field), __ATOMIC_RELAXED)
+#define read_once(field)   __atomic_load_n(&(field), __ATOMIC_RELAXED)
 
 struct build {
 	struct collector *c;
@@ -244,6 +244,26 @@ static struct profile_site get_site(struct build *b, struct site *site)
 	};
 }
 
+static struct profile_doubt get_doubt(const struct doubt *d)
+{
+	return (struct profile_doubt){
+		.bytes = (uint64_t)(sqrt(d->bytes) + 0.5),
+		.milliblocks = (uint64_t)(sqrt(d->blocks) * 1000 + 0.5),
+	};
+}
+
+static void add_doubt(struct build *b, uint32_t index)
+{
+	const struct account *a = &b->c->account;
+	struct site_doubt *d = sampling_get_doubt(a->sampling, index, &a->peak);
+	struct profile_site *site = &b->p->sites.at[index];
+
+	site->allocated_doubt = get_doubt(&d->allocated);
+	site->live_doubt = get_doubt(&d->live);
+	site->at_peak_doubt = get_doubt(&d->at_peak);
+	site->temporary_doubt = (uint64_t)(sqrt(d->temporary) * 1000 + 0.5);
+}
+
 /* Room in a vector that becomes big at one go. */
 #define reserve_big(v, more) \
 	(vec_reserve(v, more), pages_advise((v)->at, (v)->room * sizeof(*(v)->at)))
@@ -262,6 +282,8 @@ static void build_sites(struct build *b)
 	reserve_big(&b->p->sites, sites->list.count);
 	for (size_t i = 0; i < sites->list.count; i++)
 		*vec_push(&b->p->sites) = get_site(b, &sites->list.at[i]);
+	for (size_t i = 0; b->c->account.sampling && i < sites->list.count; i++)
+		add_doubt(b, (uint32_t)i);
 	vec_free(&b->path);
 	free(b->places);
 	free(b->named);
@@ -382,6 +404,36 @@ static int compare_serials(const void *a, const void *b)
 	return (x->serial > y->serial) - (x->serial < y->serial);
 }
 
+static void add_counted(struct profile_thread *out, const struct sampling_totals *counted)
+{
+	out->allocations += counted->allocations;
+	out->allocated_bytes += counted->bytes;
+	out->frees += counted->frees;
+	out->reallocations += counted->reallocations;
+}
+
+/* Before they are sorted. */
+static void build_counted_threads(struct build *b)
+{
+	const struct sampling *s = b->c->account.sampling;
+
+	for (size_t i = 0; i < b->p->threads.count; i++) {
+		struct profile_thread *out = &b->p->threads.at[i];
+
+		out->allocations = out->allocated_bytes = out->frees = out->reallocations = 0;
+		if (i < s->retired.count)
+			add_counted(out, &s->retired.at[i]);
+	}
+	for (uint32_t slot = 1; slot < s->slot_count; slot++) {
+		struct sampling_totals sum = {0};
+
+		if (!s->periods[slot])
+			continue;
+		sampling_add_slot(s, slot, &sum);
+		add_counted(&b->p->threads.at[b->c->account.actors[slot].thread], &sum);
+	}
+}
+
 /* `sum` gets the losses of threads that have a slot. The record for all further threads has the
  * highest serial. */
 static void build_threads(struct build *b, struct stream_losses *sum)
@@ -393,6 +445,8 @@ static void build_threads(struct build *b, struct stream_losses *sum)
 	for (size_t i = 0; i < threads->list.count; i++)
 		*vec_push(&b->p->threads) = get_thread(b, &threads->list.at[i]);
 	add_open_slots(b, sum);
+	if (b->c->account.sampling)
+		build_counted_threads(b);
 	if (b->p->threads.count)
 		qsort(b->p->threads.at, b->p->threads.count, sizeof(b->p->threads.at[0]),
 		      compare_serials);
@@ -432,52 +486,6 @@ static void build_snapshots(struct build *b)
 	b->p->totals.lost_snapshots = a->lost_snapshots;
 }
 
-static uint64_t round_to_pages(const struct build *b, uint64_t bytes)
-{
-	uint64_t page = b->c->watch.page_bytes;
-
-	return (bytes + page - 1) / page * page;
-}
-
-/* What the target's mapping of the segment has resident, reckoned from the high-water marks (all
- * that was ever used stays), and the library's private memory per thread. */
-static uint64_t get_own_memory(const struct build *b)
-{
-	const struct segment_map *map = &b->c->map;
-	const struct segment_layout *l = &map->layout;
-	struct segment_header *h = map->header;
-	uint64_t page = b->c->watch.page_bytes;
-	uint32_t page_roots = (uint32_t)(page / sizeof(uint32_t));
-	struct {
-		uint32_t used, most;
-		uint64_t unit;
-	} const parts[] = {
-		{atomic_load(&h->slots_used), l->slot_count, sizeof(struct segment_slot)},
-		{atomic_load(&h->modules_used), l->module_count, sizeof(struct segment_module)},
-		{atomic_load(&h->strings_used), l->string_bytes, 1},
-		{atomic_load(&h->named_used), l->named_count, sizeof(struct segment_named)},
-		{atomic_load(&h->places_used), l->place_count, sizeof(struct segment_place)},
-		{atomic_load(&h->nodes_used), l->node_count, sizeof(struct segment_node)},
-		{atomic_load(&h->tags_used), l->tag_count, sizeof(struct segment_tag)},
-		{atomic_load(&h->tag_text_used), l->tag_text_bytes, 1},
-		{atomic_load(&h->chunks_used), l->chunk_count, sizeof(struct segment_chunk)},
-		/* Hashed: each node may have touched a page of its own. */
-		{atomic_load(&h->nodes_used), SEGMENT_ROOT_COUNT / page_roots, page},
-		{atomic_load(&h->places_used), SEGMENT_PLACE_ROOTS / page_roots, page},
-		{atomic_load(&h->named_used), SEGMENT_NAMED_ROOTS / page_roots, page},
-		{atomic_load(&h->texts_used), SEGMENT_TEXT_ROOTS / page_roots, page},
-		{1, 1, sizeof(struct segment_header)},
-	};
-	uint64_t bytes = (uint64_t)b->c->streams.open_max * PRIVATE_THREAD_BYTES;
-
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		uint32_t used = parts[i].used < parts[i].most ? parts[i].used : parts[i].most;
-
-		bytes += round_to_pages(b, used * parts[i].unit);
-	}
-	return bytes;
-}
-
 static void build_losses(struct build *b, struct stream_losses *sum)
 {
 	const struct account *a = &b->c->account;
@@ -491,6 +499,16 @@ static void build_losses(struct build *b, struct stream_losses *sum)
 	t->foreign_frees = a->foreign_frees;
 	t->reentrant_calls = sum->reentrant_calls;
 	t->failed_allocations = sum->failed_allocations;
+}
+
+/* What the target counted without recording it. */
+static void build_counted(struct build *b)
+{
+	struct sampling_totals sum = sampling_get_totals(b->c->account.sampling);
+
+	b->p->totals.reallocations = sum.reallocations;
+	for (unsigned i = 0; i < SEGMENT_API_KINDS; i++)
+		b->p->totals.api_calls[i] = sum.calls[i];
 }
 
 static void build_totals(struct build *b)
@@ -511,30 +529,15 @@ static void build_totals(struct build *b)
 	t->threads = threads_get_count(&a->threads);
 	t->stacks = a->sites.list.count;
 	t->rss_peak_bytes = b->c->watch.rss_peak_bytes;
-	t->own_memory_bytes = get_own_memory(b);
+	t->own_memory_bytes = footprint_get(b->c);
 	for (unsigned i = 0; i < SEGMENT_API_KINDS; i++)
 		t->api_calls[i] = a->api_calls[i];
 	for (size_t i = 0; i < a->threads.list.count; i++) {
 		t->temporary_allocations += a->threads.list.at[i].temporary;
 		t->reallocations += a->threads.list.at[i].reallocations;
 	}
-}
-
-static const char *get_machine_name(uint32_t machine)
-{
-	switch (machine) {
-	case EM_X86_64:
-		return "x86_64";
-	case EM_AARCH64:
-		return "aarch64";
-	default:
-		return "";
-	}
-}
-
-static const char *get_mode_name(enum segment_mode mode)
-{
-	return mode == SEGMENT_MODE_TAGS ? "tags" : "exact";
+	if (a->sampling)
+		build_counted(b);
 }
 
 static void build_run(struct build *b)
@@ -542,14 +545,16 @@ static void build_run(struct build *b)
 	const struct collector *c = b->c;
 	struct profile_run *run = &b->p->run;
 
-	run->machine = profile_add_string(b->p, get_machine_name(c->hello.machine));
-	run->mode = profile_add_string(b->p, get_mode_name(c->mode));
+	run->machine = profile_add_string(b->p, naming_get_machine(c->hello.machine));
+	run->mode = profile_add_string(b->p, naming_get_mode(c->mode));
 	run->start_unix_ns = c->clock.base_unix_ns;
 	run->duration_ns = to_ns(b, b->now);
 	run->page_bytes = c->watch.page_bytes;
 	run->pid = (uint32_t)c->hello.pid;
 	run->parent_pid = (uint32_t)c->hello.parent_pid;
 	run->exit_code = -1;
+	if (c->account.sampling)
+		run->sample_period = c->account.sampling->longest_period;
 	if (c->account.trace) {
 		run->clock_ticks = c->clock.span_ticks;
 		run->clock_ns = c->clock.span_ns;

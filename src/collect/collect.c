@@ -58,6 +58,9 @@ static void fill_header(struct collector *c, const struct collect_config *config
 	header->patience_ms = config->patience_ms;
 	header->collector_pid = getpid();
 	header->mode = config->mode;
+	header->sample_blocks = config->sample_blocks;
+	header->sample_period = config->sample_period;
+	header->sample_seed = config->sample_seed;
 	header->magic = SEGMENT_MAGIC;
 }
 
@@ -83,6 +86,9 @@ struct collector *collect_new(const struct collect_config *config,
 		     (uint32_t)(buffer_bytes / SEGMENT_CHUNK_BYTES));
 	watch_open(&c->watch, hello->pid);
 	fill_header(c, config);
+	if (config->mode == SEGMENT_MODE_SAMPLE)
+		c->account.sampling =
+			sampling_new(c->map.header, c->map.slots, c->map.layout.slot_count);
 	c->last_event_ns = clock_monotonic_ns();
 	return c;
 }

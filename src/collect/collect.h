@@ -15,7 +15,10 @@ struct collect_config {
 	uint32_t max_depth;
 	uint32_t patience_ms;
 	bool follow;
-	enum segment_mode mode;
+	uint32_t mode;		/* enum segment_mode; the rest is for SAMPLE */
+	uint32_t sample_blocks; /* 0: as many as there is room for */
+	uint64_t sample_period;
+	uint64_t sample_seed;
 	struct trace_writer *trace; /* gets every event; NULL: none is wanted. Not owned */
 };
 

@@ -22,7 +22,7 @@ struct collector {
 	struct streams streams;
 	struct drain drain;
 	struct tag_counts tags;
-	enum segment_mode mode;
+	uint32_t mode;	/* enum segment_mode */
 	uint32_t marks; /* of the target's, handled */
 	struct watch watch;
 	uint64_t open_lost; /* events lost by live threads, as last looked up */

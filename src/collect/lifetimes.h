@@ -40,6 +40,25 @@ static inline void lifetimes_remove(struct lifetimes *l, uint64_t size, uint64_t
 	l->size_by_life[bucket][lifetimes_get_bucket(life_ns)]++;
 }
 
+/* The same for a block of `size` that stands for `blocks` with so many bytes. */
+static inline void lifetimes_add_many(struct lifetimes *l, uint64_t size, uint64_t bytes,
+				      uint64_t blocks)
+{
+	unsigned bucket = lifetimes_get_bucket(size);
+
+	l->sizes[bucket].count += blocks;
+	l->sizes[bucket].bytes += bytes;
+}
+
+static inline void lifetimes_remove_many(struct lifetimes *l, uint64_t size, uint64_t bytes,
+					 uint64_t blocks, uint64_t life_ns)
+{
+	unsigned bucket = lifetimes_get_bucket(size);
+
+	l->sizes[bucket].freed_bytes += bytes;
+	l->size_by_life[bucket][lifetimes_get_bucket(life_ns)] += blocks;
+}
+
 /* What lifetimes_add was told in all. */
 void lifetimes_sum(const struct lifetimes *l, uint64_t *count, uint64_t *bytes);
 

@@ -109,6 +109,19 @@ static inline void peak_add(struct peak *p, uint64_t size, uint64_t ticks)
 	p->number++;
 }
 
+/* The same for a block that stands for several. */
+static inline void peak_add_many(struct peak *p, uint64_t bytes, uint64_t blocks, uint64_t ticks)
+{
+	p->live_blocks += blocks - 1;
+	peak_add(p, bytes, ticks);
+}
+
+static inline void peak_remove_many(struct peak *p, uint64_t bytes, uint64_t blocks)
+{
+	p->live_bytes -= bytes;
+	p->live_blocks -= blocks;
+}
+
 static inline void peak_remove(struct peak *p, uint64_t size)
 {
 	p->live_bytes -= size;

@@ -284,6 +284,12 @@ static void take_text(const uint64_t *words, uint64_t third, struct event *e)
 	e->hash = read_once(words[3]);
 }
 
+/* Of a PERIOD or THINNED the period is the size. */
+static void take_period(uint64_t third, struct event *e)
+{
+	e->size = e->kind == SEGMENT_EVENT_PERIOD ? e->ptr : third;
+}
+
 /* What decode() leaves: `third` is the third word as it was read. */
 static __attribute__((noinline)) uint32_t decode_rest(const struct streams *s,
 						      struct stream *stream, const uint64_t *words,
@@ -293,6 +299,10 @@ static __attribute__((noinline)) uint32_t decode_rest(const struct streams *s,
 
 	if (is_text(kind)) {
 		take_text(words, third, e);
+		return segment_event_bytes(kind);
+	}
+	if (kind == SEGMENT_EVENT_PERIOD || kind == SEGMENT_EVENT_THINNED) {
+		take_period(third, e);
 		return segment_event_bytes(kind);
 	}
 	fold_big(words, e);

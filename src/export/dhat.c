@@ -98,7 +98,8 @@ static void add_site(struct program_point *point, const struct profile_site *s, 
 	point->at_peak = amount_plus(point->at_peak, figure_get(s, FIGURE_PEAK));
 	point->at_end = amount_plus(point->at_end, figure_get(s, FIGURE_LEAKED));
 	point->lifetimes_ns += s->lifetime_sum_ns + leak_ns;
-	raise_most(&point->most, (struct amount){s->own_peak_bytes, most_blocks(s)});
+	raise_most(&point->most,
+		   (struct amount){.bytes = s->own_peak_bytes, .blocks = most_blocks(s)});
 	raise_most(&point->most, point->at_peak);
 	raise_most(&point->most, point->at_end);
 }

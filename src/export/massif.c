@@ -102,7 +102,8 @@ static void apply_changes(struct writer *w, size_t point)
 	for (; w->next_change < p->changes.count && p->changes.at[w->next_change].point <= point;
 	     w->next_change++) {
 		const struct profile_change *c = &p->changes.at[w->next_change];
-		w->live[c->site] = (struct amount){c->live_bytes, c->live_blocks};
+		w->live[c->site] =
+			(struct amount){.bytes = c->live_bytes, .blocks = c->live_blocks};
 	}
 }
 

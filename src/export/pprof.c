@@ -305,9 +305,11 @@ static void put_types(struct writer *w, const char *shown)
 	for (size_t i = 0; i < VALUE_TYPES; i++)
 		put_value_type(w, PROFILE_SAMPLE_TYPE, value_types[i].type, value_types[i].unit);
 	protobuf_put_number(&w->whole, PROFILE_DEFAULT_SAMPLE_TYPE, find_string(w, shown));
-	/* Every byte was counted, so one stands for one. */
+	/* Where every byte was counted, one stands for one. Values of samples are estimates
+	 * already, as they are in a heap profile of Go's: no reader multiplies them once more. */
+	uint64_t period = model_get_profile(w->model)->run.sample_period;
 	put_value_type(w, PROFILE_PERIOD_TYPE, "space", "bytes");
-	protobuf_put_number(&w->whole, PROFILE_PERIOD, 1);
+	protobuf_put_number(&w->whole, PROFILE_PERIOD, period ? period : 1);
 }
 
 static void put_times(struct writer *w)
@@ -337,6 +339,7 @@ static void put_comments(struct writer *w)
 
 	put_comment(w, mem_format("midden %s, process %" PRIu32, MIDDEN_VERSION, p->run.pid));
 	put_comment(w, mem_format("command: %s", profile_string(p, p->run.command)));
+	put_loss(w, "sampled, values are estimates; bytes per sample", p->run.sample_period);
 	put_loss(w, "lost events", t->lost_events);
 	put_loss(w, "truncated stacks", t->truncated_stacks);
 	put_loss(w, "unwind failures", t->unwind_failures);

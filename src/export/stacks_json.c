@@ -32,6 +32,8 @@ static void add_run(struct json *j, const struct profile *p)
 	json_add_string(j, "host", profile_string(p, run->host));
 	json_add_string(j, "machine", profile_string(p, run->machine));
 	json_add_string(j, "mode", profile_string(p, run->mode));
+	if (run->sample_period)
+		json_add_uint(j, "sample_period", run->sample_period);
 	json_add_string(j, "recorder", profile_string(p, run->version));
 	json_add_uint(j, "pid", run->pid);
 	json_add_uint(j, "start_unix_ns", run->start_unix_ns);

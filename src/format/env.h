@@ -8,7 +8,7 @@
 #define ENV_PREFIX "MIDDEN_"
 
 /* Read by the library in the target. */
-#define ENV_MODE "MIDDEN_MODE" /* exact (default) | tags | off */
+#define ENV_MODE "MIDDEN_MODE" /* exact (default) | sample | tags | off */
 /* path of the recorder's socket; set by `record`, not by users */
 #define ENV_SOCKET "MIDDEN_SOCKET"
 /* PID.NUMBER; handed on by the library to itself through an exec, not set by users */
@@ -24,6 +24,12 @@
 #define ENV_BUFFER	"MIDDEN_BUFFER"	   /* bytes of event buffers in the segment, 4M */
 #define ENV_SYMBOLS	"MIDDEN_SYMBOLS"   /* 0: leave symbols to `midden report` */
 #define ENV_TRACE	"MIDDEN_TRACE"	   /* 1: keep every event in the profile */
-#define ENV_PATIENCE	"MIDDEN_PATIENCE"  /* ms a full buffer waits for a silent collector, 2000 */
+/* with MIDDEN_MODE=sample: mean bytes from one sample to the next, 512K; the most of them that may
+ * be alive; what their choice begins with, for runs that can be repeated */
+#define ENV_SAMPLE	  "MIDDEN_SAMPLE"
+#define ENV_SAMPLE_BLOCKS "MIDDEN_SAMPLE_BLOCKS"
+#define ENV_SAMPLE_SEED	  "MIDDEN_SAMPLE_SEED"
+/* ms a full buffer waits for a silent collector, 2000 */
+#define ENV_PATIENCE "MIDDEN_PATIENCE"
 
 #endif

@@ -141,6 +141,7 @@ enum wire_run_column {
 	WIRE_RUN_CLOCK_TICKS = 18, /* of the trace: so many ... */
 	WIRE_RUN_CLOCK_NS = 19,	   /* ... in so many ns */
 	WIRE_RUN_MERGE = 24,
+	WIRE_RUN_SAMPLE_PERIOD = 40,
 };
 
 enum wire_inputs_column {
@@ -282,6 +283,14 @@ enum wire_sites_column {
 	WIRE_SITES_TEMPORARY = 17,
 	WIRE_SITES_REALLOCATIONS = 18,
 	WIRE_SITES_THREAD = 19, /* the only one that allocated here; 0: see PART */
+	/* standard deviations, of blocks in thousandths */
+	WIRE_SITES_ALLOCATED_DOUBT = 40,
+	WIRE_SITES_ALLOCATIONS_DOUBT = 41,
+	WIRE_SITES_LIVE_BYTES_DOUBT = 42,
+	WIRE_SITES_LIVE_BLOCKS_DOUBT = 43,
+	WIRE_SITES_AT_PEAK_BYTES_DOUBT = 44,
+	WIRE_SITES_AT_PEAK_BLOCKS_DOUBT = 45,
+	WIRE_SITES_TEMPORARY_DOUBT = 46,
 };
 
 enum wire_parts_column {

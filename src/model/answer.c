@@ -21,10 +21,10 @@ static void fill_growth(struct answer *a)
 	moment_fill(p, &a->view.from, before);
 	moment_fill(p, &a->view.at, a->amounts);
 	for (size_t i = 0; i < p->sites.count; i++)
-		a->amounts[i] = amount_minus(a->amounts[i], before[i]);
+		a->amounts[i] = amount_change(before[i], a->amounts[i]);
 	free(before);
 	a->counted =
-		amount_minus(moment_get_total(p, &a->view.at), moment_get_total(p, &a->view.from));
+		amount_change(moment_get_total(p, &a->view.from), moment_get_total(p, &a->view.at));
 }
 
 static void fill_figure(struct answer *a)
@@ -32,7 +32,7 @@ static void fill_figure(struct answer *a)
 	const struct profile *p = model_get_profile(a->model);
 
 	for (size_t i = 0; i < p->sites.count; i++)
-		a->amounts[i] = figure_get(&p->sites.at[i], a->view.figure);
+		a->amounts[i] = figure_get_estimate(p, i, a->view.figure);
 	a->counted = figure_get_total(p, a->view.figure);
 }
 
@@ -65,13 +65,15 @@ static struct amount get_share(const struct answer *a, const uint8_t *chosen, si
 {
 	const struct profile *p = model_get_profile(a->model);
 	size_t count = shares_get_count(p, site);
-	struct amount sum = {0, 0};
+	struct amount sum = {0};
 
 	for (size_t i = 0; i < count; i++) {
 		struct profile_part share = shares_get(p, site, i);
 		if (share.thread <= p->threads.count && chosen[share.thread])
 			sum = amount_plus(sum, shares_get_amount(&share, a->view.figure));
 	}
+	if (p->run.sample_period)
+		sum = figure_bound(p, sum);
 	return sum;
 }
 
@@ -202,7 +204,7 @@ static void sum_up(struct answer *a)
 		part->sites++;
 		a->whole = amount_plus(a->whole, a->amounts[i]);
 		if (a->verdicts[i] != FILTER_KEPT)
-			a->amounts[i] = (struct amount){0, 0};
+			a->amounts[i] = (struct amount){0};
 	}
 	/* Nothing was ever counted for the sum of what sites held at different times. */
 	if (a->view.figure == FIGURE_OWN_PEAK)
@@ -216,14 +218,14 @@ static bool is_shrunk(struct amount a)
 
 static void divide_growth(struct answer *a)
 {
-	static const struct amount none = {0, 0};
+	static const struct amount none = {0};
 	size_t count = model_get_profile(a->model)->sites.count;
 
 	a->shrunk = mem_new(count, sizeof(*a->shrunk));
 	for (size_t i = 0; i < count; i++) {
 		if (!is_shrunk(a->amounts[i]))
 			continue;
-		a->shrunk[i] = amount_minus(none, a->amounts[i]);
+		a->shrunk[i] = amount_change(a->amounts[i], none);
 		a->amounts[i] = none;
 	}
 }

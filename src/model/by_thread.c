@@ -18,17 +18,17 @@ static struct amount get_amount(const struct profile_thread *t, enum figure f)
 {
 	switch (f) {
 	case FIGURE_PEAK:
-		return (struct amount){t->at_peak_bytes, t->at_peak_blocks};
+		return (struct amount){.bytes = t->at_peak_bytes, .blocks = t->at_peak_blocks};
 	case FIGURE_LEAKED:
-		return (struct amount){t->live_bytes, t->live_blocks};
+		return (struct amount){.bytes = t->live_bytes, .blocks = t->live_blocks};
 	case FIGURE_TEMPORARY:
-		return (struct amount){0, t->temporary};
+		return (struct amount){.bytes = 0, .blocks = t->temporary};
 	case FIGURE_OWN_PEAK:
-		return (struct amount){t->own_peak_bytes, 0};
+		return (struct amount){.bytes = t->own_peak_bytes, .blocks = 0};
 	case FIGURE_REALLOC:
-		return (struct amount){0, t->reallocations};
+		return (struct amount){.bytes = 0, .blocks = t->reallocations};
 	default:
-		return (struct amount){t->allocated_bytes, t->allocations};
+		return (struct amount){.bytes = t->allocated_bytes, .blocks = t->allocations};
 	}
 }
 
@@ -55,6 +55,16 @@ static int compare_by_blocks(const void *left, const void *right)
 	return compare_serials(a, b);
 }
 
+/* Allocations are counted for each thread; the rest are estimates where blocks were sampled. */
+static struct amount get_estimate(const struct profile *p, const struct profile_thread *t,
+				  enum figure f)
+{
+	struct amount a = get_amount(t, f);
+	bool counted = f == FIGURE_ALLOCATED || f == FIGURE_CALLS || f == FIGURE_REALLOC;
+
+	return p->run.sample_period && !counted ? figure_bound(p, a) : a;
+}
+
 /* By serial: what each thread has of the sites that are kept. */
 static struct amount *sum_shares(const struct profile *p, enum figure f, const uint8_t *verdicts)
 {
@@ -66,8 +76,10 @@ static struct amount *sum_shares(const struct profile *p, enum figure f, const u
 			struct profile_part share = shares_get(p, i, k);
 			if (share.thread > p->threads.count)
 				continue;
-			sums[share.thread] =
-				amount_plus(sums[share.thread], shares_get_amount(&share, f));
+			struct amount amount = shares_get_amount(&share, f);
+			if (p->run.sample_period)
+				amount = figure_bound(p, amount);
+			sums[share.thread] = amount_plus(sums[share.thread], amount);
 		}
 	}
 	return sums;
@@ -81,11 +93,11 @@ void by_thread_build(struct by_thread *b, const struct profile *p, enum figure f
 	*b = (struct by_thread){0};
 	for (size_t i = 0; i < p->threads.count; i++) {
 		const struct profile_thread *t = &p->threads.at[i];
-		struct amount amount = get_amount(t, f);
+		struct amount amount = get_estimate(p, t, f);
 		b->whole = amount_plus(b->whole, amount);
 		if (sums)
 			amount = t->serial <= p->threads.count ? sums[t->serial]
-							       : (struct amount){0, 0};
+							       : (struct amount){0};
 		if (filter && !filter_has_thread(filter, p, t))
 			continue;
 		*vec_push(&b->rows) = (struct by_thread_row){t, amount};

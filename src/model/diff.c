@@ -187,7 +187,7 @@ static struct amount get_amount(const struct builder *b, unsigned side, size_t s
 	const bool *suppressed = b->request->suppressed[side];
 
 	if (b->request->figure == FIGURE_LEAKED && suppressed && suppressed[site])
-		return (struct amount){0, 0};
+		return (struct amount){0};
 	return figure_get(&p->sites.at[site], b->request->figure);
 }
 

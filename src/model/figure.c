@@ -54,46 +54,110 @@ bool figure_has_blocks(enum figure f)
 	return f != FIGURE_OWN_PEAK;
 }
 
+/* A standard deviation, and one in thousandths, as what sums are made of. */
+static double square(uint64_t deviation)
+{
+	return (double)deviation * (double)deviation;
+}
+
+static struct amount with_doubt(uint64_t bytes, uint64_t blocks, struct profile_doubt doubt)
+{
+	return (struct amount){
+		.bytes = bytes,
+		.blocks = blocks,
+		.bytes_variance = square(doubt.bytes),
+		.blocks_variance = square(doubt.milliblocks) * 1e-6,
+	};
+}
+
 struct amount figure_get(const struct profile_site *site, enum figure f)
 {
+	const struct profile_doubt temporary = {.milliblocks = site->temporary_doubt};
+
 	switch (f) {
 	case FIGURE_PEAK:
-		return (struct amount){site->at_peak_bytes, site->at_peak_blocks};
+		return with_doubt(site->at_peak_bytes, site->at_peak_blocks, site->at_peak_doubt);
 	case FIGURE_LEAKED:
-		return (struct amount){site->live_bytes, site->live_blocks};
+		return with_doubt(site->live_bytes, site->live_blocks, site->live_doubt);
 	case FIGURE_TEMPORARY:
-		return (struct amount){0, site->temporary};
+		return with_doubt(0, site->temporary, temporary);
 	case FIGURE_OWN_PEAK:
-		return (struct amount){site->own_peak_bytes, 0};
+		return (struct amount){.bytes = site->own_peak_bytes};
 	case FIGURE_REALLOC:
-		return (struct amount){0, site->reallocations};
+		return (struct amount){.blocks = site->reallocations};
 	case FIGURE_LIVE:
 	case FIGURE_GROWTH:
-		return (struct amount){0, 0};
+		return (struct amount){0};
 	default:
-		return (struct amount){site->allocated_bytes, site->allocations};
+		return with_doubt(site->allocated_bytes, site->allocations, site->allocated_doubt);
 	}
 }
 
+/* A sample stands for period bytes at most, if it is not larger itself: then it is sure. Blocks are
+ * as many as there go into the bytes. */
+struct amount figure_bound(const struct profile *p, struct amount a)
+{
+	double period = (double)p->run.sample_period;
+
+	a.period = p->run.sample_period;
+	a.bytes_variance = period * (double)a.bytes;
+	a.blocks_variance = period * (double)a.blocks;
+	if (a.bytes > a.blocks)
+		a.blocks_variance *= (double)a.blocks / (double)a.bytes;
+	return a;
+}
+
+struct amount figure_get_estimate(const struct profile *p, size_t site, enum figure f)
+{
+	struct amount a = figure_get(&p->sites.at[site], f);
+
+	if (f == FIGURE_OWN_PEAK || f == FIGURE_REALLOC)
+		return figure_bound(p, a);
+	a.period = p->run.sample_period;
+	return a;
+}
+
+static struct amount sum_up(const struct profile *p, enum figure f)
+{
+	struct amount sum = {.period = p->run.sample_period};
+
+	for (size_t i = 0; p->run.sample_period && i < p->sites.count; i++)
+		sum = amount_plus(sum, figure_get_estimate(p, i, f));
+	return sum;
+}
+
+/* Allocations are counted, also where few of them are recorded. */
 struct amount figure_get_total(const struct profile *p, enum figure f)
 {
 	const struct profile_totals *t = &p->totals;
+	struct amount sum = {0};
 
 	switch (f) {
 	case FIGURE_PEAK:
-		return (struct amount){t->peak_bytes, t->peak_blocks};
+		sum = sum_up(p, f);
+		sum.bytes = t->peak_bytes;
+		sum.blocks = t->peak_blocks;
+		return sum;
 	case FIGURE_LEAKED:
-		return (struct amount){t->leaked_bytes, t->leaked_blocks};
+		sum = sum_up(p, f);
+		sum.bytes = t->leaked_bytes;
+		sum.blocks = t->leaked_blocks;
+		return sum;
 	case FIGURE_TEMPORARY:
-		return (struct amount){0, t->temporary_allocations};
+		sum = sum_up(p, f);
+		sum.blocks = t->temporary_allocations;
+		return sum;
 	case FIGURE_REALLOC:
-		return (struct amount){0, t->reallocations};
+		sum.blocks = t->reallocations;
+		return sum;
 	case FIGURE_LIVE:
 	case FIGURE_GROWTH:
 	case FIGURE_OWN_PEAK:
-		return (struct amount){0, 0};
+		return sum;
 	default:
-		return (struct amount){t->allocated_bytes, t->allocations};
+		sum.bytes = t->allocated_bytes;
+		sum.blocks = t->allocations;
+		return sum;
 	}
 }
 

@@ -24,9 +24,13 @@ enum figure {
 	FIGURE_ALL
 };
 
+/* Where blocks were sampled, both are estimates; interval.h tells within what. */
 struct amount {
 	uint64_t bytes;
 	uint64_t blocks;
+	double bytes_variance;
+	double blocks_variance;
+	uint64_t period; /* of the samples, in bytes; 0: the numbers are exact */
 };
 
 /* "peak", "leaked", ...: the one name used on command lines and in JSON. */
@@ -45,8 +49,15 @@ bool figure_is_count(enum figure f);
 bool figure_has_bytes(enum figure f);
 bool figure_has_blocks(enum figure f);
 
-/* Nothing for live and growth, which need a time. */
+/* Nothing for live and growth, which need a time. Does not know of a period. */
 struct amount figure_get(const struct profile_site *site, enum figure f);
+
+/* The same with the period, of a site of the profile. */
+struct amount figure_get_estimate(const struct profile *p, size_t site, enum figure f);
+
+/* Gives an amount of a sampled profile, of whose doubt nothing was kept, the most that there can
+ * be. */
+struct amount figure_bound(const struct profile *p, struct amount a);
 
 /* The figure of the whole program, as the recorder counted it; nothing for live, growth and
  * own-peak. */
@@ -57,12 +68,35 @@ uint64_t figure_get_value(struct amount a, enum figure f);
 
 static inline struct amount amount_plus(struct amount a, struct amount b)
 {
-	return (struct amount){a.bytes + b.bytes, a.blocks + b.blocks};
+	return (struct amount){
+		.bytes = a.bytes + b.bytes,
+		.blocks = a.blocks + b.blocks,
+		.bytes_variance = a.bytes_variance + b.bytes_variance,
+		.blocks_variance = a.blocks_variance + b.blocks_variance,
+		.period = a.period > b.period ? a.period : b.period,
+	};
 }
 
+/* `b` is a part of `a`, or both are exact. */
 static inline struct amount amount_minus(struct amount a, struct amount b)
 {
-	return (struct amount){a.bytes - b.bytes, a.blocks - b.blocks};
+	return (struct amount){
+		.bytes = a.bytes - b.bytes,
+		.blocks = a.blocks - b.blocks,
+		.bytes_variance = a.bytes_variance - b.bytes_variance,
+		.blocks_variance = a.blocks_variance - b.blocks_variance,
+		.period = a.period,
+	};
+}
+
+/* From one state to another one: doubts add up. */
+static inline struct amount amount_change(struct amount from, struct amount to)
+{
+	struct amount change = amount_plus(to, from);
+
+	change.bytes = to.bytes - from.bytes;
+	change.blocks = to.blocks - from.blocks;
+	return change;
 }
 
 static inline bool amount_is_zero(struct amount a)

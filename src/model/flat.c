@@ -218,7 +218,7 @@ struct flat *flat_build_of(const struct model *m, enum figure figure, enum flat_
 	*f = (struct flat){.model = m, .figure = figure, .key = key};
 	counting_init(&counting, m, key);
 	for (size_t i = 0; i < p->sites.count; i++) {
-		struct amount amount = amounts ? amounts[i] : figure_get(&p->sites.at[i], figure);
+		struct amount amount = amounts ? amounts[i] : figure_get_estimate(p, i, figure);
 		if (amount_is_zero(amount))
 			continue;
 		model_get_stack(m, i, &stack);

@@ -211,7 +211,8 @@ static void follow(const struct profile *p, struct course *courses)
 		const struct profile_change *change = &p->changes.at[i];
 		struct course *c = &courses[change->site];
 		end_span(p, c, p->points.at[change->point].time_ns);
-		c->held = (struct amount){change->live_bytes, change->live_blocks};
+		c->held =
+			(struct amount){.bytes = change->live_bytes, .blocks = change->live_blocks};
 		c->since = change->point;
 		if (c->held.blocks > c->most_blocks)
 			c->most_blocks = c->held.blocks;

@@ -128,7 +128,7 @@ static void touch(struct joiner *j, uint32_t site)
 static void take_change(struct joiner *j, struct line *l, const struct profile_change *c)
 {
 	uint32_t site = l->sites ? l->sites[c->site] : c->site;
-	struct amount now = {c->live_bytes, c->live_blocks};
+	struct amount now = {.bytes = c->live_bytes, .blocks = c->live_blocks};
 
 	l->live[site] = amount_plus(amount_minus(l->live[site], l->last[c->site]), now);
 	l->last[c->site] = now;
@@ -170,8 +170,8 @@ static int compare_sites(const void *left, const void *right)
 static void write_change(struct joiner *j, uint32_t site)
 {
 	struct amount a = j->lines[0].live[site], b = j->lines[1].live[site];
-	struct amount both = {merge_figures_value(a.bytes, b.bytes, j->mode),
-			      merge_figures_value(a.blocks, b.blocks, j->mode)};
+	struct amount both = {.bytes = merge_figures_value(a.bytes, b.bytes, j->mode),
+			      .blocks = merge_figures_value(a.blocks, b.blocks, j->mode)};
 
 	j->is_touched[site] = false;
 	if (amount_is_zero(amount_minus(both, j->written[site])))

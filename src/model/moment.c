@@ -191,18 +191,25 @@ static void fill_from_trace(const struct profile *p, const struct moment *m, str
 	replay_fini(&r);
 }
 
+/* What series keep are estimates where blocks were sampled, and their doubt is not there. */
+static struct amount bound(const struct profile *p, struct amount a)
+{
+	return p->run.sample_period ? figure_bound(p, a) : a;
+}
+
 void moment_fill(const struct profile *p, const struct moment *m, struct amount *amounts)
 {
 	for (size_t i = 0; i < p->sites.count; i++)
-		amounts[i] = m->kind == MOMENT_PEAK ? figure_get(&p->sites.at[i], FIGURE_PEAK)
-						    : (struct amount){0, 0};
+		amounts[i] = m->kind == MOMENT_PEAK ? figure_get_estimate(p, i, FIGURE_PEAK)
+						    : (struct amount){0};
 	if (m->kind == MOMENT_TRACED)
 		fill_from_trace(p, m, amounts);
 	if (m->kind != MOMENT_POINT)
 		return;
 	for (size_t i = 0; i < p->changes.count && p->changes.at[i].point <= m->point; i++) {
 		const struct profile_change *c = &p->changes.at[i];
-		amounts[c->site] = (struct amount){c->live_bytes, c->live_blocks};
+		amounts[c->site] =
+			bound(p, (struct amount){.bytes = c->live_bytes, .blocks = c->live_blocks});
 	}
 }
 
@@ -213,7 +220,7 @@ struct amount moment_get_total(const struct profile *p, const struct moment *m)
 	if (m->kind == MOMENT_TRACED)
 		return m->total;
 	if (m->kind == MOMENT_START)
-		return (struct amount){0, 0};
+		return (struct amount){0};
 	const struct profile_point *point = &p->points.at[m->point];
-	return (struct amount){point->live_bytes, point->live_blocks};
+	return bound(p, (struct amount){.bytes = point->live_bytes, .blocks = point->live_blocks});
 }

@@ -42,7 +42,8 @@ static void take_point(struct replay *r, const struct profile *p, size_t point)
 
 		if (c->point > point)
 			break;
-		r->live[c->site] = (struct amount){c->live_bytes, c->live_blocks};
+		r->live[c->site] =
+			(struct amount){.bytes = c->live_bytes, .blocks = c->live_blocks};
 	}
 }
 
@@ -56,7 +57,7 @@ void replay_init_at_point(struct replay *r, const struct profile *p, size_t poin
 static void apply(struct replay *r, const struct trace_event *e)
 {
 	struct amount *live = &r->live[e->site];
-	const struct amount block = {e->size, 1};
+	const struct amount block = {.bytes = e->size, .blocks = 1};
 
 	*live = trace_is_arrival(e) ? amount_plus(*live, block) : amount_minus(*live, block);
 }

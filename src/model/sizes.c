@@ -35,7 +35,7 @@ static struct stop find_stop(const struct profile *p, enum figure figure, const 
 static void count(const struct filter *f, const struct trace_event *e, bool live,
 		  struct amount *amounts)
 {
-	const struct amount block = {e->size, 1};
+	const struct amount block = {.bytes = e->size, .blocks = 1};
 	struct amount *a = &amounts[e->site];
 
 	if (!filter_has_size(f, e->size))

@@ -393,7 +393,7 @@ bool *suppress_list_sites(const struct suppress_list *l, const struct model *m)
 
 struct amount suppress_sum(const struct profile *p, const bool *suppressed)
 {
-	struct amount sum = {0, 0};
+	struct amount sum = {0};
 
 	for (size_t i = 0; suppressed && i < p->sites.count; i++)
 		if (suppressed[i])

@@ -16,9 +16,10 @@ static void add_counted(struct timeline *t, const struct profile *p)
 {
 	for (size_t i = 0; i < p->points.count; i++) {
 		const struct profile_point *point = &p->points.at[i];
-		add_point(t, (struct timeline_point){point->time_ns,
-						     {point->live_bytes, point->live_blocks},
-						     point->peak_bytes});
+		add_point(t, (struct timeline_point){
+				     point->time_ns,
+				     {.bytes = point->live_bytes, .blocks = point->live_blocks},
+				     point->peak_bytes});
 	}
 }
 
@@ -26,7 +27,7 @@ static void add_counted(struct timeline *t, const struct profile *p)
 static void add_summed(struct timeline *t, const struct profile *p, const uint8_t *verdicts)
 {
 	struct amount *held = mem_new(p->sites.count, sizeof(*held));
-	struct amount sum = {0, 0};
+	struct amount sum = {0};
 	size_t next = 0;
 
 	for (size_t i = 0; i < p->points.count; i++) {
@@ -35,7 +36,8 @@ static void add_summed(struct timeline *t, const struct profile *p, const uint8_
 			if (verdicts[c->site] != FILTER_KEPT)
 				continue;
 			sum = amount_minus(sum, held[c->site]);
-			held[c->site] = (struct amount){c->live_bytes, c->live_blocks};
+			held[c->site] =
+				(struct amount){.bytes = c->live_bytes, .blocks = c->live_blocks};
 			sum = amount_plus(sum, held[c->site]);
 		}
 		add_point(t, (struct timeline_point){p->points.at[i].time_ns, sum, sum.bytes});

@@ -80,7 +80,7 @@ static void list_paths(struct builder *b)
 	vec_reserve(&b->frames, MODEL_STACK_MAX);
 	for (size_t i = 0; i < p->sites.count; i++) {
 		struct amount amount =
-			b->amounts ? b->amounts[i] : figure_get(&p->sites.at[i], t->view.figure);
+			b->amounts ? b->amounts[i] : figure_get_estimate(p, i, t->view.figure);
 		if (amount_is_zero(amount))
 			continue;
 		model_get_stack(t->model, i, &stack);

@@ -59,6 +59,7 @@ static const struct column run_columns[] = {
 	COLUMN(WIRE_RUN_CLOCK_TICKS, PLAIN, U64, struct profile_run, clock_ticks),
 	COLUMN(WIRE_RUN_CLOCK_NS, PLAIN, U64, struct profile_run, clock_ns),
 	COLUMN(WIRE_RUN_MERGE, PLAIN, U32, struct profile_run, merge),
+	COLUMN(WIRE_RUN_SAMPLE_PERIOD, PLAIN, U64, struct profile_run, sample_period),
 };
 
 static const struct column totals_columns[] = {
@@ -271,6 +272,17 @@ static const struct column sites_columns[] = {
 	COLUMN(WIRE_SITES_TEMPORARY, PLAIN, U64, struct profile_site, temporary),
 	COLUMN(WIRE_SITES_REALLOCATIONS, PLAIN, U64, struct profile_site, reallocations),
 	COLUMN(WIRE_SITES_THREAD, PLAIN, U32, struct profile_site, thread),
+	COLUMN(WIRE_SITES_ALLOCATED_DOUBT, PLAIN, U64, struct profile_site, allocated_doubt.bytes),
+	COLUMN(WIRE_SITES_ALLOCATIONS_DOUBT, PLAIN, U64, struct profile_site,
+	       allocated_doubt.milliblocks),
+	COLUMN(WIRE_SITES_LIVE_BYTES_DOUBT, PLAIN, U64, struct profile_site, live_doubt.bytes),
+	COLUMN(WIRE_SITES_LIVE_BLOCKS_DOUBT, PLAIN, U64, struct profile_site,
+	       live_doubt.milliblocks),
+	COLUMN(WIRE_SITES_AT_PEAK_BYTES_DOUBT, PLAIN, U64, struct profile_site,
+	       at_peak_doubt.bytes),
+	COLUMN(WIRE_SITES_AT_PEAK_BLOCKS_DOUBT, PLAIN, U64, struct profile_site,
+	       at_peak_doubt.milliblocks),
+	COLUMN(WIRE_SITES_TEMPORARY_DOUBT, PLAIN, U64, struct profile_site, temporary_doubt),
 };
 
 static const struct column parts_columns[] = {

@@ -55,7 +55,7 @@ struct profile_run {
 	struct string_id command;    /* arguments, shell-quoted, joined by spaces */
 	struct string_id directory;
 	struct string_id host;
-	struct string_id mode;	  /* "exact" */
+	struct string_id mode;	  /* "exact", "sample" */
 	struct string_id machine; /* "x86_64", "aarch64" */
 	struct string_id version; /* of midden that recorded */
 	uint64_t start_unix_ns;
@@ -70,6 +70,9 @@ struct profile_run {
 	/* The trace's clock: so many ticks in so many ns; 0: it has none, a tick is a ns. */
 	uint64_t clock_ticks;
 	uint64_t clock_ns;
+	/* The longest period that blocks were sampled with, in bytes; 0: all were recorded. Then
+	 * figures of sites and shares, and what was live at a time, are estimates. */
+	uint64_t sample_period;
 	uint32_t merge; /* enum profile_merge: how `inputs` became this */
 };
 
@@ -165,6 +168,12 @@ struct profile_frame {
 	uint32_t next; /* 0: this is the outermost, the real function */
 };
 
+/* The standard deviation of an estimate; 0 where blocks were not sampled. */
+struct profile_doubt {
+	uint64_t bytes;
+	uint64_t milliblocks; /* thousandths of a block */
+};
+
 /* All allocations made by one stack. */
 struct profile_site {
 	uint32_t node;
@@ -187,6 +196,10 @@ struct profile_site {
 	uint64_t lifetime_sum_ns;
 	uint64_t temporary;
 	uint64_t reallocations; /* allocations that came from a realloc of an existing block */
+	struct profile_doubt allocated_doubt;
+	struct profile_doubt live_doubt;
+	struct profile_doubt at_peak_doubt;
+	uint64_t temporary_doubt; /* thousandths */
 };
 
 /* A thread's share of a site: the blocks that it allocated there, whoever freed them. The shares of

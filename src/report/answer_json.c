@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/answer_json.h"
 
+#include "report/interval_json.h"
+
 void answer_json_add_run(struct json *j, const struct profile *p)
 {
 	json_add_string(j, "program", profile_string(p, p->run.program));
@@ -127,7 +129,7 @@ static void add_moment(struct json *j, const char *key, const struct moment *m)
 static struct amount sum_of_rule(const struct answer *a, uint32_t rule)
 {
 	const struct profile *p = model_get_profile(a->model);
-	struct amount sum = {0, 0};
+	struct amount sum = {0};
 
 	for (size_t i = 0; i < p->sites.count; i++)
 		if (a->rules[i] == rule)
@@ -155,7 +157,11 @@ static void add_rules(struct json *j, const struct answer *a)
 void answer_json_add(struct json *j, const struct answer *a)
 {
 	json_add_string(j, "figure", figure_name(a->view.figure));
+	if (model_get_profile(a->model)->run.sample_period)
+		json_add_uint(j, "sample_period", model_get_profile(a->model)->run.sample_period);
 	add_amount(j, a, a->parts[FILTER_KEPT].amount, totals);
+	interval_json_add(j, "total_", a->parts[FILTER_KEPT].amount,
+			  a->view.figure == FIGURE_GROWTH ? FIGURES_GROWN : FIGURES_PLAIN);
 	add_amount(j, a, a->counted, counted);
 	if (a->view.figure == FIGURE_GROWTH)
 		add_moment(j, "from", &a->view.from);

@@ -260,6 +260,14 @@ static void print_heading(FILE *out, const struct answer *a)
 
 static void print_difference(FILE *out, const struct answer *a, const struct style *style)
 {
+	if (model_get_profile(a->model)->run.sample_period) {
+		if (!amount_is_zero(a->counted) && !a->counted.period) {
+			fputs("  exactly ", out);
+			print_amount(out, a, a->counted);
+			fputs(", counted\n", out);
+		}
+		return;
+	}
 	if (a->whole.bytes == a->counted.bytes && a->whole.blocks == a->counted.blocks)
 		return;
 	fprintf(out, "%s  ! the recorder counted ", style_ink(style, STYLE_WARNING));

@@ -20,6 +20,7 @@ struct figures {
 	enum figures_sign sign;
 	uint64_t whole; /* what shares are of */
 	int count_width;
+	bool estimated; /* intervals are shown */
 };
 
 void figures_init(struct figures *c, enum figure f, enum figures_sign sign, struct amount whole);
@@ -33,5 +34,9 @@ void figures_print_blank(FILE *out, const struct figures *c);
 
 /* "12.3 KiB in 4 blocks", "4 calls", "+12 KiB in -3 blocks". */
 void figures_print_amount(FILE *out, struct amount a, enum figure f, enum figures_sign sign);
+
+/* " (10 to 15)" for an estimate, nothing for what is exact. */
+void figures_print_bytes_interval(FILE *out, struct amount a);
+void figures_print_blocks_interval(FILE *out, struct amount a);
 
 #endif

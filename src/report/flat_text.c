@@ -93,7 +93,7 @@ void flat_text_print_body(FILE *out, const struct flat *f, const struct flat_tex
 			  const struct style *style)
 {
 	struct table t = {.out = out, .flat = f, .style = style};
-	struct amount rest = {0, 0};
+	struct amount rest = {0};
 	size_t shown = 0;
 
 	figures_init(&t.figures, f->figure, options->sign, f->whole);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/figures.h"
 #include "report/human.h"
 #include "report/losses.h"
 #include "report/names.h"
@@ -59,14 +60,18 @@ static void print_run(FILE *out, const struct profile *p, const struct style *st
 	free(mode);
 }
 
-static void print_allocations(FILE *out, const struct profile_totals *t)
+static void print_allocations(FILE *out, const struct profile *p)
 {
+	const struct profile_totals *t = &p->totals;
+
 	fprintf(out, "  allocations  %s (%s in all) from %s\n", human_count(t->allocations).text,
-		human_bytes(t->allocated_bytes).text, human_things(t->stacks, "stack").text);
+		human_bytes(t->allocated_bytes).text,
+		human_things(t->stacks, p->run.sample_period ? "seen stack" : "stack").text);
 	if (t->reallocations)
 		fprintf(out, "  reallocated  %s of them\n", human_count(t->reallocations).text);
-	fprintf(out, "  temporary    %s (%s of all)\n", human_count(t->temporary_allocations).text,
-		human_share(t->temporary_allocations, t->allocations).text);
+	fprintf(out, "  temporary    %s", human_count(t->temporary_allocations).text);
+	figures_print_blocks_interval(out, figure_get_total(p, FIGURE_TEMPORARY));
+	fprintf(out, " (%s of all)\n", human_share(t->temporary_allocations, t->allocations).text);
 	if (t->failed_allocations)
 		fprintf(out, "  failed       %s returned no memory\n",
 			human_things(t->failed_allocations, "call").text);
@@ -96,8 +101,9 @@ static void print_peak(FILE *out, const struct profile *p)
 	const struct profile_totals *t = &p->totals;
 	uint32_t way = p->run.merge;
 
-	fprintf(out, "  peak         %s in %s, ", human_bytes(t->peak_bytes).text,
-		human_things(t->peak_blocks, "block").text);
+	fputs("  peak         ", out);
+	figures_print_amount(out, figure_get_total(p, FIGURE_PEAK), FIGURE_PEAK, FIGURES_PLAIN);
+	fputs(", ", out);
 	if (p->inputs.count < 2 || way == PROFILE_MERGE_NONE || way > PROFILE_MERGE_MEAN) {
 		fprintf(out, "%s after the start\n", human_duration(t->peak_time_ns).text);
 		return;
@@ -113,10 +119,11 @@ void header_print(FILE *out, const struct profile *p, const struct style *style)
 	const struct profile_totals *t = &p->totals;
 
 	print_run(out, p, style);
-	print_allocations(out, t);
+	print_allocations(out, p);
 	print_peak(out, p);
-	fprintf(out, "  leaked       %s in %s\n", human_bytes(t->leaked_bytes).text,
-		human_things(t->leaked_blocks, "block").text);
+	fputs("  leaked       ", out);
+	figures_print_amount(out, figure_get_total(p, FIGURE_LEAKED), FIGURE_LEAKED, FIGURES_PLAIN);
+	fputc('\n', out);
 	if (t->rss_peak_bytes)
 		fprintf(out, "  resident     %s at most, midden's own part %s\n",
 			human_bytes(t->rss_peak_bytes).text, human_bytes(t->own_memory_bytes).text);

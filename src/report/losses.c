@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "model/interval.h"
 #include "report/human.h"
 #include "report/names.h"
 
@@ -69,8 +70,20 @@ static void print_damage(FILE *out, const struct profile *p, const struct style 
 	free(damage);
 }
 
+static void print_sampling(FILE *out, const struct profile *p, const struct style *style)
+{
+	if (!p->run.sample_period)
+		return;
+	fprintf(out, "%s  ! sampled, one block in %s: figures are estimates with %d%% intervals; ",
+		style_ink(style, STYLE_WARNING), human_bytes(p->run.sample_period).text,
+		INTERVAL_PERCENT);
+	fprintf(out, "stacks with less than %s may be missing%s\n",
+		human_bytes(interval_get_limit(p)).text, style_ink(style, STYLE_PLAIN));
+}
+
 void losses_print(FILE *out, const struct profile *p, const struct style *style)
 {
+	print_sampling(out, p, style);
 	if (p->damaged)
 		print_damage(out, p, style);
 	losses_print_counts(out, p, style);

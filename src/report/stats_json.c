@@ -7,6 +7,7 @@
 #include "model/shares.h"
 #include "profile/trace.h"
 #include "report/histogram.h"
+#include "report/interval_json.h"
 #include "report/names.h"
 #include "report/wording.h"
 
@@ -58,6 +59,7 @@ static void add_run(struct json *j, const struct profile *p)
 		json_add_null(j, "exit_signal");
 	json_add_uint(j, "duration_ns", run->duration_ns);
 	add_string(j, "mode", p, run->mode);
+	interval_json_add_totals(j, p);
 }
 
 /* The more of the run that is of use to scripts. */
@@ -147,6 +149,14 @@ static void add_shares(struct json *j, const struct profile *p, size_t site)
 	json_end_list(j);
 }
 
+static void add_intervals(struct json *j, const struct profile *p, size_t site)
+{
+	interval_json_add(j, "allocated_", figure_get_estimate(p, site, FIGURE_ALLOCATED),
+			  FIGURES_PLAIN);
+	interval_json_add(j, "live_", figure_get_estimate(p, site, FIGURE_LEAKED), FIGURES_PLAIN);
+	interval_json_add(j, "at_peak_", figure_get_estimate(p, site, FIGURE_PEAK), FIGURES_PLAIN);
+}
+
 static void add_sites(struct json *j, const struct model *m)
 {
 	const struct profile *p = model_get_profile(m);
@@ -158,6 +168,7 @@ static void add_sites(struct json *j, const struct model *m)
 	for (size_t i = 0; i < p->sites.count; i++) {
 		json_begin_object(j, NULL);
 		add_fields(j, &p->sites.at[i], fields_site);
+		add_intervals(j, p, i);
 		model_get_stack(m, i, &stack);
 		add_stack(j, m, &stack, texts);
 		add_shares(j, p, i);

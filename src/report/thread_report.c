@@ -56,7 +56,7 @@ static bool is_shown(const struct thread_report *r, size_t i)
 
 void thread_report_print(FILE *out, const struct thread_report *r, const struct style *style)
 {
-	struct amount rest = {0, 0};
+	struct amount rest = {0};
 	struct figures figures;
 	size_t left_out = 0;
 

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/tree_json.h"
 
+#include "report/interval_json.h"
+
 struct writer {
 	struct json *json;
 	const struct tree *tree;
@@ -72,10 +74,12 @@ static void add_node(struct writer *w, const struct tree_node *n, uint64_t paren
 	add_value(j, "blocks", n->amount.blocks, w->sign);
 	json_add_real(j, "share", tree_get_share(w->tree, n->amount));
 	json_add_bool(j, "hot", n->hot);
+	interval_json_add(j, "", n->amount, w->sign);
 	if (w->tree->view.fold)
 		add_recursion(j, n);
 	add_value(j, "self_bytes", n->self.bytes, w->sign);
 	add_value(j, "self_blocks", n->self.blocks, w->sign);
+	interval_json_add(j, "self_", n->self, w->sign);
 	add_omitted(w, n, tree_get_shown(w->tree, n, depth));
 	json_end_object(j);
 }
@@ -139,6 +143,8 @@ static void add_row(struct json *j, const struct flat *f, const struct flat_row 
 	add_value(j, "self_blocks", row->self.blocks, sign);
 	add_value(j, "bytes", row->total.bytes, sign);
 	add_value(j, "blocks", row->total.blocks, sign);
+	interval_json_add(j, "self_", row->self, sign);
+	interval_json_add(j, "", row->total, sign);
 	json_end_object(j);
 }
 

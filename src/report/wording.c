@@ -84,7 +84,7 @@ void wording_print_title(FILE *out, const struct profile *p, enum figure f, stru
 	fprintf(out, "%s%s: ", style_ink(style, STYLE_TITLE), wordings[f].title);
 	wording_print_amount(out, seen, f);
 	fprintf(out, "%s\n", style_ink(style, STYLE_PLAIN));
-	if (seen.bytes == counted.bytes && seen.blocks == counted.blocks)
+	if ((seen.bytes == counted.bytes && seen.blocks == counted.blocks) || p->run.sample_period)
 		return;
 	fprintf(out, "%s  ! the recorder counted ", style_ink(style, STYLE_WARNING));
 	wording_print_amount(out, counted, f);

@@ -52,7 +52,7 @@ static void assert_part(const struct case_of *c, enum filter_verdict v, uint64_t
 /* Whatever is asked: kept and left out are all. */
 static void assert_adds_up(const struct case_of *c)
 {
-	struct amount sum = {0, 0};
+	struct amount sum = {0};
 
 	for (unsigned i = 0; i < FILTER_VERDICTS; i++)
 		sum = amount_plus(sum, c->answer->parts[i].amount);

@@ -29,7 +29,7 @@ struct fixture {
 
 static void count(const struct trace_event *e, struct amount live[SITES])
 {
-	const struct amount block = {e->size, 1};
+	const struct amount block = {.bytes = e->size, .blocks = 1};
 
 	live[e->site] = trace_is_arrival(e) ? amount_plus(live[e->site], block)
 					    : amount_minus(live[e->site], block);

@@ -255,7 +255,8 @@ static void given_a_depth_then_one_level_more_is_known_and_not_shown(void **stat
 
 static void given_other_amounts_then_the_tree_is_of_them(void **state)
 {
-	static const struct amount amounts[] = {{0, 0}, {7, 1}, {3, 2}, {0, 0}};
+	static const struct amount amounts[] = {
+		{0}, {.bytes = 7, .blocks = 1}, {.bytes = 3, .blocks = 2}, {0}};
 	static const struct tree_view view = {.direction = TREE_TOP_DOWN, .by_function = true};
 	struct fixture x;
 

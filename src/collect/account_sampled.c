@@ -1,0 +1,348 @@
+/* account_sampled.c -- what each event does to the figures where blocks are sampled: as account.c,
+ * with weights. Runs: in the collector process, one thread, for every event; they are few.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A thinned sample changes its weight, or goes. Then its figures are put right as if it had had the
+ * new weight from the start, but for peaks that are past. */
+#include "collect/account_sampled.h"
+
+#include "base/mem.h"
+
+static struct sample *get_sample(const struct account *a, const struct live_block *block)
+{
+	return &a->sampling->samples.at[block->size];
+}
+
+static void add_to_doubt(struct doubt *d, const struct weight *w, double sign)
+{
+	d->bytes += sign * w->bytes_variance;
+	d->blocks += sign * w->blocks_variance;
+	if (d->bytes < 0) /* what rounding leaves of nothing */
+		d->bytes = 0;
+	if (d->blocks < 0)
+		d->blocks = 0;
+}
+
+static struct site_doubt *get_doubt(const struct account *a, const struct live_block *block)
+{
+	return sampling_get_doubt(a->sampling, block->site, &a->peak);
+}
+
+/* ---- blocks come and go ---------------------------------------------------------------------- */
+
+static struct part *reserve_part(struct account *a, const struct live_block *block)
+{
+	if (a->sites.list.at[block->site].thread == block->thread)
+		return NULL;
+	if (a->sites.list.at[block->site].thread != SITES_SHARED)
+		account_split_site(a, block->site);
+
+	struct part *part = parts_reserve(&a->parts, block->site, block->thread);
+	parts_settle(part, &a->peak);
+	return part;
+}
+
+static void hold(struct holding *h, const struct peak *p, const struct sample *s, uint64_t ticks)
+{
+	holding_add(h, p, s->size, ticks);
+	h->allocations += s->weight.blocks - 1;
+	h->allocated_bytes += s->weight.bytes - s->size;
+	if (holding_get_bytes(h) > h->own_peak_bytes) {
+		h->own_peak_bytes = holding_get_bytes(h);
+		h->own_peak_ticks = ticks;
+	}
+}
+
+static void enter(struct account *a, const struct live_block *block)
+{
+	const struct sample *s = get_sample(a, block);
+	const struct weight *w = &s->weight;
+	struct part *part = reserve_part(a, block);
+	struct site *site = sites_touch(&a->sites, block->site);
+	struct site_doubt *doubt = get_doubt(a, block);
+
+	if (part) {
+		part->allocations += w->blocks;
+		part->allocated_bytes += w->bytes;
+	}
+	hold(&a->threads.list.at[block->thread].held, &a->peak, s, block->ticks);
+	hold(&site->held, &a->peak, s, block->ticks);
+	add_to_doubt(&doubt->allocated, w, 1);
+	add_to_doubt(&doubt->live, w, 1);
+	lifetimes_add_many(&a->lifetimes, s->size, w->bytes, w->blocks);
+	a->api_calls[s->api] += w->blocks;
+	peak_add_many(&a->peak, w->bytes, w->blocks, block->ticks);
+}
+
+static uint64_t multiply(uint64_t life, uint64_t blocks)
+{
+	uint64_t product;
+
+	return __builtin_mul_overflow(life, blocks, &product) ? UINT64_MAX : product;
+}
+
+static void let_go(struct holding *h, const struct peak *p, const struct sample *s, uint64_t life)
+{
+	uint64_t sum = h->life_sum;
+
+	holding_remove(h, p, s->weight.bytes, life);
+	h->frees += s->weight.blocks - 1;
+	if (__builtin_add_overflow(sum, multiply(life, s->weight.blocks), &h->life_sum))
+		h->life_sum = UINT64_MAX;
+}
+
+/* The block is gone, and so is its sample. */
+static void leave(struct account *a, const struct live_block *block, uint64_t ticks)
+{
+	const struct sample *s = get_sample(a, block);
+	const struct weight *w = &s->weight;
+	struct site *site = sites_touch(&a->sites, block->site);
+	uint64_t life = ticks > block->ticks ? ticks - block->ticks : 0;
+
+	if (site->thread != block->thread) {
+		struct part *part = parts_get(&a->parts, block->site, block->thread);
+
+		parts_settle(part, &a->peak);
+		part->frees += w->blocks;
+		part->freed_bytes += w->bytes;
+	}
+	let_go(&site->held, &a->peak, s, life);
+	let_go(&a->threads.list.at[block->thread].held, &a->peak, s, life);
+	add_to_doubt(&get_doubt(a, block)->live, w, -1);
+	lifetimes_remove_many(&a->lifetimes, s->size, w->bytes, w->blocks,
+			      ticks_to_rough_ns(a->clock, life));
+	peak_remove_many(&a->peak, w->bytes, w->blocks);
+	sampling_remove(a->sampling, (uint32_t)block->size);
+}
+
+static void miss_free(struct account *a, const struct live_block *stale, uint64_t ticks)
+{
+	leave(a, stale, ticks);
+	a->missed_frees++;
+}
+
+static void give_back(struct account *a, const struct event *e, const struct live_block *block)
+{
+	struct thread *by = &a->threads.list.at[a->actors[e->slot].thread];
+	const struct weight *w = &get_sample(a, block)->weight;
+	struct site *site = &a->sites.list.at[block->site];
+
+	by->frees += w->blocks;
+	by->freed_bytes += w->bytes;
+	if (e->kind == SEGMENT_EVENT_FREE && e->api == SEGMENT_FREE_TEMPORARY) {
+		site->temporary += w->blocks;
+		if (site->thread != block->thread)
+			parts_get(&a->parts, block->site, block->thread)->temporary += w->blocks;
+		by->temporary += w->blocks;
+		get_doubt(a, block)->temporary += w->blocks_variance;
+	}
+	leave(a, block, e->ticks);
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static struct live_block *find_place(struct account *a, const struct event *e, bool force)
+{
+	struct live_block *block = live_add(&a->live, e->hash, e->ptr);
+
+	if (block || !force)
+		return block;
+	block = live_find(&a->live, e->hash, e->ptr);
+	miss_free(a, block, e->ticks);
+	return block;
+}
+
+static bool apply_alloc(struct account *a, const struct event *e, bool force)
+{
+	struct live_block *block = find_place(a, e, force);
+	struct actor *by = &a->actors[e->slot];
+	uint64_t key = e->hash ^ e->ticks;
+
+	if (!block)
+		return false;
+	if (e->kind == SEGMENT_EVENT_RESIZED && by->resizing.ptr) {
+		give_back(a, e, &by->resizing);
+		by->resizing.ptr = 0;
+	}
+	struct sample sample = {
+		.weight = weight_get(e->size, a->sampling->periods[e->slot], key),
+		.size = e->size,
+		.key = key,
+		.api = e->api,
+	};
+	*block = (struct live_block){
+		.ptr = e->ptr,
+		.ticks = e->ticks,
+		.size = sampling_add(a->sampling, &sample),
+		.site = sites_reserve(&a->sites, e->node, by->thread),
+		.thread = by->thread,
+	};
+	struct live_block made = *block;
+	enter(a, &made);
+	if (e->kind == SEGMENT_EVENT_RESIZED) {
+		a->sites.list.at[made.site].reallocations += sample.weight.blocks;
+		a->threads.list.at[made.thread].reallocations += sample.weight.blocks;
+	}
+	return true;
+}
+
+/* A free that comes after its block was thinned out is nothing strange. */
+static bool apply_free(struct account *a, const struct event *e, bool force)
+{
+	const struct live_block *found = live_remove(&a->live, e->hash, e->ptr);
+
+	if (!found)
+		return force;
+	struct live_block gone = *found;
+	give_back(a, e, &gone);
+	return true;
+}
+
+static void put_back(struct account *a, const struct event *e)
+{
+	struct actor *by = &a->actors[e->slot];
+	struct live_block old = by->resizing;
+
+	if (!old.ptr)
+		return;
+	by->resizing.ptr = 0;
+	struct live_block *block = live_add(&a->live, live_hash(old.ptr), old.ptr);
+	if (block)
+		*block = old;
+	else
+		miss_free(a, &old, e->ticks);
+}
+
+static bool apply_resize(struct account *a, const struct event *e, bool force)
+{
+	const struct live_block *found = live_remove(&a->live, e->hash, e->ptr);
+	struct live_block old = found ? *found : (struct live_block){0};
+
+	if (!found && !force)
+		return false;
+	put_back(a, e); /* only a damaged stream has one left over */
+	a->actors[e->slot].resizing = old;
+	return true;
+}
+
+static void apply_resize_freed(struct account *a, const struct event *e)
+{
+	struct actor *by = &a->actors[e->slot];
+
+	if (by->resizing.ptr)
+		give_back(a, e, &by->resizing);
+	by->resizing.ptr = 0;
+}
+
+/* ---- thinning -------------------------------------------------------------------------------- */
+
+/* As if the sample had never been: what `enter` did, undone. */
+static void withdraw(struct account *a, const struct live_block *block)
+{
+	const struct sample *s = get_sample(a, block);
+	const struct weight *w = &s->weight;
+	struct part *part = reserve_part(a, block);
+	struct site *site = sites_touch(&a->sites, block->site);
+	struct holding *held = &site->held, *thread = &a->threads.list.at[block->thread].held;
+	struct site_doubt *doubt = get_doubt(a, block);
+
+	holding_settle(held, &a->peak);
+	holding_settle(thread, &a->peak);
+	held->allocations -= w->blocks;
+	held->allocated_bytes -= w->bytes;
+	thread->allocations -= w->blocks;
+	thread->allocated_bytes -= w->bytes;
+	if (part) {
+		part->allocations -= w->blocks;
+		part->allocated_bytes -= w->bytes;
+	}
+	add_to_doubt(&doubt->allocated, w, -1);
+	add_to_doubt(&doubt->live, w, -1);
+	lifetimes_add_many(&a->lifetimes, s->size, -w->bytes, -w->blocks);
+	a->api_calls[s->api] -= w->blocks;
+	peak_remove_many(&a->peak, w->bytes, w->blocks);
+}
+
+static void apply_thinned(struct account *a, const struct event *e)
+{
+	struct live_block *found = live_find(&a->live, e->hash, e->ptr);
+
+	if (!found || e->size == 0 || e->size > SEGMENT_PERIOD_MAX)
+		return;
+	struct live_block block = *found;
+	struct sample *s = get_sample(a, &block);
+	withdraw(a, &block);
+	if (e->size > a->sampling->longest_period)
+		a->sampling->longest_period = e->size;
+	if (e->api == SEGMENT_THINNED_KEPT) {
+		s->weight = weight_get(s->size, e->size, s->key + e->size);
+		enter(a, &block);
+		return;
+	}
+	(void)live_remove(&a->live, e->hash, e->ptr);
+	sampling_remove(a->sampling, (uint32_t)block.size);
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+bool account_sampled_apply(struct account *a, const struct event *e, bool force)
+{
+	switch (e->kind) {
+	case SEGMENT_EVENT_ALLOC:
+	case SEGMENT_EVENT_RESIZED:
+		return apply_alloc(a, e, force);
+	case SEGMENT_EVENT_FREE:
+		return apply_free(a, e, force);
+	case SEGMENT_EVENT_RESIZE:
+		return apply_resize(a, e, force);
+	case SEGMENT_EVENT_RESIZE_FAILED:
+		put_back(a, e);
+		return true;
+	case SEGMENT_EVENT_RESIZE_FREED:
+		apply_resize_freed(a, e);
+		return true;
+	case SEGMENT_EVENT_PERIOD:
+		sampling_set_period(a->sampling, e->slot, e->size);
+		return true;
+	default: /* SEGMENT_EVENT_THINNED: account.c has seen to the others */
+		apply_thinned(a, e);
+		return true;
+	}
+}
+
+/* ---- sums ------------------------------------------------------------------------------------ */
+
+static uint64_t at_least(uint64_t value, uint64_t least)
+{
+	return value > least ? value : least;
+}
+
+/* What the target counted is exact, and never goes back. What was freed is known by its number; its
+ * bytes are what is no longer estimated to live. */
+struct account_totals account_sampled_get_totals(const struct account *a)
+{
+	struct sampling_totals sum = sampling_get_totals(a->sampling);
+	struct account_totals t = {
+		.allocations = sum.allocations,
+		.allocated_bytes = sum.bytes,
+		.frees = sum.frees,
+	};
+
+	if (t.allocated_bytes > a->peak.live_bytes)
+		t.freed_bytes = t.allocated_bytes - a->peak.live_bytes;
+	return t;
+}
+
+void account_sampled_smooth(struct account *a, struct profile_point *point)
+{
+	struct sampling *s = a->sampling;
+
+	s->shown.allocations = at_least(point->allocations, s->shown.allocations);
+	s->shown.bytes = at_least(point->allocated_bytes, s->shown.bytes);
+	s->shown.frees = at_least(point->frees, s->shown.frees);
+	s->shown_freed_bytes = at_least(point->freed_bytes, s->shown_freed_bytes);
+	point->allocations = s->shown.allocations;
+	point->allocated_bytes = s->shown.bytes;
+	point->frees = s->shown.frees;
+	point->freed_bytes = s->shown_freed_bytes;
+}

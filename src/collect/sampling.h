@@ -1,0 +1,87 @@
+/* sampling.h -- what is known beyond the figures when blocks are sampled: each sample's weight, how
+ * sure each site's figures are, and what the target counted without recording it.
+ * Runs: in the collector process, one thread.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef MIDDEN_COLLECT_SAMPLING_H
+#define MIDDEN_COLLECT_SAMPLING_H
+
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "collect/peak.h"
+#include "collect/weight.h"
+#include "format/segment.h"
+
+/* A live one; its block's `size` is its number. */
+struct sample {
+	struct weight weight;
+	uint64_t size;
+	uint64_t key;
+	uint32_t next_free; /* number of the next unused one, if this is unused; 0: none */
+	uint8_t api;
+};
+
+/* Variances of sums over samples. */
+struct doubt {
+	double bytes;
+	double blocks;
+};
+
+/* Of a site, as its holding. */
+struct site_doubt {
+	struct doubt allocated;
+	struct doubt live;
+	struct doubt at_peak;
+	double temporary;
+	uint64_t peak_seen; /* number of the peak that at_peak belongs to */
+};
+
+/* What a thread, or all of them, did: exact. */
+struct sampling_totals {
+	uint64_t calls[SEGMENT_API_KINDS];
+	uint64_t allocations;
+	uint64_t bytes;
+	uint64_t frees;
+	uint64_t reallocations;
+};
+
+struct sampling {
+	const struct segment_slot *slots;
+	uint32_t slot_count;
+	uint64_t first_period;
+	uint64_t longest_period;    /* that any thread has had */
+	uint64_t *periods;	    /* by slot; 0: no thread is there */
+	VEC(struct sample) samples; /* number 0 is none */
+	uint32_t free_sample;
+	VEC(struct site_doubt) doubts;	     /* by site */
+	VEC(struct sampling_totals) retired; /* by thread: of its slots that are closed */
+	struct sampling_totals shown;	     /* by the last point: sums never go back */
+	uint64_t shown_freed_bytes;
+};
+
+struct sampling *sampling_new(const struct segment_header *h, const struct segment_slot *slots,
+			      uint32_t slot_count);
+void sampling_free(struct sampling *s);
+
+/* A thread acts in the slot, or no longer does: then its totals count for this thread record. */
+void sampling_open(struct sampling *s, uint32_t slot);
+void sampling_close(struct sampling *s, uint32_t slot, uint32_t thread);
+
+/* The samples of the slot have this period from now on. */
+void sampling_set_period(struct sampling *s, uint32_t slot, uint64_t period);
+
+/* A new sample; its number. */
+uint32_t sampling_add(struct sampling *s, const struct sample *sample);
+void sampling_remove(struct sampling *s, uint32_t number);
+
+/* The doubt of a site, at the current peak; valid until another site is asked for. */
+struct site_doubt *sampling_get_doubt(struct sampling *s, uint32_t site, const struct peak *p);
+
+/* What the thread in the slot has counted so far, added to `sum`. */
+void sampling_add_slot(const struct sampling *s, uint32_t slot, struct sampling_totals *sum);
+void sampling_sum(struct sampling_totals *sum, const struct sampling_totals *more);
+
+/* Of all threads. */
+struct sampling_totals sampling_get_totals(const struct sampling *s);
+
+#endif
