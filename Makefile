@@ -8,7 +8,7 @@ SETUP  := true
 endif
 
 .DEFAULT_GOAL := all
-.PHONY: all help setup demo test test-quick test-portability test-programs torture sanitizers golden bench fuzz web format lint install clean
+.PHONY: all help setup demo test test-quick test-portability test-programs torture sanitizers golden bench fuzz web web-speed format lint install clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -80,6 +80,9 @@ fuzz: ## run each fuzzer for a minute (SECONDS_EACH=…)
 
 web: ## bundle the viewer's page anew (npm): web/dist/page.html
 	@cd web && npm ci --no-audit --no-fund --silent && npm run --silent check && npm run --silent build
+
+web-speed: ## how long everything in the viewer takes with 200,000 stacks (Chromium, npm)
+	@tools/viewer_speed.py --build $(BUILD)
 
 format: ## format all C files
 	@git ls-files '*.c' '*.h' | xargs clang-format -i

@@ -11,7 +11,7 @@ _midden() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} options=
 	COMPREPLY=()
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		mapfile -t COMPREPLY < <(compgen -W "record report snapshot stats export resolve diff check merge view html tags help --help --version" -- "$word")
+		mapfile -t COMPREPLY < <(compgen -W "record report snapshot stats export resolve diff check merge top view html tags help --help --version" -- "$word")
 		return
 	fi
 	case $command:$before in
@@ -37,6 +37,10 @@ _midden() {
 		;;
 	record:--sample-seed)
 		:
+		return
+		;;
+	record:--http-token-file)
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		return
 		;;
 	record:--library)
@@ -299,6 +303,42 @@ _midden() {
 		:
 		return
 		;;
+	top:-n|top:--count)
+		:
+		return
+		;;
+	top:-l|top:--limit)
+		:
+		return
+		;;
+	top:-d|top:--delay)
+		:
+		return
+		;;
+	top:-s|top:--sort)
+		:
+		return
+		;;
+	top:-f|top:--filter)
+		:
+		return
+		;;
+	top:--color)
+		mapfile -t COMPREPLY < <(compgen -W "auto always never" -- "$word")
+		return
+		;;
+	top:--debug-dir)
+		mapfile -t COMPREPLY < <(compgen -d -- "$word")
+		return
+		;;
+	top:--sysroot)
+		mapfile -t COMPREPLY < <(compgen -d -- "$word")
+		return
+		;;
+	top:--map)
+		:
+		return
+		;;
 	view:--compare)
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		return
@@ -373,7 +413,7 @@ _midden() {
 		;;
 	esac
 	case $command in
-	record) options="-o --output -f --follow -q --quiet -v --verbose --progress --max-depth --buffer --patience --trace --tags --sample --sample-blocks --sample-seed --no-symbols --library -h --help" ;;
+	record) options="-o --output -f --follow -q --quiet -v --verbose --progress --max-depth --buffer --patience --trace --tags --sample --sample-blocks --sample-seed --http --http-token-file --no-symbols --library -h --help" ;;
 	report) options="--peak --leaks --allocated --calls --temporary --realloc --own-peak --live-at --growth --figure --lifetime --histogram --snapshots --snapshot --snapshot-deltas --timeline --findings -i --include -x --exclude --module --not-module --thread --min-size --max-size --suppressions --no-suppressions --tree --inverted --top-down --flat --by -t --threshold -d --depth -n --limit --no-fold --all-frames --json --color --no-pager -h --help --debug-dir --sysroot --map --full-names --no-write" ;;
 	snapshot) options="-w --write -h --help" ;;
 	stats) options="--json --sites --points --all-frames --color --no-pager -h --help --debug-dir --sysroot --map --full-names --no-write" ;;
@@ -382,6 +422,7 @@ _midden() {
 	diff) options="--peak --leaks --allocated --calls --temporary --figure --suppressions --no-suppressions --by --flat --tree --inverted --top-down -t --threshold -d --depth --all-frames --json --color --no-pager -h --help --debug-dir --sysroot --map --full-names --no-write" ;;
 	check) options="--max-peak --max-leaked --max-allocations --max-temporary --max-lost --max-growth-vs --allow-damaged --suppressions --no-suppressions --stacks --junit --all-frames --json --color -h --help --debug-dir --sysroot --map --full-names --no-write" ;;
 	merge) options="-o --output --mode --align -q --quiet -h --help --debug-dir --sysroot --map" ;;
+	top) options="-b --batch -n --count -l --limit -d --delay -s --sort -f --filter --stacks --color -h --help --debug-dir --sysroot --map --full-names --no-write" ;;
 	view) options="--compare --no-open -p --port --bind --socket --no-auth --no-source -h --help --debug-dir --sysroot --map --full-names --no-write" ;;
 	html) options="-o --output --compare --sources -h --help --debug-dir --sysroot --map --full-names --no-write" ;;
 	tags) options="-f --format -o --output --json -m --merge -s --snapshot --each -t --threshold --color --no-pager -h --help" ;;
@@ -393,7 +434,7 @@ _midden() {
 	fi
 	case $command in
 	record) mapfile -t COMPREPLY < <(compgen -c -- "$word"; compgen -f -- "$word") ;;
-	help) mapfile -t COMPREPLY < <(compgen -W "record report snapshot stats export resolve diff check merge view html tags help" -- "$word") ;;
+	help) mapfile -t COMPREPLY < <(compgen -W "record report snapshot stats export resolve diff check merge top view html tags help" -- "$word") ;;
 	*) _midden_profiles "$word" ;;
 	esac
 }

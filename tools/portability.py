@@ -17,6 +17,7 @@ SPDX-License-Identifier: Apache-2.0
 import argparse
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -36,7 +37,7 @@ ARCHITECTURES = {"amd64": ("x86_64", "x86-64-linux-gnu"), "arm64": ("aarch64", "
 TOOLS = """base-files bash dash coreutils sed grep mawk findutils diffutils util-linux xz-utils binutils
     gcc g++ clang cmake ninja-build pkg-config python3 python3-pytest python3-pytest-xdist""".split()
 LIBRARIES = """libc6-dev libdw-dev libelf-dev libzstd-dev libxxhash-dev libiberty-dev zlib1g-dev
-    libmicrohttpd-dev libcmocka-dev libstdc++6 libgcc-s1""".split()
+    libmicrohttpd-dev libncurses-dev libcmocka-dev libstdc++6 libgcc-s1""".split()
 # What packages would have linked when set up.
 LINKS = {"cc": "gcc", "c++": "g++", "awk": "mawk"}
 
@@ -44,6 +45,8 @@ TESTS = ("exact", "death", "preload", "reports/test_reports_known.py")
 # Under an emulator: ten thousand threads take minutes, and what asks the kernel about a program sees qemu, so the
 # program's own functions have no names.
 TESTS_EMULATED = ("exact/test_exact_single.py", "crossarch/test_crossarch_offline.py")
+# The rooms that know the machine: what is in the program, what reads its memory, what reads its files.
+ROOMS_EMULATED = ("capture", "collect", "profile")
 NAMED = "not deeper and not within and not plugin"
 
 
@@ -188,6 +191,11 @@ class Release:
         if done.returncode != 0:
             raise Failed(f"{what}: status {done.returncode}")
 
+    def find(self, pattern):
+        """What the last match of a pattern in the log has for its group."""
+        found = re.findall(pattern, self.log.read_text())
+        return found[-1] if found else "?"
+
 
 # ---- cells -------------------------------------------------------------------------------------
 
@@ -227,6 +235,14 @@ class Cell:
             ]
         return options
 
+    def ask_versions(self, release):
+        """The compiler's and libc's, in words. Asked by preprocessing, so it is the libc that is compiled for."""
+        asked = "#include <features.h>\\nversions: __VERSION__, glibc __GLIBC__ __GLIBC_MINOR__\\n"
+        release.run("versions", "sh", "-c", f"printf '{asked}' | {self.compilers()[0]} -E -P -")
+        compiler = release.find(r'versions: "[^"]*?(\d+\.\d+\.\d+)')
+        libc = release.find(r"glibc (\d+ \d+)").replace(" ", ".")
+        return f"{self.compiler} {compiler}, glibc {libc}"
+
     def build(self, release):
         environment = {}
         if self.emulated:
@@ -234,11 +250,14 @@ class Cell:
             environment["PKG_CONFIG_LIBDIR"] = f"{libraries}/pkgconfig:/usr/share/pkgconfig"
         configure = ["cmake", "-G", "Ninja", "-S", "/src", "-B", "/build/tree", *self.configuration()]
         release.run("configure", *configure, **environment)
-        release.run("build", "cmake", "--build", "/build/tree", "--target", "midden", "libmidden", "unit_tests")
+        targets = ["midden", "libmidden"]
+        targets += [f"unit_tests_{room}" for room in ROOMS_EMULATED] if self.emulated else ["unit_tests"]
+        # All that this compiler has to say at once.
+        release.run("build", "cmake", "--build", "/build/tree", "--target", *targets, "--", "-k", "0")
 
     def test_units(self, release):
         # Emulators know neither process_vm_readv nor another process's memory.
-        exclude = ["-LE", "kernel"] if self.emulated else []
+        exclude = ["-LE", "kernel", "-R", f"'^({'|'.join(ROOMS_EMULATED)})[.]'"] if self.emulated else []
         command = ["ctest", "--output-on-failure", "--timeout", "300", "-j", str(os.cpu_count() or 1), *exclude]
         release.run("unit tests", "sh", "-c", f"cd /build/tree && {' '.join(command)}")
 
@@ -277,9 +296,12 @@ class Cell:
             raise Skipped(f"qemu-{self.machine}-static is missing")
         here = HERE / "builds" / self.release / native_architecture() / "gcc"
         release = Release(root, HERE / "builds" / self.name, here, log)
+        versions = self.ask_versions(release)
         self.build(release)
         self.test_units(release)
         self.test_victims(release)
+        units, victims = release.find(r"tests failed out of (\d+)"), release.find(r"(\d+) passed.* in ")
+        return f"{versions}; {units} unit tests, {victims} with victims"
 
 
 class HostCell:
@@ -299,6 +321,7 @@ class HostCell:
             raise Failed(f"see {log}")
         if " passed" not in log.read_text().splitlines()[-1]:
             raise Skipped(f"nothing of it could be run, see {log}")
+        return log.read_text().splitlines()[-1].strip("= ")
 
 
 def all_cells():
@@ -321,12 +344,11 @@ def try_cell(cell, obstacle, with_cross):
     if obstacle and isinstance(cell, Cell):
         return "skipped", obstacle
     try:
-        cell.run(with_cross)
+        return "passed", cell.run(with_cross)
     except Skipped as why:
         return "skipped", str(why)
     except Failed as why:
         return "failed", str(why)
-    return "passed", ""
 
 
 def write_table(rows):

@@ -5,14 +5,14 @@
 set -eu
 
 build="gcc make cmake ninja-build pkg-config libdw-dev libelf-dev libzstd-dev libxxhash-dev libiberty-dev
-       zlib1g-dev libmicrohttpd-dev"
+       zlib1g-dev libmicrohttpd-dev libncurses-dev"
 case $(dpkg --print-architecture 2>/dev/null || uname -m) in
 arm64 | aarch64) cross="gcc-x86-64-linux-gnu g++-x86-64-linux-gnu libc6-dev-amd64-cross" ;;
 *) cross="gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross" ;;
 esac
 test="g++ clang clang-format clang-tidy llvm libclang-rt-14-dev libcmocka-dev binutils
       libunwind-dev libc6-dbg python3 python3-pytest python3-pytest-xdist valgrind heaptrack gdb git xz-utils perl
-      sqlite3
+      sqlite3 prometheus
       redis-server nginx-light rustc musl-tools libjemalloc-dev libgoogle-perftools-dev
       libmimalloc-dev mandoc zsh dwz libdebuginfod1 qemu-user-static graphviz libdevel-nytprof-perl chromium $cross"
 # These often come from elsewhere than Debian, and then exclude its packages.

@@ -131,6 +131,14 @@ void json_add_string(struct json *j, const char *key, const char *text)
 	put_string(j->out, text);
 }
 
+void json_add_text(struct json *j, const char *key, const char *text)
+{
+	if (*text)
+		json_add_string(j, key, text);
+	else
+		json_add_null(j, key);
+}
+
 void json_add_uint(struct json *j, const char *key, uint64_t value)
 {
 	char digits[20];

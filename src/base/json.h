@@ -30,6 +30,8 @@ void json_begin_list(struct json *j, const char *key);
 void json_end_list(struct json *j);
 
 void json_add_string(struct json *j, const char *key, const char *text);
+/* The same, and null for an empty one. */
+void json_add_text(struct json *j, const char *key, const char *text);
 void json_add_uint(struct json *j, const char *key, uint64_t value);
 void json_add_int(struct json *j, const char *key, int64_t value);
 void json_add_bool(struct json *j, const char *key, bool value);

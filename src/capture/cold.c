@@ -20,6 +20,10 @@
 #include "capture/thread.h"
 #include "format/env.h"
 
+/* An allocator's own free may come back to the hooks, once or twice for a block. After so many
+ * calls it was left by a jump, and they are the program's. */
+#define NESTED_MOST 8
+
 /* These outlive a fork, unlike the wiped process state: they tell a child from a fresh program. */
 static bool was_started;
 static bool follow;
@@ -262,7 +266,7 @@ NOINLINE bool cold_enter(uint64_t frame)
 			leave_cut_off(t);
 			return enter_new();
 		}
-		if (!t->freeing)
+		if (!t->freeing || ++t->nested > NESTED_MOST)
 			thread_count(&t->slot->losses.reentrant_calls);
 		return false;
 	case THREAD_ORPHAN:
@@ -283,6 +287,7 @@ bool cold_mask(void *block, uint64_t frame)
 	if (t->state != THREAD_READY || thread_is_busy(t))
 		return false;
 	t->freeing = block;
+	t->nested = 0;
 	t->limit = thread_busy(frame);
 	return true;
 }

@@ -25,8 +25,8 @@
 #define STAMP_STEP_MAX 512u
 #define STAMP_AHEAD    ((uint64_t)STAMP_STEP_MAX << STAMP_RUN_BITS)
 
-/* The counter has been read, into a stretch of estimates, within it, or out of it: says how the next
- * stamps are made. Returns this one. */
+/* The counter has been read, into a stretch of estimates, within it, or out of it: says how the
+ * next stamps are made. Returns this one. */
 NOINLINE uint64_t stamp_turn(struct thread *t, uint64_t now, uint32_t hurried);
 
 static inline uint64_t stamp_take_alone(struct thread *t)

@@ -89,6 +89,7 @@ struct thread {
 	uint32_t chunk;
 	uint32_t spare_node; /* reserved in the stack tree, then not needed */
 	uint32_t end_rounds; /* passes of the thread-exit destructor */
+	uint32_t nested;     /* calls since `freeing` was set */
 	struct stackrange stack;
 
 	uint32_t max_depth;
@@ -175,6 +176,7 @@ static inline int thread_tid(void)
  * any address in the segment, which link.c maps above these 32 bits. */
 static inline uint64_t *thread_busy(uint64_t frame)
 {
+	__asm__("" : "+r"(frame)); /* gcc 16 crashes over half of the address of a frame */
 	return (uint64_t *)(uintptr_t)(uint32_t)frame; /* NOLINT: not to be followed */
 }
 

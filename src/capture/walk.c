@@ -211,16 +211,22 @@ static inline uint32_t intern(struct thread *t, struct memo *m, uint32_t kept)
 static bool walk_deep(struct thread *t, const struct walk_start *start, uint32_t *count)
 {
 	enum walk_result result = WALK_ON;
+	struct memo_frame unused = {0};
 	struct walk_sink sink;
 	struct walk w;
+	uint64_t rule = 0, last = 0;
+	uint32_t place = 0;
 
 	walk_begin(&w, t, start);
 	walk_sink_init(&sink, t);
 	for (uint32_t i = 0; i < WALK_HARD_LIMIT && result == WALK_ON; i++) {
 		uint32_t exact = w.exact ? SEGMENT_NODE_EXACT : 0;
-		struct memo_frame unused = {0};
-		uint32_t place;
-		uint64_t rule = rules_find(t, walk_lookup_address(&w), w.generation, &place);
+		uint64_t address = walk_lookup_address(&w);
+
+		/* So deep a stack is recursion, and that often from one place. */
+		if (address != last)
+			rule = rules_find(t, address, w.generation, &place);
+		last = address;
 
 		result = step(&w, rule, &unused);
 		walk_sink_keep(&sink, place | exact);

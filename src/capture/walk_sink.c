@@ -18,10 +18,10 @@ void walk_sink_keep(struct walk_sink *s, uint32_t place)
 {
 	if (place & RULES_HIDDEN)
 		return;
-	uint32_t i = s->count++;
-	if (i >= s->leaf_room)
-		i = s->leaf_room + 1 + (i - s->leaf_room) % (s->root_room + 1);
-	s->frames[i] = place;
+	s->frames[s->next++] = place;
+	s->count++;
+	if (s->next == s->leaf_room || s->next == s->leaf_room + s->root_room + 2)
+		s->next = s->leaf_room + 1;
 }
 
 static void reverse(uint32_t *f, uint32_t n)

@@ -11,6 +11,7 @@
 struct walk_sink {
 	uint32_t *frames;
 	uint32_t count;	    /* frames seen */
+	uint32_t next;	    /* where the next one goes */
 	uint32_t leaf_room; /* frames kept at the leaf end when cut */
 	uint32_t root_room;
 };

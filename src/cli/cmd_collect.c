@@ -2,6 +2,7 @@
  * by hand. Runs: as an orphan process of its own; FD is a socket to the program.
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -44,14 +45,16 @@ static int run(int argc, char **argv)
 	if (argc != 2)
 		return message_usage("collect", "one descriptor number is needed");
 	wires.connection = atoi(argv[1]); /* NOLINT: libmidden.so wrote it */
-	if (recording_options_init(&options, &e)) {
+	if (recording_options_init(&options, &e) || recording_options_finish(&options, &e)) {
 		message_print("%s: not recording", e.text);
 		recording_refuse(wires.connection);
 		return COMMAND_USAGE;
 	}
 	wires.is_program = !options.collect.follow;
-	recording_isolate();
 	close_others(wires.connection);
+	if (options.http.wanted) /* the servant tells where it is */
+		options.http.announce = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	recording_isolate();
 	if (recording_take_hello(wires.connection, &hello))
 		return COMMAND_FAILED;
 	wires.image = hello.image ? hello.image : 1;

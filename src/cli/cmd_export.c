@@ -136,8 +136,10 @@ static int write_plain(FILE *out, const struct request *r, struct error *e)
 	return r->svg ? draw(out, r, e) : r->format->write(out, &r->what, e);
 }
 
-static int write_to(FILE *out, const struct request *r, struct error *e)
+static int write_to(FILE *out, void *request, struct error *e)
 {
+	const struct request *r = request;
+
 	if (!r->out || !export_is_compressed(r->format, r->out))
 		return write_plain(out, r, e);
 	FILE *compressed = gzip_open(out);
@@ -149,37 +151,6 @@ static int write_to(FILE *out, const struct request *r, struct error *e)
 	return status;
 }
 
-static int write_stdout(const struct request *r)
-{
-	struct error e = {.offset = -1};
-	struct output o;
-
-	output_open(&o, OUTPUT_COLOUR_NEVER, false);
-	if (write_to(o.file, r, &e))
-		return message_fault(r->format->name, &e);
-	return output_close(&o);
-}
-
-static int write_file(const struct request *r)
-{
-	struct error e = {.offset = -1};
-	struct outfile o;
-
-	if (outfile_open(&o, r->out, &e)) {
-		message_print("cannot write %s", e.text);
-		return COMMAND_FAILED;
-	}
-	if (write_to(o.file, r, &e)) {
-		outfile_abandon(&o);
-		return message_fault(r->format->name, &e);
-	}
-	if (outfile_close(&o, &e)) {
-		message_print("cannot write %s", e.text);
-		return COMMAND_FAILED;
-	}
-	return COMMAND_GOOD;
-}
-
 static int export_profile(const struct profile *p, struct request *r)
 {
 	static const struct style plain = {0};
@@ -188,7 +159,7 @@ static int export_profile(const struct profile *p, struct request *r)
 	r->what.model = m;
 	/* Few formats can say what is missing. Damage was told when the file was read. */
 	losses_print_counts(stderr, p, &plain);
-	int status = r->out ? write_file(r) : write_stdout(r);
+	int status = outfile_fill(r->out, r->format->name, write_to, r);
 	model_free(m);
 	return status;
 }

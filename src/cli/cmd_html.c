@@ -95,53 +95,34 @@ static int parse_arguments(struct request *r, int argc, char **argv)
 	return COMMAND_GOOD;
 }
 
-static int write_stdout(const struct viewing *v, const struct viewing *old)
+/* The profile and, if there is one, what it is compared with. */
+struct pair {
+	struct viewing now;
+	struct viewing old;
+	bool has_old;
+};
+
+static int write_pair(FILE *out, void *context, struct error *e)
 {
-	struct error e = {.offset = -1};
-	struct output o;
+	const struct pair *p = context;
 
-	output_open(&o, OUTPUT_COLOUR_NEVER, false);
-	if (page_write(o.file, &v->request, old ? &old->request : NULL, &e))
-		return message_fault("html", &e);
-	return output_close(&o);
-}
-
-static int write_file(const char *path, const struct viewing *v, const struct viewing *old)
-{
-	struct error e = {.offset = -1};
-	struct outfile o;
-
-	if (outfile_open(&o, path, &e)) {
-		message_print("cannot write %s", e.text);
-		return COMMAND_FAILED;
-	}
-	if (page_write(o.file, &v->request, old ? &old->request : NULL, &e)) {
-		outfile_abandon(&o);
-		return message_fault("html", &e);
-	}
-	if (outfile_close(&o, &e)) {
-		message_print("cannot write %s", e.text);
-		return COMMAND_FAILED;
-	}
-	return COMMAND_GOOD;
+	return page_write(out, &p->now.request, p->has_old ? &p->old.request : NULL, e);
 }
 
 static int write_page(const struct request *r, const char *file)
 {
-	struct viewing now = {0};
-	struct viewing old = {0};
+	struct pair p = {.has_old = r->old};
 	char *lines = NULL;
-	int status = viewing_open(&now, file, &r->shared.load);
+	int status = viewing_open(&p.now, file, &r->shared.load);
 
 	if (status == COMMAND_GOOD && r->sources)
-		now.request.lines_json = lines = sourcefile_gather(now.model, r->around);
+		p.now.request.lines_json = lines = sourcefile_gather(p.now.model, r->around);
 	if (status == COMMAND_GOOD && r->old)
-		status = viewing_open(&old, r->old, &r->shared.load);
+		status = viewing_open(&p.old, r->old, &r->shared.load);
 	if (status == COMMAND_GOOD)
-		status = r->out ? write_file(r->out, &now, r->old ? &old : NULL)
-				: write_stdout(&now, r->old ? &old : NULL);
-	viewing_close(&old);
-	viewing_close(&now);
+		status = outfile_fill(r->out, "html", write_pair, &p);
+	viewing_close(&p.old);
+	viewing_close(&p.now);
 	free(lines);
 	return status;
 }

@@ -46,14 +46,20 @@ static const char help[] =
 	"      --sample-blocks N  keep at most N samples of blocks that live (default: 16384);\n"
 	"                       beyond, samples become rarer\n"
 	"      --sample-seed N  choose samples as another run with the same N did\n"
+	"      --http[=ADDRESS]\n"
+	"                       answer questions about the program while it runs: pprof, metrics\n"
+	"                       and snapshots over HTTP (default: any port of 127.0.0.1)\n"
+	"      --http-token-file FILE\n"
+	"                       the token that those who ask must have (default: a random one,\n"
+	"                       which is printed with the address)\n"
 	"      --no-symbols     leave function names to the first `midden report`\n"
 	"      --library FILE   another libmidden.so (for a program of another architecture)\n"
 	"  -h, --help           show this text\n"
 	"\n"
 	"Each option has a variable for use with LD_PRELOAD=libmidden.so alone: MIDDEN_OUTPUT,\n"
 	"MIDDEN_FOLLOW, MIDDEN_MAX_DEPTH, MIDDEN_BUFFER, MIDDEN_PATIENCE, MIDDEN_SYMBOLS,\n"
-	"MIDDEN_TRACE; MIDDEN_MODE=tags, MIDDEN_MODE=sample, MIDDEN_SAMPLE, MIDDEN_SAMPLE_BLOCKS,\n"
-	"MIDDEN_SAMPLE_SEED.\n"
+	"MIDDEN_TRACE, MIDDEN_HTTP, MIDDEN_HTTP_TOKEN_FILE; MIDDEN_MODE=tags, MIDDEN_MODE=sample,\n"
+	"MIDDEN_SAMPLE, MIDDEN_SAMPLE_BLOCKS, MIDDEN_SAMPLE_SEED.\n"
 	"\n"
 	"Exit status: the program's own; 127 or 126 if it could not be started, 2 for wrong "
 	"usage.\n";
@@ -66,6 +72,8 @@ enum {
 	OPTION_NO_SYMBOLS,
 	OPTION_TRACE,
 	OPTION_TAGS,
+	OPTION_HTTP,
+	OPTION_HTTP_TOKEN_FILE,
 	OPTION_LIBRARY,
 	OPTION_SAMPLE,
 	OPTION_SAMPLE_BLOCKS,
@@ -83,6 +91,8 @@ static const struct option long_options[] = {
 	{"patience", required_argument, NULL, OPTION_PATIENCE},
 	{"trace", no_argument, NULL, OPTION_TRACE},
 	{"tags", no_argument, NULL, OPTION_TAGS},
+	{"http", optional_argument, NULL, OPTION_HTTP},
+	{"http-token-file", required_argument, NULL, OPTION_HTTP_TOKEN_FILE},
 	{"no-symbols", no_argument, NULL, OPTION_NO_SYMBOLS},
 	{"library", required_argument, NULL, OPTION_LIBRARY},
 	{"sample", optional_argument, NULL, OPTION_SAMPLE},
@@ -138,6 +148,10 @@ static int apply(struct request *r, int option, const char *value, struct error 
 		return 0;
 	case OPTION_TAGS:
 		return recording_set_mode(&r->recording, "tags", e);
+	case OPTION_HTTP:
+		return servant_parse_address(&r->recording.http, value, e);
+	case OPTION_HTTP_TOKEN_FILE:
+		return servant_read_token(&r->recording.http, value, e);
 	case OPTION_NO_SYMBOLS:
 		r->recording.symbols = false;
 		return 0;
@@ -165,7 +179,8 @@ static int parse(struct request *r, int argc, char **argv)
 	}
 	if (!r->help && optind == argc)
 		return message_usage("record", "which program?");
-	if (recording_check_options(&r->recording, &e))
+	if (recording_check_options(&r->recording, &e) ||
+	    recording_options_finish(&r->recording, &e))
 		return message_usage("record", "%s", e.text);
 	return 0;
 }
@@ -212,6 +227,24 @@ static int check_directory(const char *pattern)
 	return result;
 }
 
+/* Before the program starts: a port that others have is found out at once. */
+static int open_http(struct request *r)
+{
+	struct servant_options *http = &r->recording.http;
+	struct error e = {0};
+
+	if (!http->wanted)
+		return 0;
+	if (servant_listen(http, &e)) {
+		message_print("%s", e.text);
+		return -1;
+	}
+	char *url = servant_make_url(http);
+	message_print("serving %s", url);
+	free(url);
+	return 0;
+}
+
 static int run(int argc, char **argv)
 {
 	struct error e = {0};
@@ -234,6 +267,10 @@ static int run(int argc, char **argv)
 	}
 	if (launch_check_library(library, &e)) {
 		message_print("%s", e.text);
+		free(library);
+		return COMMAND_FAILED;
+	}
+	if (open_http(&request)) {
 		free(library);
 		return COMMAND_FAILED;
 	}

@@ -306,16 +306,6 @@ static int view_process(const struct request *r, pid_t pid)
 	return status;
 }
 
-/* A number that is no file's name; 0: it is not one. */
-static pid_t find_pid(const char *word)
-{
-	char *end;
-	long value = word && *word >= '1' && *word <= '9' ? strtol(word, &end, 10) : 0;
-
-	return value > 0 && value <= INT32_MAX && !*end && access(word, F_OK) != 0 ? (pid_t)value
-										   : 0;
-}
-
 static int run(int argc, char **argv)
 {
 	struct request r = {
@@ -324,7 +314,7 @@ static int run(int argc, char **argv)
 		.open = true,
 	};
 	int status = parse_arguments(&r, argc, argv);
-	pid_t pid = status == COMMAND_GOOD && !r.shared.help ? find_pid(argv[optind]) : 0;
+	pid_t pid = status == COMMAND_GOOD && !r.shared.help ? load_find_pid(argv[optind]) : 0;
 
 	if (status == COMMAND_GOOD && r.shared.help)
 		command_print_help(&command_view, stdout);

@@ -32,6 +32,7 @@ extern const struct command command_snapshot;
 extern const struct command command_stats;
 extern const struct command command_tags;
 extern const struct command command_resolve;
+extern const struct command command_top;
 extern const struct command command_view;
 extern const struct command command_help;
 

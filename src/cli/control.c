@@ -14,13 +14,15 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define MAGIC	  UINT64_C(0x3330706e7364696d) /* "midsnp03" */
+#include "cli/handover.h"
+
+#define MAGIC	  UINT64_C(0x3430706e7364696d) /* "midsnp04" */
 #define ASKING_MS 50	/* for a request whose sender has connected: it comes at once */
 #define ANSWER_MS 10000 /* a collector may be busy with what the program did meanwhile */
 
 #define AGAIN_MS  20 /* a collector looks for requests this often */
 
-enum request_kind { REQUEST_SNAPSHOT, REQUEST_PROFILE };
+enum request_kind { REQUEST_SNAPSHOT, REQUEST_PROFILE, REQUEST_BRIEF };
 
 struct request {
 	uint64_t magic;
@@ -82,24 +84,7 @@ int control_open(pid_t target)
 
 static bool send_answer(int connection, const struct answer *answer, int pipe)
 {
-	union {
-		struct cmsghdr head;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = {0};
-	struct iovec data = {.iov_base = (void *)(uintptr_t)answer, .iov_len = sizeof(*answer)};
-	struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};
-
-	if (pipe >= 0) {
-		message.msg_control = control.bytes;
-		message.msg_controllen = sizeof(control.bytes);
-		struct cmsghdr *c = CMSG_FIRSTHDR(&message);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(c), &pipe, sizeof(int));
-	}
-	return sendmsg(connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT) ==
-	       (ssize_t)sizeof(*answer);
+	return handover_send(connection, answer, sizeof(*answer), pipe, MSG_DONTWAIT);
 }
 
 static struct profile *build_frozen(void *context)
@@ -107,7 +92,7 @@ static struct profile *build_frozen(void *context)
 	const struct control_duty *duty = context;
 
 	collect_freeze(duty->collector);
-	return duty->build(duty->context);
+	return duty->build(duty->context, duty->brief);
 }
 
 static bool announce(void *context, int connection, int pipe)
@@ -150,21 +135,23 @@ static void answer_request(int connection, struct control_duty *duty)
 	    request.magic != MAGIC)
 		return;
 	request.name[sizeof(request.name) - 1] = '\0';
-	if (request.kind == REQUEST_PROFILE)
+	duty->brief = request.kind == REQUEST_BRIEF;
+	if (request.kind == REQUEST_PROFILE || request.kind == REQUEST_BRIEF)
 		hand_out_profile(connection, duty);
 	else
 		keep_snapshot(connection, duty, request.name);
 }
 
-void control_serve(int listener, struct control_duty *duty)
+bool control_serve(int listener, struct control_duty *duty)
 {
 	int connection = listener < 0 ? -1 : accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 
 	(void)offshoot_is_busy(&duty->offshoot); /* reaps it */
 	if (connection < 0)
-		return;
+		return false;
 	answer_request(connection, duty);
 	close(connection);
+	return true;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -287,9 +274,10 @@ static struct profile *read_pipe(int fd, pid_t target, struct error *e)
 	return NULL;
 }
 
-struct profile *control_read_profile(pid_t target, struct control_origin *origin, struct error *e)
+static struct profile *read_state(pid_t target, enum request_kind kind,
+				  struct control_origin *origin, struct error *e)
 {
-	struct exchange x = {.request = {.kind = REQUEST_PROFILE}};
+	struct exchange x = {.request = {.kind = kind}};
 	int result = ask(&x, target, e);
 
 	for (int ms = 0; result == 0 && x.answer.kind == ANSWER_BUSY && ms < ANSWER_MS;
@@ -309,4 +297,14 @@ struct profile *control_read_profile(pid_t target, struct control_origin *origin
 			       x.answer.path);
 	}
 	return p;
+}
+
+struct profile *control_read_profile(pid_t target, struct control_origin *origin, struct error *e)
+{
+	return read_state(target, REQUEST_PROFILE, origin, e);
+}
+
+struct profile *control_read_brief(pid_t target, struct control_origin *origin, struct error *e)
+{
+	return read_state(target, REQUEST_BRIEF, origin, e);
 }

@@ -23,14 +23,16 @@ int control_open(pid_t target);
 /* What a collector has for those who ask. */
 struct control_duty {
 	struct collector *collector;
-	struct profile *(*build)(void *context); /* the profile so far; called in a copy of it */
+	/* The profile so far, or only how things are now; called in a copy of the collector. */
+	struct profile *(*build)(void *context, bool brief);
 	void *context;
+	bool brief;	     /* what is asked for at the moment */
 	char path[PATH_MAX]; /* where the profile will be, from the root on */
 	struct offshoot offshoot;
 };
 
-/* Answers what has come in, if anything has. `listener` may be -1. */
-void control_serve(int listener, struct control_duty *duty);
+/* Answers what has come in, and tells whether anything had. `listener` may be -1. */
+bool control_serve(int listener, struct control_duty *duty);
 
 /* Asks the process's collector for a snapshot. 0, or -1 with `e`. */
 int control_take_snapshot(pid_t target, const char *name, struct collect_snapshot *kept,
@@ -45,5 +47,8 @@ struct control_origin {
 /* Asks for the profile so far, without symbols; it says that the recording ended before the program
  * did. NULL with `e`. */
 struct profile *control_read_profile(pid_t target, struct control_origin *origin, struct error *e);
+
+/* The same of how things are now, and no more: collect_build_brief. */
+struct profile *control_read_brief(pid_t target, struct control_origin *origin, struct error *e);
 
 #endif

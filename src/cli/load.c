@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "cli/command.h"
@@ -221,4 +222,13 @@ struct profile *load_profile(const char *file, const struct load_options *option
 		add_symbols(p, path, options);
 	free(path);
 	return p;
+}
+
+pid_t load_find_pid(const char *word)
+{
+	char *end;
+	long value = word && *word >= '1' && *word <= '9' ? strtol(word, &end, 10) : 0;
+
+	return value > 0 && value <= INT32_MAX && !*end && access(word, F_OK) != 0 ? (pid_t)value
+										   : 0;
 }

@@ -9,6 +9,7 @@
 #define MIDDEN_CLI_LOAD_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/vec.h"
 #include "model/model.h"
@@ -94,5 +95,9 @@ int load_write_back(const struct profile *p, const char *file, struct error *e);
 /* The status of a command that would end with `status`: not a good one if a profile that it read
  * was damaged, so that no script takes a part for the whole. */
 int load_get_status(int status);
+
+/* A word that is a process id and no file's name, for commands that take either; 0: it is not one.
+ */
+pid_t load_find_pid(const char *word);
 
 #endif

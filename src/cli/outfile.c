@@ -12,6 +12,9 @@
 
 #include "base/mem.h"
 #include "base/special.h"
+#include "cli/command.h"
+#include "cli/message.h"
+#include "cli/output.h"
 
 int outfile_open(struct outfile *o, const char *path, struct error *e)
 {
@@ -66,4 +69,37 @@ void outfile_abandon(struct outfile *o)
 	if (o->temporary)
 		(void)unlink(o->temporary);
 	free(o->temporary);
+}
+
+static int fill_stdout(const char *what, outfile_fn write, void *context)
+{
+	struct error e = {.offset = -1};
+	struct output o;
+
+	output_open(&o, OUTPUT_COLOUR_NEVER, false);
+	if (write(o.file, context, &e))
+		return message_fault(what, &e);
+	return output_close(&o);
+}
+
+static int fail_to_write(const struct error *e)
+{
+	message_print("cannot write %s", e->text);
+	return COMMAND_FAILED;
+}
+
+int outfile_fill(const char *path, const char *what, outfile_fn write, void *context)
+{
+	struct error e = {.offset = -1};
+	struct outfile o;
+
+	if (!path)
+		return fill_stdout(what, write, context);
+	if (outfile_open(&o, path, &e))
+		return fail_to_write(&e);
+	if (write(o.file, context, &e)) {
+		outfile_abandon(&o);
+		return message_fault(what, &e);
+	}
+	return outfile_close(&o, &e) ? fail_to_write(&e) : COMMAND_GOOD;
 }

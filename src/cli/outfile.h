@@ -25,4 +25,9 @@ int outfile_close(struct outfile *o, struct error *e);
 /* Closes and leaves nothing behind. */
 void outfile_abandon(struct outfile *o);
 
+/* All of that for what `write` prints, into `path` or, if it is NULL, to standard output. `what`
+ * begins the message if it fails. Returns the exit status. */
+typedef int (*outfile_fn)(FILE *out, void *context, struct error *e);
+int outfile_fill(const char *path, const char *what, outfile_fn write, void *context);
+
 #endif

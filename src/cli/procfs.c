@@ -1,4 +1,5 @@
-/* procfs.c -- what /proc knows of another process. Runs: in a collector process.
+/* procfs.c -- what /proc knows of another process. Runs: in a collector process, and in
+ * those that ask it.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cli/procfs.h"
 
@@ -7,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -129,6 +131,51 @@ char *procfs_read_program(pid_t pid)
 	return program;
 }
 
+static bool is_file_of(pid_t pid, const char *path)
+{
+	char exe[64];
+	struct stat a, b;
+
+	(void)snprintf(exe, sizeof(exe), "/proc/%d/exe", (int)pid);
+	return *path == '/' && stat(exe, &a) == 0 && stat(path, &b) == 0 && a.st_ino == b.st_ino &&
+	       a.st_dev == b.st_dev;
+}
+
+/* The first word of the command if it is a path, else that name beside the file. */
+static char *guess_executable(pid_t pid, const char *file)
+{
+	struct text words = read_file(pid, "cmdline");
+	const char *first = words.v.at;
+	char *directory = procfs_read_link(pid, "cwd");
+	char *path;
+
+	while (strncmp(first, "./", 2) == 0)
+		first += 2;
+	if (*first == '/')
+		path = mem_copy_string(first);
+	else if (first != words.v.at || strchr(first, '/'))
+		path = mem_format("%s/%s", directory, first);
+	else
+		path = mem_format("%.*s%s", (int)(base_name(file) - file), file, first);
+	free(directory);
+	vec_free(&words.v);
+	return path;
+}
+
+/* The kernel knows the file alone. Where the name leads to it too, people know it by that. */
+char *procfs_find_executable(pid_t pid)
+{
+	char *file = procfs_read_link(pid, "exe");
+	char *path = guess_executable(pid, file);
+
+	if (strcmp(base_name(path), base_name(file)) != 0 && is_file_of(pid, path)) {
+		free(file);
+		return path;
+	}
+	free(path);
+	return file;
+}
+
 bool procfs_find_exit(pid_t pid, int *status)
 {
 	struct text stat = read_file(pid, "stat");
@@ -141,4 +188,25 @@ bool procfs_find_exit(pid_t pid, int *status)
 		*status = (int)strtol(last + 1, NULL, 10);
 	vec_free(&stat.v);
 	return found && last;
+}
+
+struct procfs_cost procfs_read_cost(pid_t pid)
+{
+	struct text stat = read_file(pid, "stat");
+	const char *after = strrchr(stat.v.at, ')'); /* the name may hold anything */
+	unsigned long long user, system, children_user, children_system, pages;
+	struct procfs_cost cost = {0};
+
+	/* Fields 14 to 17 and 24; the state, field 3, comes after the name. */
+	if (after && sscanf(after + 1,
+			    " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu %*d "
+			    "%*d %*d %*d %*u %*u %llu",
+			    &user, &system, &children_user, &children_system, &pages) == 5) {
+		uint64_t ticks = user + system + children_user + children_system;
+
+		cost.cpu_ns = ticks * (UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK));
+		cost.resident_bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
+	}
+	vec_free(&stat.v);
+	return cost;
 }

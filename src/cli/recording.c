@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "cli/control.h"
+#include "cli/handover.h"
 #include "cli/procfs.h"
 #include "model/resolve.h"
 #include "profile/trace_write.h"
@@ -30,6 +31,7 @@
 #define PROGRESS_NS UINT64_C(250000000)
 #define SYMBOLS_NS  UINT64_C(100000000)
 #define CONTROL_NS  UINT64_C(20000000) /* how long somebody who asks may have to wait */
+#define BUSY_NS	    UINT64_C(1000000)  /* the same after another one: it may ask again */
 
 /* What is known of the program while it lives. */
 struct subject {
@@ -126,29 +128,7 @@ int recording_take_hello(int connection, struct segment_hello *hello)
 
 static int send_welcome(int connection, const struct segment_welcome *welcome, int segment)
 {
-	union {
-		struct cmsghdr head;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = {0};
-	struct segment_welcome copy = *welcome;
-	struct iovec data = {.iov_base = &copy, .iov_len = sizeof(copy)};
-	struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};
-
-	if (segment >= 0) {
-		message.msg_control = control.bytes;
-		message.msg_controllen = sizeof(control.bytes);
-		struct cmsghdr *c = CMSG_FIRSTHDR(&message);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(c), &segment, sizeof(int));
-	}
-	ssize_t sent;
-
-	do
-		sent = sendmsg(connection, &message, MSG_NOSIGNAL);
-	while (sent < 0 && errno == EINTR);
-	return sent == (ssize_t)sizeof(copy) ? 0 : -1;
+	return handover_send(connection, welcome, sizeof(*welcome), segment, 0) ? 0 : -1;
 }
 
 void recording_refuse(int connection)
@@ -178,7 +158,7 @@ static int welcome_target(struct collector *c, int connection, struct error *e)
 static void subject_init(struct subject *s, pid_t pid)
 {
 	s->program = procfs_read_program(pid);
-	s->executable = procfs_read_link(pid, "exe");
+	s->executable = procfs_find_executable(pid);
 	s->command = procfs_read_command(pid);
 	s->directory = procfs_read_link(pid, "cwd");
 }
@@ -315,13 +295,16 @@ static struct listeners list_listeners(const struct recording_wires *wires, pid_
 	return (struct listeners){{pid, recorder > 1 ? recorder : 0}, {-1, -1}};
 }
 
-static void serve(struct listeners *l, struct control_duty *duty)
+static bool serve(struct listeners *l, struct control_duty *duty)
 {
+	bool any = false;
+
 	for (unsigned i = 0; i < 2; i++) {
 		if (l->fds[i] < 0 && l->pids[i])
 			l->fds[i] = control_open(l->pids[i]);
-		control_serve(l->fds[i], duty);
+		any |= control_serve(l->fds[i], duty);
 	}
+	return any;
 }
 
 static void close_listeners(const struct listeners *l)
@@ -337,10 +320,11 @@ struct so_far {
 	const struct recording_job *job;
 };
 
-static struct profile *build_so_far(void *context)
+static struct profile *build_so_far(void *context, bool brief)
 {
 	const struct so_far *s = context;
-	struct profile *p = collect_build_profile(s->collector);
+	struct profile *p =
+		brief ? collect_build_brief(s->collector) : collect_build_profile(s->collector);
 
 	describe(p, &s->job->subject);
 	note_end(p, s->collector, COLLECT_END_ABANDONED, -1);
@@ -367,12 +351,12 @@ static enum collect_end run_to_end(struct collector *c, const struct recording_j
 	struct control_duty duty = {.collector = c, .build = build_so_far, .context = &so_far};
 	struct recording_report now = {0};
 	struct listeners listeners = list_listeners(job->wires, report->pid);
-	uint64_t told_ns = 0;
+	uint64_t told_ns = 0, tick_ns = CONTROL_NS;
 	enum collect_end end;
 
 	make_absolute(duty.path, sizeof(duty.path), report->path);
-	while ((end = collect_run(c, CONTROL_NS, &replaced)) == COLLECT_END_TICK) {
-		serve(&listeners, &duty);
+	while ((end = collect_run(c, tick_ns, &replaced)) == COLLECT_END_TICK) {
+		tick_ns = serve(&listeners, &duty) ? BUSY_NS : CONTROL_NS;
 		collect_get_status(c, &now.status);
 		if (!job->options->progress || now.status.elapsed_ns - told_ns < PROGRESS_NS)
 			continue;
@@ -527,14 +511,25 @@ static int keep(struct collector *c, enum collect_end end, const struct recordin
 	return result;
 }
 
+/* Of all processes that `midden record` follows, the one that it was given: there is one port. */
+static void start_servant(struct servant *s, const struct recording_job *job, pid_t pid)
+{
+	struct servant_options how = job->options->http;
+
+	how.wanted = how.wanted && (job->wires->is_program || job->wires->report_out < 0);
+	servant_start(s, &how, pid);
+}
+
 int recording_run(const struct recording_options *options, const struct segment_hello *hello,
 		  const struct recording_wires *wires)
 {
 	struct recording_report report = {.is_result = 1, .pid = hello->pid};
 	struct recording_job job = {.options = options, .wires = wires};
 	struct collect_config config = options->collect;
+	struct servant servant = {0};
 	struct error e = {0};
 
+	start_servant(&servant, &job, hello->pid);
 	subject_init(&job.subject, hello->pid);
 	choose_path(options, job.subject.program, wires, &report);
 	config.trace = job.trace = open_trace(options, &report);
@@ -546,12 +541,14 @@ int recording_run(const struct recording_options *options, const struct segment_
 	if (result == 0) {
 		enum collect_end end = run_to_end(c, &job, &report);
 
+		servant_stop(&servant); /* what it could be asked for is in the file, or will be */
 		result = collect_has_begun(c) ? keep(c, end, &job, &report)
 					      : fail_to_begin(&report, &job);
 	} else {
 		trace_write_abandon(job.trace);
 		(void)fail(&report, &e, wires->report_out);
 	}
+	servant_stop(&servant);
 	collect_free(c);
 	subject_fini(&job.subject);
 	return result;

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "cli/servant.h"
 #include "collect/collect.h"
 #include "format/segment.h"
 
@@ -22,6 +23,7 @@ struct recording_options {
 	bool progress;
 	bool symbol_progress; /* tell how the look-up of symbols goes */
 	bool trace;	      /* keep every event */
+	struct servant_options http;
 	bool is_script; /* the program named is a script: its file holds the last image, not the
 			   first */
 };
@@ -43,6 +45,9 @@ int recording_set_sample_seed(struct recording_options *options, const char *tex
 
 /* -1 with `e` if two of the options cannot both hold. */
 int recording_check_options(const struct recording_options *options, struct error *e);
+
+/* Whether the options fit together; completes them. -1 with `e`. */
+int recording_options_finish(struct recording_options *options, struct error *e);
 
 /* What a collector tells the recorder, through a pipe: a status now and then, how far the look-up
  * of symbols has come, and one result. */

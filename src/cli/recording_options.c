@@ -155,6 +155,11 @@ static int init_sample(struct recording_options *options, struct error *e)
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
+static bool is_on(const char *value)
+{
+	return value && *value && strcmp(value, "0") != 0;
+}
+
 int recording_options_init(struct recording_options *options, struct error *e)
 {
 	const char *depth = getenv(ENV_MAX_DEPTH);
@@ -165,20 +170,30 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	const char *trace = getenv(ENV_TRACE);
 	const char *target = getenv(ENV_TARGET_MODE);
 	const char *mode = target ? target : getenv(ENV_MODE);
+	const char *http = getenv(ENV_HTTP);
+	const char *token_file = getenv(ENV_HTTP_TOKEN_FILE);
 
 	*options = (struct recording_options){
 		.output = getenv(ENV_OUTPUT),
 		.collect = {.buffer_bytes = 4 << 20, .max_depth = 512, .patience_ms = 2000},
 		.symbols = !symbols || strcmp(symbols, "0") != 0,
+		.http = {.listener = -1, .announce = -1},
 	};
 	options->collect.follow = follow && strcmp(follow, "0") != 0;
-	options->trace = trace && *trace && strcmp(trace, "0") != 0;
+	options->trace = is_on(trace);
 	if ((mode && recording_set_mode(options, mode, e)) ||
 	    (depth && recording_set_max_depth(options, depth, e)) ||
 	    (buffer && recording_set_buffer(options, buffer, e)) ||
-	    (patience && recording_set_patience(options, patience, e)) || init_sample(options, e))
+	    (patience && recording_set_patience(options, patience, e)) || init_sample(options, e) ||
+	    (is_on(http) && servant_parse_address(&options->http, http, e)) ||
+	    (token_file && *token_file && servant_read_token(&options->http, token_file, e)))
 		return -1;
 	return 0;
+}
+
+int recording_options_finish(struct recording_options *options, struct error *e)
+{
+	return servant_prepare(&options->http, e);
 }
 
 /* ---- file names ------------------------------------------------------------------------------ */

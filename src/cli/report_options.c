@@ -59,7 +59,8 @@ const char report_options_help[] =
 	"  --by KEY             one line per function, line, module or thread\n"
 	"  -t, --threshold PCT  sum up what is below this share of the whole (default 1)\n"
 	"  -d, --depth N        show N levels of calls (default: all)\n"
-	"  -n, --limit N        show N lines of a table (default: all; lifetimes: 25)\n"
+	"  -n, --limit N        show N lines of a table (default: all; lifetimes: 25); in a tree,\n"
+	"                       N functions, and N branches below each frame\n"
 	"  --no-fold            show recursion as it was, not once with a "
 	"number\n" OPTIONS_OUTPUT_HELP "\n"
 	"Symbols:\n" OPTIONS_SYMBOLS_HELP;
@@ -379,6 +380,7 @@ static void complete(struct report_options *o)
 		suppress_add_known(&o->shared.suppress);
 	s->tree = o->shared.view;
 	s->tree.figure = s->view.figure;
+	s->tree.limit = (unsigned)s->limit;
 	s->view.filter = &o->filter;
 	s->view.suppress = &o->shared.suppress;
 	s->findings = s->shape == SHEET_TREE && s->view.figure == FIGURE_PEAK &&

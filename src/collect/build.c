@@ -6,13 +6,13 @@
  * are checked, loops of stacks are cut, strings are bounded. */
 #include "collect/collect.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/pages.h"
 #include "collect/collector.h"
+#include "collect/estimates.h"
 #include "collect/footprint.h"
 #include "collect/naming.h"
 
@@ -244,26 +244,6 @@ static struct profile_site get_site(struct build *b, struct site *site)
 	};
 }
 
-static struct profile_doubt get_doubt(const struct doubt *d)
-{
-	return (struct profile_doubt){
-		.bytes = (uint64_t)(sqrt(d->bytes) + 0.5),
-		.milliblocks = (uint64_t)(sqrt(d->blocks) * 1000 + 0.5),
-	};
-}
-
-static void add_doubt(struct build *b, uint32_t index)
-{
-	const struct account *a = &b->c->account;
-	struct site_doubt *d = sampling_get_doubt(a->sampling, index, &a->peak);
-	struct profile_site *site = &b->p->sites.at[index];
-
-	site->allocated_doubt = get_doubt(&d->allocated);
-	site->live_doubt = get_doubt(&d->live);
-	site->at_peak_doubt = get_doubt(&d->at_peak);
-	site->temporary_doubt = (uint64_t)(sqrt(d->temporary) * 1000 + 0.5);
-}
-
 /* Room in a vector that becomes big at one go. */
 #define reserve_big(v, more) \
 	(vec_reserve(v, more), pages_advise((v)->at, (v)->room * sizeof(*(v)->at)))
@@ -283,7 +263,7 @@ static void build_sites(struct build *b)
 	for (size_t i = 0; i < sites->list.count; i++)
 		*vec_push(&b->p->sites) = get_site(b, &sites->list.at[i]);
 	for (size_t i = 0; b->c->account.sampling && i < sites->list.count; i++)
-		add_doubt(b, (uint32_t)i);
+		estimates_build_site(&b->c->account, (uint32_t)i, &b->p->sites.at[i]);
 	vec_free(&b->path);
 	free(b->places);
 	free(b->named);
@@ -404,36 +384,6 @@ static int compare_serials(const void *a, const void *b)
 	return (x->serial > y->serial) - (x->serial < y->serial);
 }
 
-static void add_counted(struct profile_thread *out, const struct sampling_totals *counted)
-{
-	out->allocations += counted->allocations;
-	out->allocated_bytes += counted->bytes;
-	out->frees += counted->frees;
-	out->reallocations += counted->reallocations;
-}
-
-/* Before they are sorted. */
-static void build_counted_threads(struct build *b)
-{
-	const struct sampling *s = b->c->account.sampling;
-
-	for (size_t i = 0; i < b->p->threads.count; i++) {
-		struct profile_thread *out = &b->p->threads.at[i];
-
-		out->allocations = out->allocated_bytes = out->frees = out->reallocations = 0;
-		if (i < s->retired.count)
-			add_counted(out, &s->retired.at[i]);
-	}
-	for (uint32_t slot = 1; slot < s->slot_count; slot++) {
-		struct sampling_totals sum = {0};
-
-		if (!s->periods[slot])
-			continue;
-		sampling_add_slot(s, slot, &sum);
-		add_counted(&b->p->threads.at[b->c->account.actors[slot].thread], &sum);
-	}
-}
-
 /* `sum` gets the losses of threads that have a slot. The record for all further threads has the
  * highest serial. */
 static void build_threads(struct build *b, struct stream_losses *sum)
@@ -446,7 +396,7 @@ static void build_threads(struct build *b, struct stream_losses *sum)
 		*vec_push(&b->p->threads) = get_thread(b, &threads->list.at[i]);
 	add_open_slots(b, sum);
 	if (b->c->account.sampling)
-		build_counted_threads(b);
+		estimates_build_threads(&b->c->account, b->p);
 	if (b->p->threads.count)
 		qsort(b->p->threads.at, b->p->threads.count, sizeof(b->p->threads.at[0]),
 		      compare_serials);
@@ -465,6 +415,16 @@ static void build_series(struct build *b)
 		if (!a->trace) /* it may have had one: see collect_freeze */
 			b->p->points.at[i].events = 0;
 	}
+}
+
+/* Only how things are now: what the resident size was last seen to be is in no other table. */
+static void build_last_point(struct build *b)
+{
+	struct profile_point *last = vec_push(&b->p->points);
+
+	*last = account_get_point(&b->c->account, b->now);
+	last->time_ns = to_ns(b, last->time_ns);
+	last->events = 0;
 }
 
 static void build_snapshots(struct build *b)
@@ -564,7 +524,7 @@ static void build_run(struct build *b)
 			  : atomic_load_explicit(&c->map.header->children, memory_order_relaxed);
 }
 
-struct profile *collect_build_profile(struct collector *c)
+static struct profile *build(struct collector *c, bool brief)
 {
 	struct build b = {.c = c, .p = profile_new()};
 	struct stream_losses losses = {0};
@@ -575,10 +535,15 @@ struct profile *collect_build_profile(struct collector *c)
 	build_run(&b);
 	build_modules(&b);
 	build_sites(&b);
-	build_parts(&b);
+	if (!brief)
+		build_parts(&b);
 	build_threads(&b, &losses);
-	build_series(&b);
-	build_snapshots(&b);
+	if (brief) {
+		build_last_point(&b);
+	} else {
+		build_series(&b);
+		build_snapshots(&b);
+	}
 	build_totals(&b);
 	build_losses(&b, &losses);
 	tag_counts_build(&c->tags, &c->map, b.p);
@@ -586,4 +551,14 @@ struct profile *collect_build_profile(struct collector *c)
 		tag_counts_add_totals(b.p);
 	lifetimes_build(&c->account.lifetimes, b.p);
 	return b.p;
+}
+
+struct profile *collect_build_profile(struct collector *c)
+{
+	return build(c, false);
+}
+
+struct profile *collect_build_brief(struct collector *c)
+{
+	return build(c, true);
 }

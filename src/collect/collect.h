@@ -102,4 +102,9 @@ void collect_freeze(struct collector *c);
  * collector stays usable. */
 struct profile *collect_build_profile(struct collector *c);
 
+/* The same without what was before, and who had which share of a site: the sites as they are, one
+ * point of time, no snapshots. Its size depends on the number of stacks alone, for those who ask
+ * every second. */
+struct profile *collect_build_brief(struct collector *c);
+
 #endif

@@ -12,12 +12,21 @@
 #include "model/figure.h"
 #include "model/model.h"
 
+/* What a program that goes on had some time ago. */
+struct export_earlier {
+	const struct profile_site *sites; /* of the same recording: a site keeps its number */
+	size_t count;
+	uint64_t time_ns; /* since the start of recording */
+};
+
 struct export_request {
 	const struct model *model;
 	enum figure figure;	  /* for formats that hold one, or that show one first */
 	bool by_figure_given;	  /* the user chose it; otherwise it is the usual one */
 	const char *program_hint; /* what to call a program that the profile does not name; NULL:
 				     nothing is known */
+	bool live; /* the program goes on: the profile is of now, not of the time since its start */
+	const struct export_earlier *earlier; /* only what has changed since; NULL: all. pprof's */
 };
 
 struct export_format {

@@ -61,6 +61,7 @@ static const struct value_type {
 
 struct writer {
 	const struct model *model;
+	const struct export_request *request;
 	struct gzip *gzip;
 	struct protobuf message; /* the one that is being put together */
 	struct protobuf part;	 /* a message inside it */
@@ -279,6 +280,22 @@ static uint64_t get_value(const struct profile_site *site, const struct value_ty
 	return value < INT64_MAX ? value : INT64_MAX; /* pprof's numbers have a sign */
 }
 
+/* False: there is nothing to tell of this site. */
+static bool fill_values(const struct writer *w, size_t site, uint64_t values[VALUE_TYPES])
+{
+	const struct profile *p = model_get_profile(w->model);
+	const struct export_earlier *earlier = w->request->earlier;
+	bool any = !earlier;
+
+	for (size_t k = 0; k < VALUE_TYPES; k++) {
+		values[k] = get_value(&p->sites.at[site], &value_types[k]);
+		if (earlier && site < earlier->count)
+			values[k] -= get_value(&earlier->sites[site], &value_types[k]);
+		any = any || values[k];
+	}
+	return any;
+}
+
 static void put_samples(struct writer *w)
 {
 	const struct profile *p = model_get_profile(w->model);
@@ -286,8 +303,8 @@ static void put_samples(struct writer *w)
 	uint64_t values[VALUE_TYPES];
 
 	for (size_t i = 0; i < p->sites.count; i++) {
-		for (size_t k = 0; k < VALUE_TYPES; k++)
-			values[k] = get_value(&p->sites.at[i], &value_types[k]);
+		if (!fill_values(w, i, values))
+			continue;
 		model_get_calls(w->model, i, &stack, &origins);
 		put_locations(w, &stack, &origins);
 		protobuf_put_numbers(&w->message, SAMPLE_VALUE, values, VALUE_TYPES);
@@ -315,9 +332,12 @@ static void put_types(struct writer *w, const char *shown)
 static void put_times(struct writer *w)
 {
 	const struct profile_run *run = &model_get_profile(w->model)->run;
+	const struct export_earlier *earlier = w->request->earlier;
+	uint64_t start_ns = earlier ? earlier->time_ns : w->request->live ? run->duration_ns : 0;
 
-	protobuf_put_number(&w->whole, PROFILE_TIME_NANOS, run->start_unix_ns);
-	protobuf_put_number(&w->whole, PROFILE_DURATION_NANOS, run->duration_ns);
+	protobuf_put_number(&w->whole, PROFILE_TIME_NANOS, run->start_unix_ns + start_ns);
+	protobuf_put_number(&w->whole, PROFILE_DURATION_NANOS,
+			    run->duration_ns > start_ns ? run->duration_ns - start_ns : 0);
 }
 
 static void put_comment(struct writer *w, char *text)
@@ -362,7 +382,7 @@ static const char *find_type(enum figure figure)
 
 static int write_pprof(FILE *out, const struct export_request *r, struct error *e)
 {
-	struct writer w = {.model = r->model};
+	struct writer w = {.model = r->model, .request = r};
 	const char *shown = find_type(r->figure);
 
 	if (!shown)

@@ -8,18 +8,6 @@
 
 #define SCHEMA_VERSION 1u /* grows when a member changes its meaning or goes */
 
-static void add_fields(struct json *j, const void *object, const struct field *fields)
-{
-	uint64_t value;
-
-	for (; fields->key; fields++) {
-		if (fields_get(fields, object, &value))
-			json_add_uint(j, fields->key, value);
-		else
-			json_add_null(j, fields->key);
-	}
-}
-
 static void add_run(struct json *j, const struct profile *p)
 {
 	const struct profile_run *run = &p->run;
@@ -42,25 +30,17 @@ static void add_run(struct json *j, const struct profile *p)
 	json_end_object(j);
 }
 
-static void add_text(struct json *j, const char *key, const char *text)
-{
-	if (*text)
-		json_add_string(j, key, text);
-	else
-		json_add_null(j, key);
-}
-
 static void add_frame(struct json *j, const struct model_frame *f)
 {
 	json_begin_object(j, NULL);
 	j->dense = true;
-	add_text(j, "function", f->function);
-	add_text(j, "file", f->file);
+	json_add_text(j, "function", f->function);
+	json_add_text(j, "file", f->file);
 	if (f->line)
 		json_add_uint(j, "line", f->line);
 	else
 		json_add_null(j, "line");
-	add_text(j, "module", f->module);
+	json_add_text(j, "module", f->module);
 	if (*f->function)
 		json_add_null(j, "offset");
 	else
@@ -79,26 +59,13 @@ static void add_frames(struct json *j, const struct model *m)
 	json_end_list(j);
 }
 
-static void add_shares(struct json *j, const struct profile *p, size_t site)
-{
-	json_begin_list(j, "threads");
-	for (size_t i = 0; i < shares_get_count(p, site); i++) {
-		struct profile_part share = shares_get(p, site, i);
-		json_begin_object(j, NULL);
-		json_add_uint(j, "serial", share.thread);
-		add_fields(j, &share, fields_part);
-		json_end_object(j);
-	}
-	json_end_list(j);
-}
-
 static void add_stack(struct json *j, const struct profile *p, size_t site,
 		      const struct model_stack *stack)
 {
 	json_begin_object(j, NULL);
 	j->dense = true;
-	add_fields(j, &p->sites.at[site], fields_site);
-	add_shares(j, p, site);
+	fields_add(j, &p->sites.at[site], fields_site);
+	shares_add(j, p, site);
 	json_begin_list(j, "frames");
 	for (size_t i = 0; i < stack->frames.count; i++)
 		json_add_uint(j, NULL, stack->frames.at[i]);
@@ -133,7 +100,7 @@ static int write_json(FILE *out, const struct export_request *r, struct error *e
 	json_add_string(&j, "exporter", "midden " MIDDEN_VERSION);
 	add_run(&j, p);
 	json_begin_object(&j, "totals");
-	add_fields(&j, &p->totals, fields_totals);
+	fields_add(&j, &p->totals, fields_totals);
 	json_end_object(&j);
 	add_frames(&j, r->model);
 	add_stacks(&j, r->model);

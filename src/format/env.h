@@ -32,4 +32,8 @@
 /* ms a full buffer waits for a silent collector, 2000 */
 #define ENV_PATIENCE "MIDDEN_PATIENCE"
 
+#define ENV_HTTP     "MIDDEN_HTTP" /* 1, PORT or ADDRESS:PORT: answer questions over HTTP */
+/* FILE with the token that such questions must have; without it, a random one is told */
+#define ENV_HTTP_TOKEN_FILE "MIDDEN_HTTP_TOKEN_FILE"
+
 #endif

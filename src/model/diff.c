@@ -191,26 +191,52 @@ static struct amount get_amount(const struct builder *b, unsigned side, size_t s
 	return figure_get(&p->sites.at[site], b->request->figure);
 }
 
+/* Which part a site's own amount counts for. */
+static size_t part_of_site(struct builder *b, unsigned side, uint32_t site)
+{
+	if (b->diff->by == DIFF_BY_STACK)
+		return site;
+	model_get_stack(b->models[side], site, &b->stack);
+	return b->part_of[side][b->stack.frames.at[0]] - 1;
+}
+
+/* Where a row stands for several that cannot be told apart, it is named by the one that has most,
+ * not by one that may have nothing. */
+static void name_rows(struct builder *b, unsigned side, const uint64_t *held)
+{
+	struct diff *d = b->diff;
+	uint64_t *most = mem_new(d->rows.count, sizeof(*most));
+
+	for (size_t i = 0; i < b->pairing.parts[side].count; i++) {
+		const struct pairing_part *part = &b->pairing.parts[side].at[i];
+		uint32_t row = part->row - 1;
+		if (held[i] <= most[row])
+			continue;
+		most[row] = held[i];
+		d->rows.at[row].subjects[side] = part->subject;
+	}
+	free(most);
+}
+
 static void add_sites(struct builder *b, unsigned side)
 {
 	const struct profile *p = model_get_profile(b->models[side]);
 	struct diff *d = b->diff;
 	size_t *last_site = mem_new(d->rows.count, sizeof(*last_site));
+	uint64_t *held = mem_new(b->pairing.parts[side].count + 1, sizeof(*held));
 
 	for (size_t i = 0; i < p->sites.count; i++) {
 		struct amount amount = get_amount(b, side, i);
-		uint32_t row;
-		if (d->by == DIFF_BY_STACK) {
-			row = b->pairing.parts[side].at[i].row - 1;
-		} else {
-			model_get_stack(b->models[side], i, &b->stack);
-			row = row_of_frame(b, side, b->stack.frames.at[0]);
-		}
+		size_t part = part_of_site(b, side, (uint32_t)i);
+		uint32_t row = b->pairing.parts[side].at[part].row - 1;
+		held[part] += figure_get_value(amount, d->figure);
 		add_to(&d->whole[side], amount);
 		add_to(&d->rows.at[row].amounts[side], amount);
 		if (d->by == DIFF_BY_FUNCTION && !amount_is_zero(amount))
 			add_callers(b, side, i, amount, last_site);
 	}
+	name_rows(b, side, held);
+	free(held);
 	free(last_site);
 }
 

@@ -45,11 +45,10 @@ const char *display_file(struct display *d, struct string_id id)
 {
 	const char *text = profile_string(d->profile, id);
 
-	if (!d->paths || !d->paths->rules.count || !*text)
+	if (!*text)
 		return text;
 	uint32_t *place = map_reserve(&d->files, id.v);
-	return *place ? d->texts.at[*place - 1]
-		      : add(d, place, text, pathmap_apply(d->paths, text));
+	return *place ? d->texts.at[*place - 1] : add(d, place, text, pathmap_show(d->paths, text));
 }
 
 const char *display_named_module(uint32_t kind)

@@ -115,3 +115,15 @@ bool fields_get(const struct field *f, const void *object, uint64_t *value)
 	*value = *(const uint64_t *)(const void *)at;
 	return !f->optional || *value != UINT64_MAX;
 }
+
+void fields_add(struct json *j, const void *object, const struct field *fields)
+{
+	uint64_t value;
+
+	for (; fields->key; fields++) {
+		if (fields_get(fields, object, &value))
+			json_add_uint(j, fields->key, value);
+		else
+			json_add_null(j, fields->key);
+	}
+}

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/json.h"
+
 /* A uint64_t member of a struct and its name, which is the same everywhere. */
 struct field {
 	const char *key; /* NULL ends a list */
@@ -24,5 +26,8 @@ extern const struct field fields_point[];  /* of struct profile_point */
 
 /* The value of a field of `object`; false if there is none. */
 bool fields_get(const struct field *f, const void *object, uint64_t *value);
+
+/* All of them, each under its key; null where there is none. */
+void fields_add(struct json *j, const void *object, const struct field *fields);
 
 #endif

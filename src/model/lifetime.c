@@ -41,11 +41,24 @@ static int compare_shortest(const void *left, const void *right)
 	return (a->frame > b->frame) - (a->frame < b->frame);
 }
 
+/* One line may be in many functions, the instances of a template: it is named by the one that has
+ * most of it. `freed` is by frame. */
+static void name_lines(struct lifetime_row *rows, const uint32_t *keys, const uint64_t *freed,
+		       size_t frames)
+{
+	for (uint32_t i = 0; i < frames; i++) {
+		struct lifetime_row *row = &rows[keys[i]];
+		if (freed[i] > freed[row->frame])
+			row->frame = i;
+	}
+}
+
 static struct lifetime_row *count_sites(struct lifetimes *l, const uint8_t *verdicts)
 {
 	const struct profile *p = model_get_profile(l->model);
 	size_t frames = model_get_frame_count(l->model);
 	uint32_t *keys = flat_list_keys(l->model, l->key);
+	uint64_t *freed = mem_new(frames, sizeof(*freed));
 	struct lifetime_row *rows = mem_new(frames, sizeof(*rows));
 	struct model_stack stack = {0};
 
@@ -62,9 +75,13 @@ static struct lifetime_row *count_sites(struct lifetimes *l, const uint8_t *verd
 		}
 		model_get_stack(l->model, i, &stack);
 		add_site(&rows[keys[stack.frames.at[0]]], s);
+		freed[stack.frames.at[0]] += s->frees;
 		add_site(&l->whole, s);
 	}
+	if (l->key == FLAT_BY_LINE)
+		name_lines(rows, keys, freed, frames);
 	vec_free(&stack.frames);
+	free(freed);
 	free(keys);
 	return rows;
 }

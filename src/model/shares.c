@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "model/shares.h"
 
+#include "model/fields.h"
+
 bool shares_are_known(const struct profile *p)
 {
 	if (p->parts.count)
@@ -85,4 +87,17 @@ struct amount shares_get_amount(const struct profile_part *share, enum figure f)
 	};
 
 	return figure_get(&as_site, f);
+}
+
+void shares_add(struct json *j, const struct profile *p, size_t site)
+{
+	json_begin_list(j, "threads");
+	for (size_t i = 0; i < shares_get_count(p, site); i++) {
+		struct profile_part share = shares_get(p, site, i);
+		json_begin_object(j, NULL);
+		json_add_uint(j, "serial", share.thread);
+		fields_add(j, &share, fields_part);
+		json_end_object(j);
+	}
+	json_end_list(j);
 }

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/json.h"
 #include "model/figure.h"
 #include "profile/profile.h"
 
@@ -29,5 +30,8 @@ struct profile_part shares_find(const struct profile *p, size_t site, uint32_t t
 
 /* What a figure comes to in a share. */
 struct amount shares_get_amount(const struct profile_part *share, enum figure f);
+
+/* `threads`: all of a site's, with their counters. */
+void shares_add(struct json *j, const struct profile *p, size_t site);
 
 #endif

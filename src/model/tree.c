@@ -268,11 +268,14 @@ double tree_get_share(const struct tree *t, struct amount a)
 
 uint32_t tree_get_shown(const struct tree *t, const struct tree_node *n, unsigned depth)
 {
+	uint32_t most = n->child_count;
 	uint32_t shown = 0;
 
 	if (t->view.depth && depth >= t->view.depth)
 		return 0;
-	while (shown < n->child_count &&
+	if (t->view.limit && most > t->view.limit)
+		most = t->view.limit;
+	while (shown < most &&
 	       tree_get_share(t, tree_get_child(t, n, shown)->amount) >= t->view.threshold)
 		shown++;
 	return shown;

@@ -18,6 +18,7 @@ struct tree_view {
 	enum tree_direction direction;
 	double threshold; /* leave out what has less than this share, in percent */
 	unsigned depth;	  /* levels shown; 0 all */
+	unsigned limit;	  /* children shown of each node; 0 all */
 	bool by_function; /* the lines of a function are one: a node's frame is its group */
 	bool fold;	  /* recursion is shown once: see fold.h */
 };

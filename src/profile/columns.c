@@ -105,7 +105,7 @@ static const struct column totals_columns[] = {
 };
 
 #define INPUT_TOTAL(id, member) \
-	COLUMN(WIRE_INPUTS_TOTALS + (id), PLAIN, U64, struct profile_input, totals.member)
+	COLUMN((unsigned)WIRE_INPUTS_TOTALS + (id), PLAIN, U64, struct profile_input, totals.member)
 
 static const struct column inputs_columns[] = {
 	COLUMN(WIRE_INPUTS_NAME, DELTA, U32, struct profile_input, name),

@@ -210,6 +210,24 @@ static void print_moment(FILE *out, const struct moment *m)
 		fputs(human_duration(m->asked_ns).text, out);
 }
 
+/* The last point is the end itself, unless a damaged file has lost it. */
+static bool is_end(const struct profile *p, const struct moment *m)
+{
+	if (m->kind == MOMENT_POINT)
+		return m->time_ns >= p->run.duration_ns;
+	return m->kind == MOMENT_TRACED && m->asked_ns > p->run.duration_ns;
+}
+
+static void print_end(FILE *out, const struct profile *p, const struct moment *m)
+{
+	fprintf(out, "  %s is ", human_duration(m->asked_ns).text);
+	if (m->asked_ns > p->run.duration_ns)
+		fprintf(out, "after the end of the recording, %s",
+			human_duration(p->run.duration_ns).text);
+	else
+		fputs("the end of the recording", out);
+}
+
 /* "  at 1.50 s: point 7 of 512, taken at 1.49 s" */
 static void print_state(FILE *out, const struct profile *p, const struct moment *m,
 			const struct style *style)
@@ -220,6 +238,8 @@ static void print_state(FILE *out, const struct profile *p, const struct moment 
 	if (m->kind == MOMENT_START)
 		fprintf(out, "  %s is before the first point of the time line: nothing is live",
 			human_duration(m->asked_ns).text);
+	else if (is_end(p, m))
+		print_end(out, p, m);
 	else if (m->kind == MOMENT_TRACED)
 		fprintf(out, "  %s exactly, from the trace", human_duration(m->asked_ns).text);
 	else

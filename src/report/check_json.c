@@ -6,22 +6,7 @@
 
 #include "base/json.h"
 #include "report/check_text.h"
-#include "report/names.h"
-
-static void add_frames(struct json *j, const struct model *m, uint32_t site)
-{
-	struct model_stack stack = {0};
-
-	model_get_stack(m, site, &stack);
-	json_begin_list(j, "stack");
-	for (size_t i = 0; i < stack.frames.count; i++) {
-		char *text = names_plain(model_get_frame(m, stack.frames.at[i]));
-		json_add_string(j, NULL, text);
-		free(text);
-	}
-	json_end_list(j);
-	vec_free(&stack.frames);
-}
+#include "report/tree_json.h"
 
 static void add_stacks(struct json *j, const struct check *c, const struct check_result *r)
 {
@@ -35,7 +20,7 @@ static void add_stacks(struct json *j, const struct check *c, const struct check
 			json_add_uint(j, "old_bytes", s->before.bytes);
 			json_add_uint(j, "old_blocks", s->before.blocks);
 		}
-		add_frames(j, c->model, s->site);
+		tree_json_add_stack(j, c->model, s->site);
 		json_end_object(j);
 	}
 	json_end_list(j);

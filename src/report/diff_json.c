@@ -2,10 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/diff_json.h"
 
-#include <stdlib.h>
-
 #include "base/json.h"
-#include "report/names.h"
+#include "report/tree_json.h"
 
 static const char *status_name(enum diff_status status)
 {
@@ -65,38 +63,15 @@ static void add_totals(struct json *j, const struct diff *d)
 	json_end_object(j);
 }
 
-static void add_text(struct json *j, const char *key, const char *text)
-{
-	if (*text)
-		json_add_string(j, key, text);
-	else
-		json_add_null(j, key);
-}
-
 static void add_frame(struct json *j, const struct model_frame *f, bool line)
 {
-	add_text(j, "function", f->function);
-	add_text(j, "file", f->file);
+	json_add_text(j, "function", f->function);
+	json_add_text(j, "file", f->file);
 	if (line && f->line)
 		json_add_uint(j, "line", f->line);
 	else
 		json_add_null(j, "line");
-	add_text(j, "module", f->module);
-}
-
-static void add_stack(struct json *j, const struct model *m, uint32_t site)
-{
-	struct model_stack stack = {0};
-
-	model_get_stack(m, site, &stack);
-	json_begin_list(j, "stack");
-	for (size_t i = 0; i < stack.frames.count; i++) {
-		char *text = names_plain(model_get_frame(m, stack.frames.at[i]));
-		json_add_string(j, NULL, text);
-		free(text);
-	}
-	json_end_list(j);
-	vec_free(&stack.frames);
+	json_add_text(j, "module", f->module);
 }
 
 static void add_subject(struct json *j, const struct diff *d, const struct diff_row *row)
@@ -105,9 +80,9 @@ static void add_subject(struct json *j, const struct diff *d, const struct diff_
 	const struct model *m = d->models[side];
 
 	if (d->by == DIFF_BY_STACK)
-		add_stack(j, m, row->subjects[side]);
+		tree_json_add_stack(j, m, row->subjects[side]);
 	else if (d->by == DIFF_BY_MODULE)
-		add_text(j, "module", model_get_frame(m, row->subjects[side])->module);
+		json_add_text(j, "module", model_get_frame(m, row->subjects[side])->module);
 	else
 		add_frame(j, model_get_frame(m, row->subjects[side]), d->by == DIFF_BY_LINE);
 }

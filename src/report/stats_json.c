@@ -11,18 +11,6 @@
 #include "report/names.h"
 #include "report/wording.h"
 
-static void add_fields(struct json *j, const void *object, const struct field *fields)
-{
-	uint64_t value;
-
-	for (; fields->key; fields++) {
-		if (fields_get(fields, object, &value))
-			json_add_uint(j, fields->key, value);
-		else
-			json_add_null(j, fields->key);
-	}
-}
-
 static const char *end_name(uint32_t end)
 {
 	static const char *const names[] = {
@@ -116,7 +104,7 @@ static void add_threads(struct json *j, const struct profile *p)
 		add_string(j, "name", p, t->name);
 		if (t->input)
 			json_add_uint(j, "input", t->input - 1);
-		add_fields(j, t, fields_thread);
+		fields_add(j, t, fields_thread);
 		json_end_object(j);
 	}
 	json_end_list(j);
@@ -132,19 +120,6 @@ static void add_stack(struct json *j, const struct model *m, const struct model_
 		if (!texts[id])
 			texts[id] = names_plain(model_get_frame(m, id));
 		json_add_string(j, NULL, texts[id]);
-	}
-	json_end_list(j);
-}
-
-static void add_shares(struct json *j, const struct profile *p, size_t site)
-{
-	json_begin_list(j, "threads");
-	for (size_t i = 0; i < shares_get_count(p, site); i++) {
-		struct profile_part share = shares_get(p, site, i);
-		json_begin_object(j, NULL);
-		json_add_uint(j, "serial", share.thread);
-		add_fields(j, &share, fields_part);
-		json_end_object(j);
 	}
 	json_end_list(j);
 }
@@ -167,11 +142,11 @@ static void add_sites(struct json *j, const struct model *m)
 	json_begin_list(j, "sites");
 	for (size_t i = 0; i < p->sites.count; i++) {
 		json_begin_object(j, NULL);
-		add_fields(j, &p->sites.at[i], fields_site);
+		fields_add(j, &p->sites.at[i], fields_site);
 		add_intervals(j, p, i);
 		model_get_stack(m, i, &stack);
 		add_stack(j, m, &stack, texts);
-		add_shares(j, p, i);
+		shares_add(j, p, i);
 		json_end_object(j);
 	}
 	json_end_list(j);
@@ -186,7 +161,7 @@ static void add_points(struct json *j, const struct profile *p)
 	json_begin_list(j, "points");
 	for (size_t i = 0; i < p->points.count; i++) {
 		json_begin_object(j, NULL);
-		add_fields(j, &p->points.at[i], fields_point);
+		fields_add(j, &p->points.at[i], fields_point);
 		json_end_object(j);
 	}
 	json_end_list(j);
@@ -204,7 +179,7 @@ static void add_input(struct json *j, const struct profile *p, const struct prof
 	json_add_uint(j, "start_unix_ns", in->start_unix_ns);
 	json_add_uint(j, "duration_ns", in->duration_ns);
 	json_add_string(j, "end", end_name(in->end));
-	add_fields(j, &in->totals, fields_totals);
+	fields_add(j, &in->totals, fields_totals);
 	json_end_object(j);
 }
 
@@ -229,7 +204,7 @@ void stats_json_print(FILE *out, const struct model *m, const struct stats_json_
 
 	json_begin_object(&j, NULL);
 	add_run(&j, p);
-	add_fields(&j, &p->totals, fields_totals);
+	fields_add(&j, &p->totals, fields_totals);
 	add_surroundings(&j, p);
 	add_inputs(&j, p);
 	histogram_add_sizes(&j, p);

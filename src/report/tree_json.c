@@ -2,7 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/tree_json.h"
 
+#include <stdlib.h>
+
 #include "report/interval_json.h"
+#include "report/names.h"
 
 struct writer {
 	struct json *json;
@@ -11,27 +14,34 @@ struct writer {
 	uint64_t last_id;
 };
 
-static void add_text(struct json *j, const char *key, const char *text)
-{
-	if (*text)
-		json_add_string(j, key, text);
-	else
-		json_add_null(j, key);
-}
-
 void tree_json_add_frame(struct json *j, const struct model_frame *f, bool with_line)
 {
-	add_text(j, "function", f->function);
-	add_text(j, "file", f->file);
+	json_add_text(j, "function", f->function);
+	json_add_text(j, "file", f->file);
 	if (with_line && f->line)
 		json_add_uint(j, "line", f->line);
 	else if (with_line)
 		json_add_null(j, "line");
-	add_text(j, "module", f->module);
+	json_add_text(j, "module", f->module);
 	if (*f->function)
 		json_add_null(j, "offset");
 	else
 		json_add_uint(j, "offset", f->offset);
+}
+
+void tree_json_add_stack(struct json *j, const struct model *m, uint32_t site)
+{
+	struct model_stack stack = {0};
+
+	model_get_stack(m, site, &stack);
+	json_begin_list(j, "stack");
+	for (size_t i = 0; i < stack.frames.count; i++) {
+		char *text = names_plain(model_get_frame(m, stack.frames.at[i]));
+		json_add_string(j, NULL, text);
+		free(text);
+	}
+	json_end_list(j);
+	vec_free(&stack.frames);
 }
 
 /* Amounts of growth are signed. */
@@ -136,7 +146,7 @@ static void add_row(struct json *j, const struct flat *f, const struct flat_row 
 
 	json_begin_object(j, NULL);
 	if (f->key == FLAT_BY_MODULE)
-		add_text(j, "module", frame->module);
+		json_add_text(j, "module", frame->module);
 	else
 		tree_json_add_frame(j, frame, f->key == FLAT_BY_LINE);
 	add_value(j, "self_bytes", row->self.bytes, sign);

@@ -22,6 +22,9 @@ void tree_json_add_flat(struct json *j, const struct flat *f, enum figures_sign 
 /* function, file, line, module and offset of a frame; unknown ones are null. */
 void tree_json_add_frame(struct json *j, const struct model_frame *f, bool with_line);
 
+/* `stack`: the frames of a site as texts, the leaf first. */
+void tree_json_add_stack(struct json *j, const struct model *m, uint32_t site);
+
 /* One object with the program, the figure and the tree or table. */
 void tree_json_print(FILE *out, const struct tree *t);
 void tree_json_print_flat(FILE *out, const struct flat *f);

@@ -22,11 +22,17 @@ bool secret_make(char text[SECRET_CHARS + 1])
 
 bool secret_is(const char secret[SECRET_CHARS + 1], const char *text)
 {
+	return text && strlen(text) == SECRET_CHARS && secret_equals(secret, text);
+}
+
+bool secret_equals(const char *secret, const char *text)
+{
+	size_t length = strlen(secret);
 	unsigned char differs = 0;
 
-	if (!text || strlen(text) != SECRET_CHARS)
+	if (!text || strlen(text) != length)
 		return false;
-	for (size_t i = 0; i < SECRET_CHARS; i++)
+	for (size_t i = 0; i < length; i++)
 		differs |= (unsigned char)(secret[i] ^ text[i]);
 	return differs == 0;
 }

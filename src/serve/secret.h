@@ -13,4 +13,7 @@ bool secret_make(char text[SECRET_CHARS + 1]);
 /* Whether `text` is the secret; takes as long whatever it is. NULL is not. */
 bool secret_is(const char secret[SECRET_CHARS + 1], const char *text);
 
+/* The same of a secret of any length, which alone is not kept. */
+bool secret_equals(const char *secret, const char *text);
+
 #endif

@@ -4,6 +4,7 @@ SPDX-License-Identifier: Apache-2.0
 """
 
 import os
+import subprocess
 
 import pytest
 
@@ -11,7 +12,7 @@ import pytest
 pytest.register_assert_rewrite("cases", "recording", "same")
 
 import machine as machines  # noqa: E402
-from recording import Recorder  # noqa: E402
+from recording import TIMEOUT_S, Recorder  # noqa: E402
 
 # Threaded victims are recorded this often; 100 is the acceptance figure.
 REPEATS = int(os.environ.get("MIDDEN_TEST_REPEATS", "5"))
@@ -52,6 +53,19 @@ def native(midden):
 def record(native, tmp_path):
     """Records programs on this machine."""
     return Recorder(tmp_path, native)
+
+
+@pytest.fixture
+def make_profile(midden, tmp_path):
+    """Writes a profile without a program: see export/make_profile.c."""
+
+    def make(kind, *arguments):
+        path = tmp_path / f"{kind}.mdn"
+        program = machines.BUILD / "tests" / "e2e" / "make_profile"
+        subprocess.run([program, kind, path, *map(str, arguments)], check=True, timeout=TIMEOUT_S)
+        return path
+
+    return make
 
 
 @pytest.fixture

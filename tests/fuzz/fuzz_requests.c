@@ -46,7 +46,7 @@ static struct collector *new_collector(void)
  * says it is, unless bit 5 cuts it short. */
 static size_t take_packet(struct cursor *c, char packet[PACKET_BYTES], uint8_t *how)
 {
-	static const char request[] = "midsnp03";
+	static const char request[] = "midsnp04";
 	const uint64_t hello = SEGMENT_HELLO_MAGIC;
 	size_t used = 0;
 
@@ -66,9 +66,9 @@ static size_t take_packet(struct cursor *c, char packet[PACKET_BYTES], uint8_t *
 }
 
 /* Called in a copy of this process, which ends then. */
-static struct profile *build_copy(void *collector)
+static struct profile *build_copy(void *collector, bool brief)
 {
-	return collect_build_profile(collector);
+	return brief ? collect_build_brief(collector) : collect_build_profile(collector);
 }
 
 static void ask(struct collector *c, const char *packet, size_t bytes)

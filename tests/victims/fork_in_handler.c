@@ -4,8 +4,8 @@
  *
  * usage: fork_in_handler CHILDREN [bare|clone]
  * Heap: blocks of 16 bytes, made and freed. Each child makes 100 blocks of 1,000 bytes and ends.
- * `bare` uses _Fork, which is there for handlers; `clone` the system call itself, and the child does
- * not leave the handler, as those of crash reporters. Exit status 1: a child has crashed. */
+ * `bare` uses _Fork, which is there for handlers; `clone` the system call itself, and the child
+ * stays in the handler, as those of crash reporters. Exit status 1: a child has crashed. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

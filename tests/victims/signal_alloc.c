@@ -42,7 +42,7 @@ int main(void)
 
 		outside = 1;
 		for (int turn = 0; turn < 50; turn++)
-			spin++;
+			spin = spin + 1;
 		outside = 0;
 		truth_free(block, 1 + i % 256);
 	}

@@ -3,11 +3,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { Source } from "./load/source.ts";
-import { CallTree, type Stacks } from "./model/calltree.ts";
+import { BottomUp } from "./model/bottomup.ts";
+import { ByThread } from "./model/bythread.ts";
+import type { CallTree } from "./model/calltree.ts";
 import { carryState } from "./model/next.ts";
 import { Profile } from "./model/profile.ts";
 import { answer, COLUMNS, type Answer, type Question } from "./model/question.ts";
-import { ByThread, foldRecursion } from "./model/stacks.ts";
+import type { Work } from "./model/stacks.ts";
+import { TopDown } from "./model/topdown.ts";
+import { Union } from "./model/union.ts";
 import { FIRST_STATE, parseState, printState, type State } from "./state.ts";
 
 export interface View {
@@ -33,7 +37,7 @@ export class App {
   onChange: () => void = () => {};
   private answers = new Map<string, Answer>();
   private trees = new Map<string, CallTree>();
-  private folded: Stacks | null = null;
+  private both: Union | null = null;
 
   constructor(readonly source: Source) {
     this.profile = new Profile(source.pack);
@@ -67,7 +71,6 @@ export class App {
     this.profile = profile;
     this.answers.clear();
     this.trees.clear();
-    this.folded = null;
     this.clampRange();
     this.onChange();
   }
@@ -100,25 +103,39 @@ export class App {
     return remember(this.answers, JSON.stringify(q), () => answer(this.profile, q));
   }
 
-  tree(inverted = this.state.inverted, q: Question = this.question()): CallTree {
-    const by = this.state.byLine ? "line" : "function";
-    const key = `${inverted} ${by} ${JSON.stringify(q)}`;
-    return remember(this.trees, key, () => new CallTree(this.profile, this.answer(q), inverted, by));
+  /** The profile's stacks, all of them and apart. */
+  tree(): CallTree {
+    return this.makeTree(false, false);
   }
 
   /** As `tree`, with calls to itself folded and threads told apart if that is wanted. */
   shapedTree(): CallTree {
-    const { inverted, byLine, fold, byThread } = this.state;
-    if (!fold && !byThread) return this.tree();
+    return this.makeTree(this.state.fold, this.state.byThread);
+  }
+
+  private makeTree(fold: boolean, byThread: boolean): CallTree {
+    const { inverted } = this.state;
+    const by = this.state.byLine ? "line" : "function";
     const q = this.question();
-    const key = `${inverted} ${byLine} ${fold} ${byThread} ${JSON.stringify(q)}`;
+    const key = `${inverted} ${by} ${fold} ${byThread} ${JSON.stringify(q)}`;
     return remember(this.trees, key, () => {
-      const stacks = fold ? (this.folded ??= foldRecursion(this.profile)) : this.profile;
-      const by = byLine ? "line" : "function";
-      if (!byThread) return new CallTree(stacks, this.answer(q), inverted, by);
-      const threads = new ByThread(this.profile, stacks, inverted, q);
-      return new CallTree(threads, threads.deal(this.answer(q), COLUMNS[q.figure] ?? [null, "allocations"]), inverted, by);
+      const threads = byThread ? new ByThread(this.profile, q) : null;
+      const a = threads ? threads.deal(this.answer(q), COLUMNS[q.figure] ?? [null, "allocations"]) : this.answer(q);
+      return inverted ? new BottomUp(this.profile, a, { by, fold, threads }) : new TopDown(this.profile.shape(by, fold), a, threads);
     });
+  }
+
+  /** The two profiles side by side; only if there is one to compare with. */
+  union(): Union {
+    if (this.both?.now !== this.profile) this.both = new Union(this.profile, this.old!);
+    return this.both;
+  }
+
+  /** What pages will ask for, in the order in which they are likely to. */
+  preparations(): Work[] {
+    const { profile } = this;
+    const isStill = (work: Work): Work => ({ step: () => profile !== this.profile || work.step() });
+    return [...profile.preparations(), ...(this.old ? [{ step: () => this.union().step() }] : [])].map(isStill);
   }
 
   /** What a frame of a tree is called: a function, or the thread that stands for one. */

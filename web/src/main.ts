@@ -5,6 +5,7 @@ import "./style.css";
 import { App, type View, type ViewInstance } from "./app.ts";
 import { clear, h } from "./draw/dom.ts";
 import { formatTime } from "./draw/format.ts";
+import { doWhenIdle } from "./idle.ts";
 import { Source } from "./load/source.ts";
 import { Profile } from "./model/profile.ts";
 import { callers } from "./views/callers.ts";
@@ -93,6 +94,8 @@ function start(app: App, root: HTMLElement): void {
   listenForPrinting(app);
   followLive(app, status);
   app.onChange();
+  // A running program's next profile comes in a second: then what was made ahead is of no use.
+  if (!app.profile.pack.header.live) doWhenIdle(app.preparations());
 }
 
 // The token has done its work: it should not stay in the history.

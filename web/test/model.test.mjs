@@ -6,12 +6,15 @@ import { plain } from "../src/draw/dom.ts";
 import { Highlighter, languageOf } from "../src/draw/syntax.ts";
 import { Pack } from "../src/load/pack.ts";
 import { allFunctions, findCallers } from "../src/model/callers.ts";
-import { CallTree } from "../src/model/calltree.ts";
+import { BottomUp } from "../src/model/bottomup.ts";
+import { ByThread } from "../src/model/bythread.ts";
 import { findLeaks } from "../src/model/leaks.ts";
+import { allFiles, linesOf } from "../src/model/lines.ts";
+import { carryState } from "../src/model/next.ts";
 import { answer, COLUMNS } from "../src/model/question.ts";
-import { bucketOf, bucketRange, sitesInCell, sizeOverTime } from "../src/model/sizes.ts";
-import { ByThread, foldRecursion } from "../src/model/stacks.ts";
+import { bucketOf, bucketRange, sitesInCell } from "../src/model/sizes.ts";
 import { liveByThread } from "../src/model/threads.ts";
+import { TopDown } from "../src/model/topdown.ts";
 import { Union } from "../src/model/union.ts";
 import { parseState, printState } from "../src/state.ts";
 import { ALL, makeProfile } from "./profile.mjs";
@@ -21,11 +24,11 @@ const shape = (p, tree, node) => tree.open(node).map((n) => [n.frame < p.frameCo
 
 test("a tree adds stacks up from the root and from the leaf", () => {
 	const p = makeProfile({ sites: [peak("main load new", 60), peak("main save new", 30), peak("main save", 10)] });
-	const down = new CallTree(p, answer(p, ALL), false, "function");
+	const down = new TopDown(p.shape("function", false), answer(p, ALL));
 	assert.deepEqual(shape(p, down, down.root), [["main", 100]]);
 	assert.deepEqual(shape(p, down, down.open(down.root)[0]), [["load", 60], ["save", 40]]);
 	assert.equal(down.sum(down.open(down.open(down.root)[0])[1]).self, 10);
-	const up = new CallTree(p, answer(p, ALL), true, "function");
+	const up = new BottomUp(p, answer(p, ALL));
 	assert.deepEqual(shape(p, up, up.root), [["new", 90], ["save", 10]]);
 	assert.equal(up.find(up.path(up.open(up.root)[0])), up.root.children[0]);
 	assert.equal(up.find([999]), null);
@@ -33,10 +36,80 @@ test("a tree adds stacks up from the root and from the leaf", () => {
 
 test("calls to itself fold into one", () => {
 	const p = makeProfile({ sites: [peak("main walk walk walk leaf", 7), peak("main walk leaf walk", 5)] });
-	const tree = new CallTree(foldRecursion(p), answer(p, ALL), false, "function");
+	const tree = new TopDown(p.shape("function", true), answer(p, ALL));
 	const walk = tree.open(tree.open(tree.root)[0])[0];
 	assert.equal(walk.value, 12);
 	assert.deepEqual(shape(p, tree, walk), [["leaf", 12]]);
+});
+
+/** Stacks as anyone would add them up: rows of [path, bytes], the root first. */
+function addUp(p, stacks) {
+	const sums = new Map();
+	for (const [frames, value] of stacks)
+		for (let depth = 0; depth <= frames.length; depth++) {
+			const key = frames.slice(0, depth).join(" ");
+			sums.set(key, [(sums.get(key)?.[0] ?? 0) + value, (sums.get(key)?.[1] ?? 0) + (depth === frames.length ? value : 0)]);
+		}
+	return sums;
+}
+
+/** The same of a tree. */
+function writeOut(p, tree) {
+	const sums = new Map();
+	const add = (node) => {
+		sums.set(tree.path(node).map((f) => p.functionName(f)).join(" "), [node.value, tree.sum(node).self]);
+		tree.open(node).forEach(add);
+	};
+	add(tree.root);
+	return sums;
+}
+
+test("trees of many stacks are what adding up gives, folded and not, both ways, filtered and not", () => {
+	let state = 7;
+	const draw = (below) => ((state = (state * 1103515245 + 12345) % 2147483648) >> 8) % below;
+	const names = ["a", "b", "c", "d", "libz`e"];
+	const sites = Array.from({ length: 300 }, () => peak(Array.from({ length: 1 + draw(9) }, () => names[draw(names.length)]).join(" "), 1 + draw(1000)));
+	const p = makeProfile({ sites });
+	const bare = (word) => word.replace("libz`", "");
+	for (const functions of ["", "c"])
+		for (const fold of [false, true])
+			for (const inverted of [false, true]) {
+				const chosen = sites.filter((s) => s.stack.includes(functions)).map((s) => [s.stack.split(" ").map(bare), s.at_peak_bytes]);
+				const folded = chosen.map(([frames, value]) => [fold ? frames.filter((f, i) => f !== frames[i - 1]) : frames, value]);
+				const wanted = addUp(p, inverted ? folded.map(([frames, value]) => [frames.toReversed(), value]) : folded);
+				const a = answer(p, { ...ALL, functions });
+				const tree = inverted ? new BottomUp(p, a, { by: "function", fold, threads: null }) : new TopDown(p.shape("function", fold), a);
+				assert.deepEqual(writeOut(p, tree), wanted);
+			}
+});
+
+test("what goes through functions, files and lines counts each of many stacks once", () => {
+	let state = 3;
+	const draw = (below) => ((state = (state * 1103515245 + 12345) % 2147483648) >> 8) % below;
+	const names = ["a", "b", "c", "d"];
+	const sites = Array.from({ length: 200 }, () => peak(Array.from({ length: 1 + draw(8) }, () => names[draw(names.length)]).join(" "), 1 + draw(1000)));
+	const p = makeProfile({ sites });
+	const a = answer(p, ALL);
+	const files = new Map(allFiles(p, a).map((f) => [p.text(f.file), f]));
+	for (const row of allFunctions(p, a)) {
+		const name = p.functionName(row.group);
+		const sum = (of) => of.reduce((n, s) => n + s.at_peak_bytes, 0);
+		const stacks = sites.map((s) => ({ ...s, frames: s.stack.split(" ") }));
+		const having = stacks.filter((s) => s.frames.includes(name));
+		const self = sum(having.filter((s) => s.frames.at(-1) === name));
+		assert.deepEqual([row.total, row.self], [sum(having), self]);
+		const file = files.get(`/src/${name}.c`);
+		assert.deepEqual([file.total, file.self], [sum(having), self]);
+		assert.deepEqual([...linesOf(p, a, file.file).values()].map((l) => [l.total, l.self]), [[sum(having), self]]);
+		const found = findCallers(p, a, row.group);
+		assert.deepEqual([found.total, found.self], [sum(having), self]);
+		for (const other of names) {
+			const calls = having.filter((s) => s.frames[s.frames.lastIndexOf(name) + 1] === other);
+			const called = having.filter((s) => s.frames[s.frames.indexOf(name) - 1] === other);
+			const of = (list) => list.find((n) => n.group >= 0 && p.functionName(n.group) === other)?.value ?? 0;
+			assert.deepEqual([of(found.callees), of(found.callers)], [sum(calls), sum(called)]);
+		}
+	}
 });
 
 test("threads are the first level of both directions, with their shares", () => {
@@ -45,16 +118,17 @@ test("threads are the first level of both directions, with their shares", () => 
 		sites: [peak("main a", 10, { thread: 1 }), peak("main b", 30, { parts: [{ thread: 1, at_peak_bytes: 5 }, { thread: 2, at_peak_bytes: 25 }] })],
 	});
 	for (const inverted of [false, true]) {
-		const threads = new ByThread(p, p, inverted, ALL);
-		const tree = new CallTree(threads, threads.deal(answer(p, ALL), COLUMNS.peak), inverted, "function");
+		const threads = new ByThread(p, ALL);
+		const dealt = threads.deal(answer(p, ALL), COLUMNS.peak);
+		const tree = inverted ? new BottomUp(p, dealt, { by: "function", fold: false, threads }) : new TopDown(p.shape("function", false), dealt, threads);
 		assert.deepEqual(shape(p, tree, tree.root), [["two (1002)", 25], ["one (1001)", 15]]);
 		assert.equal(tree.root.value, 40);
 		assert.equal(threads.column("at_peak_bytes").reduce((a, b) => a + b), 40);
 	}
 	const live = { ...ALL, figure: "live" };
-	const timed = new ByThread(p, p, false, live);
-	const tree = new CallTree(timed, timed.deal(answer(p, live), [null, "allocations"]), false, "function");
-	assert.equal(tree.sites(tree.root).length, 2);
+	const timed = new ByThread(p, live);
+	const tree = new TopDown(p.shape("function", false), timed.deal(answer(p, live), [null, "allocations"]), timed);
+	assert.equal(tree.rows(tree.root).length, 2);
 });
 
 test("a thread's answer has its parts alone", () => {
@@ -69,7 +143,7 @@ test("growth keeps what shrank beside what grew", () => {
 	const p = timed();
 	const a = answer(p, { ...ALL, figure: "growth", range: { from: 0, to: 2 } });
 	assert.deepEqual([...a.values], [30, -30]);
-	const tree = new CallTree(p, a, false, "function");
+	const tree = new TopDown(p.shape("function", false), a);
 	assert.deepEqual([tree.root.value, tree.root.size], [0, 60]);
 	assert.deepEqual(tree.open(tree.open(tree.root)[0]).map((n) => n.size), [30, 30]);
 });
@@ -122,7 +196,7 @@ test("a cell has the stacks whose sizes and lifetimes span it", () => {
 });
 
 test("sizes over time add up to what is live", () => {
-	const { rows } = sizeOverTime(timed());
+	const { rows } = timed().sizesOverTime();
 	assert.deepEqual([0, 1, 2].map((at) => rows.reduce((sum, row) => sum + row[at], 0)), [110, 140, 110]);
 });
 
@@ -139,9 +213,23 @@ test("two profiles pair by function and module", () => {
 	const union = new Union(now, old);
 	const data = union.answer(ALL);
 	assert.deepEqual(data.totals, [15, 11]);
-	const tree = new CallTree(union, data.both, true, "function");
-	const found = tree.open(tree.root).map((n) => [union.functionName(n.frame), union.moduleName(n.frame), n.value]).sort();
-	assert.deepEqual(found, [["a", "app", 10], ["a", "libz", 1], ["b", "app", 13], ["gone", "app", 2]]);
+	const wanted = [["a", "app", 10], ["a", "libz", 1], ["b", "app", 13], ["gone", "app", 2]];
+	const down = new TopDown(union.shape(), data.both);
+	for (const [tree, from] of [[down, down.open(down.root)[0]], ...[new BottomUp(union, data.both)].map((up) => [up, up.root])])
+		assert.deepEqual(tree.open(from).map((n) => [union.functionName(n.frame), union.moduleName(n.frame), n.value]).sort(), wanted);
+});
+
+test("what is looked at is found again in the next profile, below a thread too", () => {
+	const two = [{ serial: 1, name: "one" }, { serial: 2, name: "two" }];
+	const before = makeProfile({ threads: two, sites: [peak("main a", 1)] });
+	const after = makeProfile({ threads: [{ serial: 9, name: "new" }, ...two], sites: [peak("main b", 1), peak("main a", 1)] });
+	const zoom = (path) => carryState({ ...parseState(""), byThread: true, zoom: path }, before, after).zoom;
+	const [main, a] = ["main", "a"].map((name) => Array.from(after.frameGroup.keys()).find((f) => after.functionName(f) === name));
+	assert.notEqual(a, 1);
+	assert.deepEqual(zoom([0, 1]), [main, a]);
+	assert.deepEqual(zoom([2 + 1, 0, 1]), [after.frameCount + 2, main, a]); // the second thread is the third now
+	assert.deepEqual(zoom([2 + 2, 0]), [after.frameCount + 3, main]); // several threads
+	assert.deepEqual(carryState({ ...parseState(""), zoom: [3] }, after, before).zoom, []); // the new one was not there
 });
 
 test("an address holds the state, and rubbish is as if it were not there", () => {

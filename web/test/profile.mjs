@@ -56,7 +56,7 @@ export function makeProfile({ sites = [], points = [], changes = [], threads = [
 		"frame.function": u32(split.map(([, name]) => texts.add(name))),
 		"frame.module": u32(split.map(([module]) => texts.add(`/bin/${module}`))),
 		"frame.file": u32(split.map(([, name]) => texts.add(`/src/${name}.c`))),
-		"frame.line": u32(frames.map((_, i) => i + 1)),
+		"frame.line": u32(frames.map(() => 1)),
 		"frame.group": u32(frames.map((_, i) => i)),
 		"frame.offset": ["f64", frames.map(() => 0)],
 		"frame.bits": ["u8", frames.map(() => 0)],

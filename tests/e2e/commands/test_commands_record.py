@@ -170,3 +170,22 @@ def test_a_statically_linked_program_is_run_and_the_reason_for_the_missing_profi
     done = run(midden, "record", "-o", "out.mdn", "./static", cwd=tmp_path)
     assert shell_status(done.returncode) == 9
     assert "static" in done.stderr
+
+
+@pytest.mark.parametrize("way", ("whole", "relative", "beside"))
+def test_a_program_is_known_by_the_link_that_started_it(midden, native, tmp_path, way):
+    directory = tmp_path / "bin"
+    directory.mkdir()
+    program = directory / "file-of-many-names"
+    shutil.copy(native.victim("basic_heap"), program)
+    link = directory / "short-name"
+    link.symlink_to(program.name)
+    word = {"whole": str(link), "relative": "./bin/short-name", "beside": "short-name"}[way]
+    env = {**os.environ, "PATH": f"{directory}:{os.environ['PATH']}"}
+    out = tmp_path / "out.mdn"
+    subprocess.run([midden, "record", "-q", "-o", out, word], cwd=tmp_path, env=env, check=True, timeout=60)
+    stats = read_stats(out)
+    assert (stats["program"], stats["executable"]) == ("short-name", str(link))
+    done = subprocess.run([midden, "report", "--by", "module", out], capture_output=True, text=True, timeout=60)
+    assert "short-name" in done.stdout and "file-of-many-names" not in done.stdout
+    assert "basic_heap.c" in subprocess.run([midden, "report", out], capture_output=True, text=True).stdout

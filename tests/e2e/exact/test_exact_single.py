@@ -6,7 +6,8 @@ SPDX-License-Identifier: Apache-2.0
 import cases
 from recording import check_exact, function_names, sites_through
 
-EMERGENCY_POOL_BYTES = 72704  # libstdc++ 12, set aside at start-up for exceptions when memory is out
+# libstdc++ up to 12, and since: set aside at start-up for exceptions when memory is out.
+EMERGENCY_POOL_BYTES = (72704, 73728)
 
 
 @cases.each(cases.SINGLE)
@@ -26,7 +27,7 @@ def test_failing_calls_are_counted_and_leave_no_block(record):
 def test_a_cxx_program_that_does_nothing_has_only_libstdcxx_s_emergency_pool(record):
     stats = record.victim("new_forms", "bare").stats
     assert (stats["allocations"], stats["frees"], stats["peak_blocks"]) == (1, 0, 1)
-    assert stats["allocated_bytes"] == EMERGENCY_POOL_BYTES
+    assert stats["allocated_bytes"] in EMERGENCY_POOL_BYTES
 
 
 def test_streams_give_back_what_they_took(record):

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-import machine as machines
 from browser import open_browser
 
 HERE = Path(__file__).parent
@@ -37,19 +36,6 @@ def export(midden, tmp_path):
         return path
 
     return write
-
-
-@pytest.fixture
-def make_profile(midden, tmp_path):
-    """Writes a profile without a program: see make_profile.c."""
-
-    def make(kind, *arguments):
-        path = tmp_path / f"{kind}.mdn"
-        done = run(machines.BUILD / "tests" / "e2e" / "make_profile", kind, path, *arguments)
-        assert done.returncode == 0, done.stderr
-        return path
-
-    return make
 
 
 @pytest.fixture(scope="session")

@@ -60,6 +60,18 @@ def test_without_a_trace_a_point_stands_for_the_time_and_is_named(midden, record
     assert re.search(r"is point \d+ of \d+ on the time line", page)
 
 
+def test_a_time_behind_the_end_is_said_and_the_end_is_no_mere_point(midden, record, traced):
+    for path in (traced.path, record.victim("basic_heap").path):
+        for options, words in (
+            (("--live-at", "9h"), "9 h 00 min is after the end of the recording, "),
+            (("--growth", "1ns..@end"), " is the end of the recording"),
+            (("--live-at", "@end"), " is the end of the recording"),
+        ):
+            page = subprocess.run([midden, "report", *options, path], capture_output=True, text=True, check=True)
+            assert words in page.stdout
+            assert "of the time line, taken at" not in page.stdout.partition(words)[2]
+
+
 def test_the_text_says_that_the_trace_was_asked(midden, traced):
     page = subprocess.run([midden, "report", "--live-at", "51.7%", traced.path], capture_output=True, text=True)
     assert "exactly, from the trace" in page.stdout

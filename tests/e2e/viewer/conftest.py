@@ -7,7 +7,6 @@ import json
 import subprocess
 import threading
 
-import machine as machines
 import pytest
 from browser import open_browser, run
 
@@ -34,19 +33,6 @@ def page(midden, tmp_path, browse):
         return result["seen"]
 
     return look
-
-
-@pytest.fixture
-def make_profile(midden, tmp_path):
-    """Writes a profile without a program: see export/make_profile.c."""
-
-    def make(kind, *arguments):
-        path = tmp_path / f"{kind}.mdn"
-        done = run(machines.BUILD / "tests" / "e2e" / "make_profile", kind, path, *arguments)
-        assert done.returncode == 0, done.stderr
-        return path
-
-    return make
 
 
 class Viewing:

@@ -180,6 +180,19 @@ def test_the_line_of_a_snapshot_says_its_name(page, record):
     assert any("snapshot first" in name for name in names)
 
 
+def test_the_time_axis_begins_with_the_program(page, record):
+    profile = record.victim("known_tree", "late").path
+    stats = read_stats(profile)
+    (name,) = page(profile, ("goto", "#time"), ("wait", "#chart-bytes .u-over"), ("hoverShare", "#chart-bytes .u-over", stats["peak_time_ns"] / stats["duration_ns"]), ("text", "#snapshot-name"))
+    assert name == "peak"
+
+
+def test_the_source_page_begins_where_most_comes_from(page, tree):
+    seen = page(tree, ("goto", "#source"), ("wait", "table.lines tr.chosen"), ("text", "table.lines tr.chosen"), ("text", ".files a[aria-current]"), options=("--sources=3",))
+    assert "malloc(size)" in seen[0] and "195 KiB" in seen[0]
+    assert seen[1].endswith("known_tree.c")
+
+
 def test_cells_of_sizes_can_be_chosen_by_keys(page, tree):
     seen = page(tree, ("goto", "#sizes"), ("wait", "#size-by-life"), ("focus", "#size-by-life"), ("press", "ArrowRight"), ("hash",), ("press", "ArrowUp"), ("press", "ArrowDown"), ("hash",), ("text", "#cell-stacks h3"))
     assert "cell=" in seen[0] and seen[1] == seen[0] and " blocks of " in seen[2]

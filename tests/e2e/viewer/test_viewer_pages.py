@@ -33,12 +33,13 @@ def ask(midden, *words):
 
 def test_the_overview_shows_the_totals(page, tree):
     stats = read_stats(tree)
-    cards = page(tree, *(("text", f"#card-{name} .figure") for name in ("peak", "calls")), ("text", "#card-peak .note"), ("text", "#run"), ("text", "#warnings"))
+    cards = page(tree, *(("text", f"#card-{name} .figure") for name in ("peak", "calls")), ("text", "#card-peak .note"), ("text", "#run"), ("text", "#warnings"), ("texts", "#hottest tr"))
     assert stats["peak_bytes"] == 200030
     assert cards[0] == "195 KiB"
     assert cards[1] == f"{stats['allocations']:,}"
     assert cards[2].startswith("151 blocks")
     assert "known_tree full" in cards[3]
+    assert cards[5][0].split()[:4] == ["100.0", "%", "195", "KiB"] and "table_new" in cards[5][0]
     assert "nothing was lost" in cards[4] or "freed before the next allocation" in cards[4]
 
 

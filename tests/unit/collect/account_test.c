@@ -8,54 +8,22 @@
 
 #include <cmocka.h>
 
-#include "producer.h"
+#include "rig.h"
 
 #define A UINT64_C(0x10000)
 #define B UINT64_C(0x20000)
 #define C UINT64_C(0x30000)
 
-struct fixture {
-	struct collector *c;
-	struct producer one;
-	struct producer two;
-	struct profile *p;
-};
-
 static int set_up(void **state)
 {
 	static struct fixture f;
 
-	f.c = producer_new_collector(0);
-	if (!f.c)
+	if (rig_set_up(&f, state))
 		return -1;
 	f.one = producer_open(f.c, 1);
 	f.two = producer_open(f.c, 2);
-	f.p = NULL;
-	for (int i = 0; i < 8; i++)
-		producer_add_node(f.c, 0, 0x400000u + (unsigned)i, 0);
-	*state = &f;
+	rig_add_nodes(&f);
 	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct fixture *f = *state;
-
-	profile_free(f->p);
-	collect_free(f->c);
-	return 0;
-}
-
-/* Drains and builds; whatever was published must be consistent. */
-static struct profile *finish(struct fixture *f)
-{
-	struct error e = {0};
-
-	producer_drain(f->c);
-	profile_free(f->p);
-	f->p = collect_build_profile(f->c);
-	assert_int_equal(profile_check(f->p, &e), 0);
-	return f->p;
 }
 
 /* ---- allocation and free --------------------------------------------------------------------- */
@@ -65,7 +33,7 @@ static void an_allocation_counts_everywhere(void **state)
 	struct fixture *f = *state;
 
 	producer_alloc(&f->one, 100, A, 64, 3);
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 
 	assert_int_equal(p->totals.allocations, 1);
 	assert_int_equal(p->totals.allocated_bytes, 64);
@@ -100,7 +68,7 @@ static void a_free_ends_the_block_and_records_its_life(void **state)
 	producer_alloc(&f->one, 100, A, 64, 1);
 	producer_alloc(&f->one, 200, B, 10, 1);
 	producer_free(&f->one, 300, A);
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 
 	assert_int_equal(p->totals.frees, 1);
 	assert_int_equal(p->totals.freed_bytes, 64);
@@ -121,7 +89,7 @@ static void a_size_of_more_than_32_bits_is_kept(void **state)
 	struct fixture *f = *state;
 
 	producer_alloc(&f->one, 100, A, UINT64_C(5) << 32, 1);
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 
 	assert_int_equal(p->totals.peak_bytes, UINT64_C(5) << 32);
 	assert_int_equal(p->sites.at[0].size_max, UINT64_C(5) << 32);
@@ -132,7 +100,7 @@ static void a_block_of_0_bytes_is_a_block(void **state)
 	struct fixture *f = *state;
 
 	producer_alloc(&f->one, 100, A, 0, 1);
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 
 	assert_int_equal(p->totals.leaked_blocks, 1);
 	assert_int_equal(p->totals.peak_bytes, 0);
@@ -146,7 +114,7 @@ static void a_free_by_another_thread_is_done_by_it_on_the_owners_block(void **st
 
 	producer_alloc(&f->one, 100, A, 64, 1);
 	producer_free(&f->two, 150, A);
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 
 	assert_int_equal(p->threads.at[0].frees, 0);
 	assert_int_equal(p->threads.at[1].frees, 1);
@@ -191,17 +159,17 @@ static void the_only_thread_holds_everything_also_when_a_second_one_comes(void *
 	producer_free(&first, 120, B);
 	producer_free(&first, 130, A);
 	producer_alloc(&first, 140, C, 16, 2);
-	check_first_thread(&finish(f)->threads.at[0]);
+	check_first_thread(&rig_finish(f)->threads.at[0]);
 
 	f->two = producer_open(f->c, 2);
 	producer_alloc(&f->two, 150, A, 8, 1);
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 	check_first_thread(&p->threads.at[0]);
 	assert_int_equal(p->threads.at[1].live_bytes, 8);
 	assert_int_equal(p->threads.at[1].at_peak_bytes, 0);
 
 	producer_free(&first, 160, C);
-	p = finish(f);
+	p = rig_finish(f);
 	assert_int_equal(p->threads.at[0].frees, 3);
 	assert_int_equal(p->threads.at[0].live_bytes, 0);
 	assert_int_equal(p->threads.at[0].at_peak_bytes, 264);
@@ -213,7 +181,7 @@ static void a_free_of_an_unknown_address_is_foreign(void **state)
 	struct fixture *f = *state;
 
 	producer_free(&f->one, 100, A);
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 
 	assert_int_equal(p->totals.foreign_frees, 1);
 	assert_int_equal(p->totals.frees, 0);
@@ -226,7 +194,7 @@ static void an_address_given_out_twice_means_that_a_free_was_missed(void **state
 
 	producer_alloc(&f->one, 100, A, 64, 1);
 	producer_alloc(&f->one, 200, A, 32, 2);
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 
 	assert_int_equal(p->totals.lost_events, 1);
 	assert_int_equal(p->totals.allocations, 2);
@@ -246,7 +214,7 @@ static void freed_before_the_thread_allocates_again_is_temporary(void **state)
 	producer_alloc(&f->one, 100, A, 64, 1);
 	producer_alloc(&f->two, 110, B, 64, 2); /* another thread's does not matter */
 	producer_free(&f->one, 120, A);
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 
 	assert_int_equal(p->totals.temporary_allocations, 1);
 	assert_int_equal(p->sites.at[0].temporary, 1);
@@ -262,7 +230,7 @@ static void freed_after_another_allocation_is_not_temporary(void **state)
 	producer_alloc(&f->one, 110, B, 64, 1);
 	producer_free(&f->one, 120, A);
 	producer_free(&f->one, 130, B); /* the latest allocation still */
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 
 	assert_int_equal(p->totals.temporary_allocations, 1);
 }
@@ -276,7 +244,7 @@ static void anothers_block_at_the_same_address_is_not_temporary(void **state)
 	producer_free(&f->two, 110, A);
 	producer_alloc(&f->two, 120, A, 64, 1);
 	producer_free(&f->one, 130, A);
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 
 	assert_int_equal(p->totals.temporary_allocations, 0);
 	assert_int_equal(p->totals.frees, 2);
@@ -291,7 +259,7 @@ static void a_realloc_swaps_sizes_at_one_instant(void **state)
 	producer_alloc(&f->one, 100, A, 100, 1);
 	producer_resize(&f->one, 200, A);
 	producer_resized(&f->one, 210, B, 150, 2);
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 
 	assert_int_equal(p->totals.allocations, 2);
 	assert_int_equal(p->totals.frees, 1);
@@ -319,7 +287,7 @@ static void a_realloc_in_place_does_not_hold_both_sizes_at_its_site(void **state
 	producer_alloc(&f->one, 100, A, 100, 1);
 	producer_resize(&f->one, 200, A);
 	producer_resized(&f->one, 210, A, 60, 1);
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 
 	assert_int_equal(p->totals.peak_bytes, 100);
 	assert_int_equal(p->totals.leaked_bytes, 60);
@@ -338,7 +306,7 @@ static void the_old_address_is_free_for_others_while_a_realloc_runs(void **state
 	producer_alloc(&f->two, 205, A, 7, 2);
 	producer_resized(&f->one, 210, B, 150, 1);
 	producer_free(&f->two, 220, A);
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 
 	assert_int_equal(p->totals.lost_events, 0);
 	assert_int_equal(p->totals.foreign_frees, 0);
@@ -355,7 +323,7 @@ static void a_failed_realloc_leaves_the_block_as_it_was(void **state)
 	producer_resize(&f->one, 200, A);
 	producer_resize_failed(&f->one, 210);
 	producer_free(&f->one, 300, A);
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 
 	assert_int_equal(p->totals.reallocations, 0);
 	assert_int_equal(p->totals.frees, 1);
@@ -371,7 +339,7 @@ static void a_realloc_to_nothing_is_a_free(void **state)
 	producer_alloc(&f->one, 100, A, 100, 1);
 	producer_resize(&f->one, 200, A);
 	producer_resize_freed(&f->one, 210);
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 
 	assert_int_equal(p->totals.frees, 1);
 	assert_int_equal(p->totals.reallocations, 0);
@@ -386,7 +354,7 @@ static void a_realloc_of_an_unknown_block_is_foreign_and_an_allocation(void **st
 
 	producer_resize(&f->one, 200, A);
 	producer_resized(&f->one, 210, B, 150, 1);
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 
 	assert_int_equal(p->totals.foreign_frees, 1);
 	assert_int_equal(p->totals.allocations, 1);
@@ -401,7 +369,7 @@ static void a_target_that_dies_inside_realloc_still_holds_the_old_block(void **s
 
 	producer_alloc(&f->one, 100, A, 100, 1);
 	producer_resize(&f->one, 200, A);
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 
 	assert_int_equal(p->totals.leaked_bytes, 100);
 	assert_int_equal(p->totals.leaked_blocks, 1);
@@ -417,7 +385,7 @@ static void the_block_from_a_realloc_can_be_temporary(void **state)
 	producer_resize(&f->one, 200, A);
 	producer_resized(&f->one, 210, B, 150, 2);
 	producer_free(&f->one, 220, B);
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 
 	assert_int_equal(p->totals.temporary_allocations, 1);
 	assert_int_equal(p->sites.at[0].temporary, 0);
@@ -435,7 +403,7 @@ static void the_peak_is_attributed_as_it_was_at_that_moment(void **state)
 	producer_free(&f->two, 120, A);
 	producer_alloc(&f->one, 130, C, 40, 3); /* 100 only */
 	producer_free(&f->one, 140, B);
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 
 	assert_int_equal(p->totals.peak_bytes, 110);
 	assert_int_equal(p->totals.peak_blocks, 2);
@@ -459,7 +427,7 @@ static void an_equal_height_is_no_new_peak(void **state)
 	producer_alloc(&f->one, 1500000, B, 50, 2); /* in the next span of the series */
 	while (ticks_get_now(&f->c->clock) <= 1500000)
 		continue;
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 
 	assert_int_equal(p->totals.allocations, 3);
 	assert_int_equal(p->totals.peak_time_ns, 100);
@@ -472,17 +440,17 @@ static void building_twice_gives_the_same_and_recording_goes_on(void **state)
 	struct fixture *f = *state;
 
 	producer_alloc(&f->one, 100, A, 50, 1);
-	assert_int_equal(finish(f)->sites.at[0].at_peak_bytes, 50);
-	assert_int_equal(finish(f)->sites.at[0].at_peak_bytes, 50);
+	assert_int_equal(rig_finish(f)->sites.at[0].at_peak_bytes, 50);
+	assert_int_equal(rig_finish(f)->sites.at[0].at_peak_bytes, 50);
 	producer_alloc(&f->one, 200, B, 25, 2);
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 
 	assert_int_equal(p->totals.peak_bytes, 75);
 	assert_int_equal(p->sites.at[0].at_peak_bytes, 50);
 	assert_int_equal(p->sites.at[1].at_peak_bytes, 25);
 }
 
-#define with_fixture(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define with_fixture(test) cmocka_unit_test_setup_teardown(test, set_up, rig_tear_down)
 
 int main(void)
 {

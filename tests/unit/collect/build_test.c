@@ -11,44 +11,16 @@
 
 #include <elf.h>
 
-#include "producer.h"
-
-struct fixture {
-	struct collector *c;
-	struct producer one;
-	struct profile *p;
-};
+#include "rig.h"
 
 static int set_up(void **state)
 {
 	static struct fixture f;
 
-	f.c = producer_new_collector(0);
-	if (!f.c)
+	if (rig_set_up(&f, state))
 		return -1;
 	f.one = producer_open(f.c, 1);
-	f.p = NULL;
-	*state = &f;
 	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct fixture *f = *state;
-
-	profile_free(f->p);
-	collect_free(f->c);
-	return 0;
-}
-
-static struct profile *finish(struct fixture *f)
-{
-	struct error e = {0};
-
-	producer_drain(f->c);
-	f->p = collect_build_profile(f->c);
-	assert_int_equal(profile_check(f->p, &e), 0);
-	return f->p;
 }
 
 static void only_stacks_of_sites_are_copied_parents_first(void **state)
@@ -61,7 +33,7 @@ static void only_stacks_of_sites_are_copied_parents_first(void **state)
 	(void)unused;
 	producer_alloc(&f->one, 10, 0x1000, 1, leaf);
 	producer_alloc(&f->one, 20, 0x2000, 1, main_node);
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 
 	assert_int_equal(p->nodes.count, 3);
 	assert_int_equal(p->nodes.at[p->sites.at[0].node].pc, 0x300);
@@ -77,7 +49,7 @@ static void a_parent_with_a_higher_number_still_comes_first(void **state)
 
 	producer_add_node(f->c, 0, 0x100, 0);
 	producer_alloc(&f->one, 10, 0x1000, 1, leaf);
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 
 	assert_int_equal(p->nodes.count, 3);
 	assert_int_equal(p->nodes.at[1].pc, 0x100);
@@ -94,7 +66,7 @@ static void a_loop_of_stacks_is_cut(void **state)
 	producer_alloc(&f->one, 10, 0x1000, 1, a);
 	producer_alloc(&f->one, 20, 0x2000, 1, b);
 	producer_alloc(&f->one, 30, 0x3000, 1, self);
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 
 	assert_int_equal(p->nodes.count, 4);
 	assert_int_equal(p->sites.count, 3);
@@ -112,7 +84,7 @@ static void indices_out_of_range_become_none(void **state)
 	producer_alloc(&f->one, 20, 0x2000, 1, node + 1000); /* within the layout, never made */
 	producer_alloc(&f->one, 30, 0x3000, 1, 0);
 	producer_alloc(&f->one, 40, 0x4000, 1, lost);
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 
 	assert_int_equal(p->nodes.at[p->sites.at[3].node].pc, 0);
 	assert_int_equal(p->nodes.at[p->sites.at[0].node].parent, 0);
@@ -128,7 +100,7 @@ static void flags_of_frames_are_kept(void **state)
 	uint32_t exact = producer_add_node(f->c, cut, 0x200, SEGMENT_NODE_EXACT);
 
 	producer_alloc(&f->one, 10, 0x1000, 1, exact);
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 
 	assert_true(p->nodes.at[1].cut);
 	assert_false(p->nodes.at[1].exact);
@@ -226,7 +198,7 @@ static void modules_keep_their_numbers_and_facts(void **state)
 	atomic_store(&m->ready, 1);
 	uint32_t node = producer_add_node(f->c, 0, 0x7100, 2);
 	producer_alloc(&f->one, 10, 0x1000, 1, node);
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 
 	assert_int_equal(p->modules.count, 3);
 	assert_int_equal(p->modules.at[1].map_end, 0); /* never made ready */
@@ -253,7 +225,7 @@ static void hostile_modules_are_bounded(void **state)
 	map->modules[1].load_ticks = UINT64_MAX;
 	atomic_store(&map->modules[1].ready, 1);
 	atomic_store(&map->modules[2].ready, 1);
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 
 	assert_int_equal(p->modules.count, map->layout.module_count);
 	assert_string_equal(profile_string(p, p->modules.at[1].path), "xxxxxxxx");
@@ -269,7 +241,7 @@ static void the_run_says_what_the_collector_knows(void **state)
 
 	f->c->hello.machine = EM_AARCH64;
 	atomic_store(&f->c->map.header->children, 3);
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 
 	assert_int_equal(p->run.pid, getpid());
 	assert_int_equal(p->run.parent_pid, getppid());
@@ -284,16 +256,15 @@ static void the_run_says_what_the_collector_knows(void **state)
 static void own_memory_follows_what_is_used(void **state)
 {
 	struct fixture *f = *state;
-	uint64_t before = finish(f)->totals.own_memory_bytes;
+	uint64_t before = rig_finish(f)->totals.own_memory_bytes;
 
 	assert_true(before >= SEGMENT_CHUNK_BYTES + (32 << 10));
 	assert_true(before < 512 << 10);
 	atomic_fetch_add(&f->c->map.header->chunks_used, 10);
-	profile_free(f->p);
-	assert_int_equal(finish(f)->totals.own_memory_bytes, before + 10 * SEGMENT_CHUNK_BYTES);
+	assert_int_equal(rig_finish(f)->totals.own_memory_bytes, before + 10 * SEGMENT_CHUNK_BYTES);
 }
 
-#define with_fixture(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define with_fixture(test) cmocka_unit_test_setup_teardown(test, set_up, rig_tear_down)
 
 int main(void)
 {

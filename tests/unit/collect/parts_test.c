@@ -8,45 +8,20 @@
 
 #include <cmocka.h>
 
-#include "producer.h"
+#include "rig.h"
 
 #define A UINT64_C(0x10000)
 #define B UINT64_C(0x20000)
 #define C UINT64_C(0x30000)
 
-struct fixture {
-	struct collector *c;
-	struct profile *p;
-};
-
 static int set_up(void **state)
 {
 	static struct fixture f;
 
-	f = (struct fixture){.c = producer_new_collector(0)};
-	for (int i = 0; f.c && i < 8; i++)
-		producer_add_node(f.c, 0, 0x400000u + (unsigned)i, 0);
-	*state = &f;
-	return f.c ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-	struct fixture *f = *state;
-
-	profile_free(f->p);
-	collect_free(f->c);
+	if (rig_set_up(&f, state))
+		return -1;
+	rig_add_nodes(&f);
 	return 0;
-}
-
-static struct profile *finish(struct fixture *f)
-{
-	struct error e = {0};
-
-	producer_drain(f->c);
-	f->p = collect_build_profile(f->c);
-	assert_int_equal(profile_check(f->p, &e), 0);
-	return f->p;
 }
 
 #define SUM_EQUALS(p, index, member)                                  \
@@ -81,7 +56,7 @@ static void a_site_of_one_thread_names_it_and_has_no_parts(void **state)
 	producer_alloc(&one, 100, A, 64, 1);
 	producer_alloc(&two, 200, B, 10, 2);
 	producer_free(&one, 300, B); /* a free is no allocation */
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 
 	assert_int_equal(p->parts.count, 0);
 	assert_int_equal(p->sites.at[0].thread, 1);
@@ -101,7 +76,7 @@ static void what_a_site_held_before_it_was_shared_is_the_first_threads(void **st
 	producer_free(&two, 220, B);
 	producer_alloc(&two, 230, C, 5, 1);
 	producer_free(&two, 240, C); /* temporary */
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 	const struct profile_part *first = &p->parts.at[0], *second = &p->parts.at[1];
 
 	assert_int_equal(p->parts.count, 2);
@@ -129,7 +104,7 @@ static void a_realloc_by_another_thread_moves_the_block_into_its_share(void **st
 	producer_alloc(&one, 100, A, 64, 1);
 	producer_resize(&two, 200, A);
 	producer_resized(&two, 210, B, 128, 1);
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 
 	assert_int_equal(p->parts.count, 2);
 	assert_int_equal(p->parts.at[0].live_bytes, 0);
@@ -152,7 +127,7 @@ static void threads_beyond_the_limit_share_a_part_and_the_sums_stay_right(void *
 		producer_alloc(&by[i % 6], 100 + i, A + i * 64, 10 + i, 1 + (uint32_t)(i / 30));
 	for (uint64_t i = 0; i < 60; i += 2)
 		producer_free(&by[(i + 1) % 6], 300 + i, A + i * 64);
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 
 	/* Site 0: threads 1, 2 and 3, then all further ones; site 1: its first and all further. */
 	assert_int_equal(p->parts.count, 6);
@@ -177,7 +152,7 @@ static void thousands_of_threads_at_one_site_each_have_their_part(void **state)
 		if (i % 100 == 0)
 			producer_drain(f->c);
 	}
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 
 	assert_int_equal(p->parts.count, 3000);
 	for (uint32_t i = 0; i < 3000; i++) {
@@ -187,7 +162,7 @@ static void thousands_of_threads_at_one_site_each_have_their_part(void **state)
 	assert_parts_add_up(p, 0);
 }
 
-#define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, rig_tear_down)
 
 int main(void)
 {

@@ -9,48 +9,19 @@
 
 #include <cmocka.h>
 
-#include "producer.h"
+#include "rig.h"
 
 #define A UINT64_C(0x10000)
-
-struct fixture {
-	struct collector *c;
-	struct producer one;
-	struct profile *p;
-};
 
 static int set_up(void **state)
 {
 	static struct fixture f;
 
-	f = (struct fixture){.c = producer_new_collector(0)};
-	if (!f.c)
+	if (rig_set_up(&f, state))
 		return -1;
 	f.one = producer_open(f.c, 1);
-	for (int i = 0; i < 8; i++)
-		producer_add_node(f.c, 0, 0x400000u + (unsigned)i, 0);
-	*state = &f;
+	rig_add_nodes(&f);
 	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct fixture *f = *state;
-
-	profile_free(f->p);
-	collect_free(f->c);
-	return 0;
-}
-
-static struct profile *finish(struct fixture *f)
-{
-	struct error e = {0};
-
-	producer_drain(f->c);
-	profile_free(f->p);
-	f->p = collect_build_profile(f->c);
-	assert_int_equal(profile_check(f->p, &e), 0);
-	return f->p;
 }
 
 /* As the library does: pieces of 24 bytes. */
@@ -82,6 +53,31 @@ static uint64_t get_live(const struct profile *p, uint32_t point, uint32_t site)
 	return live;
 }
 
+static void a_brief_profile_has_the_sites_and_one_point(void **state)
+{
+	struct fixture *f = *state;
+	struct error e = {0};
+
+	producer_alloc(&f->one, 100, A, 64, 1);
+	mark(&f->one, 110, "first");
+	producer_alloc(&f->one, 120, A + 64, 10, 2);
+	producer_free(&f->one, 130, A);
+	struct profile *whole = finish(f);
+	struct profile *brief = collect_build_brief(f->c);
+
+	assert_int_equal(profile_check(brief, &e), 0);
+	assert_int_equal(brief->sites.count, 2);
+	assert_memory_equal(brief->sites.at, whole->sites.at, 2 * sizeof(*whole->sites.at));
+	assert_int_equal(brief->totals.allocations, 2);
+	assert_int_equal(brief->totals.leaked_bytes, 10);
+	assert_int_equal(brief->points.count, 1);
+	assert_int_equal(brief->points.at[0].live_bytes, 10);
+	assert_int_equal(brief->changes.count, 0);
+	assert_int_equal(brief->snapshots.count, 0);
+	assert_true(whole->points.count > 1);
+	profile_free(brief);
+}
+
 /* ---- marks ----------------------------------------------------------------------------------- */
 
 static void a_mark_keeps_what_is_live_between_two_events(void **state)
@@ -93,7 +89,7 @@ static void a_mark_keeps_what_is_live_between_two_events(void **state)
 	producer_alloc(&f->one, 120, A + 64, 10, 2);
 	producer_free(&f->one, 130, A);
 	mark(&f->one, 140, "");
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 	const struct profile_snapshot *s = p->snapshots.at;
 
 	assert_int_equal(p->snapshots.count, 2);
@@ -122,7 +118,7 @@ static void a_long_name_comes_in_pieces_and_is_cut_at_its_limit(void **state)
 	mark(&f->one, 120, "a name of more than twenty-four bytes");
 	mark(&f->one, 130, name);
 	mark(&f->one, 140, "short again");
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 
 	name[SEGMENT_MARK_NAME_MAX] = '\0';
 	assert_string_equal(profile_string(p, p->snapshots.at[0].name), "a name of twenty-four by");
@@ -143,7 +139,7 @@ static void snapshots_survive_the_halving_of_the_time_line(void **state)
 		if (i % 500 == 250)
 			mark(&f->one, 100 + i * step, "now");
 	}
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 
 	assert_int_equal(p->snapshots.count, 10);
 	assert_true(p->points.count <= SERIES_POINTS_MAX + 10);
@@ -167,7 +163,7 @@ static void too_many_snapshots_are_counted_and_left_out(void **state)
 		if (i % 100 == 99)
 			producer_drain(f->c);
 	}
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 
 	assert_int_equal(p->snapshots.count, ACCOUNT_SNAPSHOTS_MAX);
 	assert_int_equal(p->totals.lost_snapshots, 7);
@@ -184,7 +180,7 @@ static void a_snapshot_from_outside_has_all_that_came_before(void **state)
 	producer_drain(f->c);
 	producer_alloc(&f->one, 200, A + 64, 6, 2);
 	assert_true(collect_take_snapshot(f->c, "asked", &kept));
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 
 	assert_int_equal(kept.number, 1);
 	assert_int_equal(kept.live_bytes, 70);
@@ -193,11 +189,12 @@ static void a_snapshot_from_outside_has_all_that_came_before(void **state)
 	assert_int_equal(get_live(p, p->snapshots.at[0].point, 1), 6);
 }
 
-#define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, rig_tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		WITH(a_brief_profile_has_the_sites_and_one_point),
 		WITH(a_mark_keeps_what_is_live_between_two_events),
 		WITH(a_long_name_comes_in_pieces_and_is_cut_at_its_limit),
 		WITH(snapshots_survive_the_halving_of_the_time_line),

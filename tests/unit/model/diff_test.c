@@ -269,6 +269,24 @@ static void by_line_and_by_module_add_up(void **state)
 	assert_diff(before, now, DIFF_BY_MODULE, "grown load 1000>1100; same 0");
 }
 
+static void what_cannot_be_told_apart_is_named_by_the_one_that_has_most(void **state)
+{
+	struct profile *before = sample_new(), *now = sample_new();
+
+	(void)state;
+	STACK(before, 10, 10, "f");
+	STACK(before, 20, 20, "f");
+	STACK(now, 11, 1, "f");
+	STACK(now, 21, 500, "f");
+	STACK(now, 31, 2, "f");
+	struct pair c = pair_new(before, now, FIGURE_PEAK, DIFF_BY_LINE);
+	assert_int_equal(c.diff->rows.count, 1);
+	const uint32_t *subjects = c.diff->rows.at[0].subjects;
+	assert_int_equal(model_get_frame(c.diff->models[0], subjects[0])->line, 20);
+	assert_int_equal(model_get_frame(c.diff->models[1], subjects[1])->line, 21);
+	pair_free(&c);
+}
+
 static void suppressed_leaks_are_set_apart_on_both_sides(void **state)
 {
 	struct profile *before = sample_tables(), *now = sample_tables();
@@ -351,6 +369,7 @@ int main(void)
 		cmocka_unit_test(addresses_count_only_in_the_same_build),
 		cmocka_unit_test(by_function_callers_follow_what_they_called),
 		cmocka_unit_test(by_line_and_by_module_add_up),
+		cmocka_unit_test(what_cannot_be_told_apart_is_named_by_the_one_that_has_most),
 		cmocka_unit_test(suppressed_leaks_are_set_apart_on_both_sides),
 		cmocka_unit_test(a_tree_has_the_changes_of_all_rows),
 		cmocka_unit_test(kinds_are_found_by_name),

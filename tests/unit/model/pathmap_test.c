@@ -106,6 +106,43 @@ static void what_is_no_rule_is_refused(void **state)
 	}
 }
 
+static void expect_shown(const char *path, const char *wanted)
+{
+	char *found = pathmap_show(&map, path);
+
+	assert_string_equal(found ? found : path, wanted);
+	free(found);
+}
+
+static void a_path_is_shown_without_the_way_back(void **state)
+{
+	(void)state;
+	expect_shown("/usr/bin/../lib/gcc/x86_64-linux-gnu/12/../../../../include/c++/12/new",
+		     "/usr/include/c++/12/new");
+	expect_shown("/a/./b//c.c", "/a/b/c.c");
+	expect_shown("./a.c", "a.c");
+	expect_shown("a/../b.c", "b.c");
+	expect_shown("/../a.c", "/a.c");
+	expect_shown("/a/..", "/");
+	expect_shown("a/b/../../../c.c", "../c.c");
+	expect_shown("../csu/libc-start.c", "../csu/libc-start.c");
+	expect_shown("../../a/../b.c", "../../b.c");
+	expect_shown("/a/..b/.c/d..c", "/a/..b/.c/d..c");
+	expect_shown("a/..", "a/.."); /* nothing would be left */
+	expect_shown("", "");
+}
+
+static void a_rule_is_for_the_path_as_it_was_and_as_it_is_shown(void **state)
+{
+	(void)state;
+	add("/usr/include=/headers");
+	add("/usr/bin/../share=/shared");
+	expect_shown("/usr/bin/../include/x.h", "/headers/x.h");
+	expect_shown("/usr/bin/../share/x.h", "/shared/x.h");
+	expect("/usr/bin/../include/x.h", "/headers/x.h");
+	expect("/opt/../home/x.h", NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -117,6 +154,9 @@ int main(void)
 		cmocka_unit_test_teardown(relative_paths_and_the_root_can_be_mapped_too, clear),
 		cmocka_unit_test_teardown(an_empty_new_directory_makes_paths_relative, clear),
 		cmocka_unit_test_teardown(what_is_no_rule_is_refused, clear),
+		cmocka_unit_test_teardown(a_path_is_shown_without_the_way_back, clear),
+		cmocka_unit_test_teardown(a_rule_is_for_the_path_as_it_was_and_as_it_is_shown,
+					  clear),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

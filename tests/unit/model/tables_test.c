@@ -77,6 +77,25 @@ static void lifetimes_are_ordered_by_their_mean(void **state)
 	profile_free(p);
 }
 
+/* Instances of a template share their lines. */
+static void a_line_of_lifetimes_is_named_by_the_function_that_has_most(void **state)
+{
+	struct profile *p = sample_new();
+
+	(void)state;
+	add_lived(p, "allocate<char>", 1, 10);
+	add_lived(p, "allocate<int>", 100, 10);
+	add_lived(p, "allocate<long>", 10, 10);
+	struct model *m = model_new(p, &usual);
+	struct lifetimes *l = lifetime_build(m, FLAT_BY_LINE, NULL, false);
+	assert_int_equal(l->rows.count, 1);
+	assert_int_equal(l->rows.at[0].freed, 111);
+	assert_string_equal(model_get_frame(m, l->rows.at[0].frame)->function, "allocate<int>");
+	lifetime_free(l);
+	model_free(m);
+	profile_free(p);
+}
+
 static void the_time_line_of_some_stacks_is_their_sum(void **state)
 {
 	static const struct profile_change changes[] = {
@@ -133,6 +152,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(given_a_number_used_twice_then_each_thread_has_its_row),
 		cmocka_unit_test(lifetimes_are_ordered_by_their_mean),
+		cmocka_unit_test(a_line_of_lifetimes_is_named_by_the_function_that_has_most),
 		cmocka_unit_test(the_time_line_of_some_stacks_is_their_sum),
 		cmocka_unit_test(rows_are_by_line_or_by_module),
 	};

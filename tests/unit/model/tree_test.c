@@ -225,6 +225,22 @@ static void given_a_threshold_then_shown_and_rest_are_the_whole(void **state)
 	drop(&x);
 }
 
+static void given_a_limit_then_each_node_shows_so_many_and_the_rest_is_stated(void **state)
+{
+	struct fixture x;
+	const struct tree_node *whole = build_view(&x, &(struct tree_view){.limit = 1});
+	const struct tree_node *table_new = tree_get_child(x.tree, whole, 0);
+
+	(void)state;
+	assert_true(table_new->child_count > 1);
+	assert_int_equal(tree_get_shown(x.tree, whole, 0), 1);
+	assert_int_equal(tree_get_shown(x.tree, table_new, 1), 1);
+	assert_int_equal(tree_get_rest(x.tree, table_new, 1).bytes +
+				 tree_get_child(x.tree, table_new, 0)->amount.bytes,
+			 table_new->amount.bytes);
+	drop(&x);
+}
+
 static void given_a_threshold_then_nothing_is_built_below_what_is_left_out(void **state)
 {
 	struct fixture x;
@@ -299,6 +315,7 @@ int main(void)
 		cmocka_unit_test(a_block_of_no_bytes_is_in_the_tree),
 		cmocka_unit_test(given_a_threshold_then_shown_and_rest_are_the_whole),
 		cmocka_unit_test(given_a_threshold_then_nothing_is_built_below_what_is_left_out),
+		cmocka_unit_test(given_a_limit_then_each_node_shows_so_many_and_the_rest_is_stated),
 		cmocka_unit_test(given_a_depth_then_one_level_more_is_known_and_not_shown),
 		cmocka_unit_test(given_other_amounts_then_the_tree_is_of_them),
 		cmocka_unit_test(an_empty_profile_gives_an_empty_tree),

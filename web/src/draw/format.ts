@@ -3,8 +3,10 @@
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 
+const COUNTS = new Intl.NumberFormat("en-US"); // made once: that takes longer than to use it
+
 export function formatCount(n: number): string {
-  return Math.round(n).toLocaleString("en-US");
+  return COUNTS.format(Math.round(n));
 }
 
 export function formatBytes(n: number): string {

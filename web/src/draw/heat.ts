@@ -25,8 +25,24 @@ export function cellSize(canvas: HTMLCanvasElement, map: HeatMap): { w: number; 
   return { w: (canvas.clientWidth - LEFT) / map.columns, h: (canvas.clientHeight - BOTTOM) / map.rows };
 }
 
-function colour(share: number, dark: boolean): string {
+const SHADES = 64;
+
+function shade(i: number, dark: boolean): string {
+  const share = i / (SHADES - 1);
   return `hsl(213 80% ${dark ? 16 + 54 * share : 94 - 62 * share}%)`;
+}
+
+/** Cells by shade: to change the colour takes longer than to fill. */
+function shadeCells(map: HeatMap): number[][] {
+  let most = 1;
+  for (let x = 0; x < map.columns; x++) for (let y = 0; y < map.rows; y++) most = Math.max(most, map.value(x, y));
+  const cells: number[][] = Array.from({ length: SHADES }, () => []);
+  for (let x = 0; x < map.columns; x++)
+    for (let y = 0; y < map.rows; y++) {
+      const value = map.value(x, y);
+      if (value > 0) cells[Math.round((SHADES - 1) * (Math.log1p(value) / Math.log1p(most)))]!.push(x * map.rows + y);
+    }
+  return cells;
 }
 
 /** Row 0 is at the bottom. The scale is logarithmic: a cell of 1 can be told from an empty one. */
@@ -39,15 +55,11 @@ export function paintHeat(canvas: HTMLCanvasElement, map: HeatMap, chosen: { col
   c.font = "11px system-ui, sans-serif";
   const { w, h } = cellSize(canvas, map);
   const dark = isDark();
-  let most = 1;
-  for (let x = 0; x < map.columns; x++) for (let y = 0; y < map.rows; y++) most = Math.max(most, map.value(x, y));
-  for (let x = 0; x < map.columns; x++)
-    for (let y = 0; y < map.rows; y++) {
-      const value = map.value(x, y);
-      if (value <= 0) continue;
-      c.fillStyle = colour(Math.log1p(value) / Math.log1p(most), dark);
-      c.fillRect(LEFT + x * w, (map.rows - 1 - y) * h, Math.max(w - (w > 4 ? 1 : 0), 1), Math.max(h - (h > 4 ? 1 : 0), 1));
-    }
+  const [cellWidth, cellHeight] = [Math.max(w - (w > 4 ? 1 : 0), 1), Math.max(h - (h > 4 ? 1 : 0), 1)];
+  shadeCells(map).forEach((cells, i) => {
+    if (cells.length) c.fillStyle = shade(i, dark);
+    for (const cell of cells) c.fillRect(LEFT + Math.floor(cell / map.rows) * w, (map.rows - 1 - (cell % map.rows)) * h, cellWidth, cellHeight);
+  });
   paintLabels(c, canvas, map);
   if (!chosen) return;
   c.strokeStyle = cssColour("--mark");

@@ -19,7 +19,8 @@ export interface Box<T> {
 export interface IcicleSource<T> {
   root: T;
   size(node: T): number;
-  children(node: T): T[];
+  /** The largest first; those smaller than `least` are not asked for. */
+  children(node: T, least: number): T[];
   label(node: T): string;
   colour(node: T): string;
   /** Drawn with a frame around it. */
@@ -38,14 +39,16 @@ export function layOut<T>(source: IcicleSource<T>, width: number): Box<T>[] {
   const whole = source.size(source.root);
   if (!(whole > 0)) return boxes;
   const scale = width / whole;
+  const least = NARROWEST / scale;
   const waiting: Box<T>[] = [{ node: source.root, row: 0, x: 0, width }];
   for (let box = waiting.pop(); box; box = waiting.pop()) {
     boxes.push(box);
     let x = box.x;
-    for (const child of source.children(box.node)) {
-      const w = source.size(child) * scale;
-      if (w >= NARROWEST) waiting.push({ node: child, row: box.row + 1, x, width: w });
-      if (w > 0) x += w;
+    for (const child of source.children(box.node, least)) {
+      const size = source.size(child);
+      if (size < least) break;
+      waiting.push({ node: child, row: box.row + 1, x, width: size * scale });
+      x += size * scale;
     }
   }
   return boxes;
@@ -63,22 +66,40 @@ export function paint<T>(canvas: HTMLCanvasElement, source: IcicleSource<T>, box
   c.scale(ratio, ratio);
   c.font = FONT;
   c.textBaseline = "middle";
-  for (const box of boxes) paintBox(c, source, box, ink);
+  paintBoxes(c, source, boxes);
+  c.fillStyle = ink.mark;
+  for (const box of boxes) if (source.isMarked(box.node)) paintMark(c, box);
+  c.fillStyle = ink.text;
+  for (const box of boxes) if (box.width >= TEXT_FROM) paintText(c, source, box);
 }
 
-function paintBox<T>(c: CanvasRenderingContext2D, source: IcicleSource<T>, box: Box<T>, ink: Ink): void {
-  const y = box.row * ROW;
-  const gap = box.width > 3 ? 1 : 0;
-  c.fillStyle = source.colour(box.node);
-  c.fillRect(box.x, y, Math.max(box.width - gap, 0.5), ROW - 1);
-  if (source.isMarked(box.node)) {
-    c.fillStyle = ink.mark;
-    c.fillRect(box.x, y, Math.max(box.width - gap, 0.5), 3);
-    c.fillRect(box.x, y + ROW - 4, Math.max(box.width - gap, 0.5), 3);
+const inkWidth = (box: Box<unknown>): number => (box.width > 3 ? box.width - 1 : Math.max(box.width, 0.5));
+
+/** Colour by colour: to change it takes longer than to fill. */
+function paintBoxes<T>(c: CanvasRenderingContext2D, source: IcicleSource<T>, boxes: Box<T>[]): void {
+  const byColour = new Map<string, Box<T>[]>();
+  for (const box of boxes) {
+    const colour = source.colour(box.node);
+    const same = byColour.get(colour);
+    if (same) same.push(box);
+    else byColour.set(colour, [box]);
   }
-  if (box.width < TEXT_FROM) return;
-  c.fillStyle = ink.text;
-  c.fillText(fit(c, plain(source.label(box.node)), box.width - 8), box.x + 4, y + ROW / 2);
+  for (const [colour, same] of byColour) {
+    c.fillStyle = colour;
+    for (const box of same) c.fillRect(box.x, box.row * ROW, inkWidth(box), ROW - 1);
+  }
+}
+
+function paintMark<T>(c: CanvasRenderingContext2D, box: Box<T>): void {
+  c.fillRect(box.x, box.row * ROW, inkWidth(box), 3);
+  c.fillRect(box.x, box.row * ROW + ROW - 4, inkWidth(box), 3);
+}
+
+function paintText<T>(c: CanvasRenderingContext2D, source: IcicleSource<T>, box: Box<T>): void {
+  const width = box.width - 8;
+  // No letter is that narrow: of a name with hundreds of letters only the first need to be measured.
+  const text = plain(source.label(box.node).slice(0, Math.ceil(width / 2)));
+  c.fillText(fit(c, text, width), box.x + 4, box.row * ROW + ROW / 2);
 }
 
 const widths = new Map<string, number>();

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Answer } from "./question.ts";
+import { OF_FUNCTION } from "./outermost.ts";
 import type { Profile } from "./profile.ts";
 
 export interface Neighbour {
@@ -16,35 +17,37 @@ export interface Callers {
   callees: Neighbour[];
 }
 
+function sorted(sums: Map<number, number>): Neighbour[] {
+  const list = [...sums].filter(([, value]) => value !== 0).map(([group, value]) => ({ group, value }));
+  return list.sort((x, y) => Math.abs(y.value) - Math.abs(x.value));
+}
+
 /** Each stack counts once, by the innermost (callees) and outermost (callers) place of the function. */
 export function findCallers(p: Profile, a: Answer, group: number): Callers {
   const callers = new Map<number, number>();
   const callees = new Map<number, number>();
   const result: Callers = { total: 0, self: 0, callers: [], callees: [] };
-  const add = (to: Map<number, number>, at: number, first: number, end: number, value: number): void => {
-    const neighbour = at >= first && at < end ? p.frameGroup[p.stackFrames[at]!]! : -1;
-    to.set(neighbour, (to.get(neighbour) ?? 0) + value);
-  };
-  for (let site = 0; site < p.siteCount; site++) {
-    const value = a.values[site]!;
-    if (value === 0) continue;
-    const first = p.stackStarts[site]!;
-    const end = p.stackStarts[site + 1]!;
-    let outermost = -1;
-    let innermost = -1;
-    for (let i = first; i < end; i++)
-      if (p.frameGroup[p.stackFrames[i]!] === group) {
-        if (outermost < 0) outermost = i;
-        innermost = i;
-      }
-    if (outermost < 0) continue;
-    result.total += value;
-    if (innermost === end - 1) result.self += value;
-    add(callers, outermost - 1, first, end, value);
-    if (innermost !== end - 1) add(callees, innermost + 1, first, end, value);
+  const values = p.through(a.values);
+  const bits = p.outermostBits();
+  const { parents, frames, frameGroup } = p;
+  const add = (to: Map<number, number>, neighbour: number, value: number): void => void to.set(neighbour, (to.get(neighbour) ?? 0) + value);
+  const isOf = new Uint8Array(frameGroup.length);
+  for (let frame = 0; frame < isOf.length; frame++) isOf[frame] = frameGroup[frame] === group ? 1 : 0;
+  // By node: that by which the nearest place of the function above was left; 0: there is none.
+  const left = new Uint32Array(parents.length);
+  for (let node = 1; node < parents.length; node++) {
+    const parent = parents[node]!;
+    const isBelow = parent !== 0 && isOf[frames[parent]!] === 1;
+    left[node] = isBelow ? node : left[parent]!;
+    if (isBelow) add(callees, frameGroup[frames[node]!]!, values[node]!);
+    if (!isOf[frames[node]!]) continue;
+    // What comes back to the function further in is counted there.
+    if (left[node]) add(callees, frameGroup[frames[left[node]!]!]!, -values[node]!);
+    if (!(bits[node]! & OF_FUNCTION)) continue;
+    result.total += values[node]!;
+    add(callers, parent ? frameGroup[frames[parent]!]! : -1, values[node]!);
   }
-  const sorted = (m: Map<number, number>): Neighbour[] =>
-    [...m].map(([g, value]) => ({ group: g, value })).sort((x, y) => Math.abs(y.value) - Math.abs(x.value));
+  for (let site = 0; site < p.siteCount; site++) if (p.leaves[site] && frameGroup[frames[p.leaves[site]!]!] === group) result.self += a.values[site]!;
   result.callers = sorted(callers);
   result.callees = sorted(callees);
   return result;
@@ -60,23 +63,12 @@ export interface FunctionRow {
 export function allFunctions(p: Profile, a: Answer): FunctionRow[] {
   const total = new Float64Array(p.frameCount);
   const self = new Float64Array(p.frameCount);
-  const { stackStarts, stackFrames, frameGroup } = p;
-  const { values } = a;
-  const seen = new Int32Array(p.frameCount).fill(-1);
-  for (let site = 0; site < values.length; site++) {
-    const value = values[site]!;
-    if (value === 0) continue;
-    const first = stackStarts[site]!;
-    const end = stackStarts[site + 1]!;
-    for (let i = first; i < end; i++) {
-      const g = frameGroup[stackFrames[i]!]!;
-      if (seen[g] === site) continue;
-      seen[g] = site;
-      total[g]! += value;
-    }
-    if (end > first) self[frameGroup[stackFrames[end - 1]!]!]! += value;
-  }
+  const { frames, frameGroup, leaves } = p;
+  const values = p.through(a.values);
+  const bits = p.outermostBits();
+  for (let node = 1; node < values.length; node++) if (bits[node]! & OF_FUNCTION) total[frameGroup[frames[node]!]!]! += values[node]!;
+  for (let site = 0; site < leaves.length; site++) if (leaves[site]) self[frameGroup[frames[leaves[site]!]!]!]! += a.values[site]!;
   const rows: FunctionRow[] = [];
-  for (let g = 0; g < p.frameCount; g++) if (total[g] !== 0) rows.push({ group: g, total: total[g]!, self: self[g]! });
+  for (let g = 0; g < p.frameCount; g++) if (total[g] !== 0 || self[g] !== 0) rows.push({ group: g, total: total[g]!, self: self[g]! });
   return rows.sort((x, y) => Math.abs(y.self) - Math.abs(x.self) || Math.abs(y.total) - Math.abs(x.total));
 }

@@ -23,9 +23,3 @@ export const FIGURE_COLUMNS: FigureColumn[] = [
 export function figureColumn(p: Profile, column: string, thread: number | null): Float64Array {
   return thread === null ? p.pack.f64(`site.${column}`) : ofThread(p, column, thread);
 }
-
-export function sumOver(values: Float64Array, sites: Uint32Array): number {
-  let sum = 0;
-  for (let i = 0; i < sites.length; i++) sum += values[sites[i]!]!;
-  return sum;
-}

@@ -24,13 +24,15 @@ function byQuarters(p: Profile, wanted: number[]): Map<number, number[]> {
   const sites = p.pack.u32("change.site");
   const bytes = p.pack.f64("change.live_bytes");
   const end = times[times.length - 1] ?? 0;
-  const isWanted = new Uint8Array(p.siteCount);
-  for (const site of wanted) isWanted[site] = 1;
-  const live = new Map<number, number>();
+  // By site: its place in `live`; 0: nobody asks for it.
+  const places = new Uint32Array(p.siteCount);
+  wanted.forEach((site, i) => (places[site] = i + 1));
+  const live = new Float64Array(wanted.length + 1);
   const result = new Map<number, number[]>(wanted.map((site) => [site, []]));
-  for (let i = 0, quarter = 1; quarter <= QUARTERS; quarter++) {
-    for (; i < points.length && times[points[i]!]! <= (end * quarter) / QUARTERS; i++) if (isWanted[sites[i]!]) live.set(sites[i]!, bytes[i]!);
-    for (const [site, quarters] of result) quarters.push(live.get(site) ?? 0);
+  for (let i = 0, point = 0, quarter = 1; quarter <= QUARTERS; quarter++) {
+    while (point < times.length && times[point]! <= (end * quarter) / QUARTERS) point++;
+    for (; i < points.length && points[i]! < point; i++) live[places[sites[i]!]!] = bytes[i]!;
+    for (const site of wanted) result.get(site)!.push(live[places[site]!]!);
   }
   return result;
 }
@@ -48,18 +50,20 @@ function growingPlaces(p: Profile): Set<string> {
   return places;
 }
 
-/** By site: 1 if it belongs to such a place. */
-function findGrowing(p: Profile): Uint8Array {
+/** By frame: 1 if it is such a place. */
+function growingFrames(p: Profile): Uint8Array {
   const places = growingPlaces(p);
+  const isGrowing = new Uint8Array(p.frameCount);
+  if (!places.size) return isGrowing;
   const own = p.pack.u32("site.own");
-  const isGrowing = new Map<number, number>();
-  if (!places.size) return new Uint8Array(own.length);
-  return Uint8Array.from(own, (frame) => {
-    if (frame >= p.frameCount) return 0;
-    let known = isGrowing.get(frame);
-    if (known === undefined) isGrowing.set(frame, (known = places.has(keyOf(p.functionName(frame), p.filePath(frame), p.frameLine[frame])) ? 1 : 0));
-    return known;
-  });
+  const seen = new Uint8Array(p.frameCount);
+  for (let site = 0; site < own.length; site++) {
+    const frame = own[site]!;
+    if (frame >= p.frameCount || seen[frame]) continue;
+    seen[frame] = 1;
+    isGrowing[frame] = places.has(keyOf(p.functionName(frame), p.filePath(frame), p.frameLine[frame])) ? 1 : 0;
+  }
+  return isGrowing;
 }
 
 export interface LeakGroup {
@@ -69,13 +73,38 @@ export interface LeakGroup {
   largest: Leak[];
 }
 
-/** The `shown` sites with most, the largest first. Numbers alone are sorted much faster than sites. */
-function pickLargest(sites: number[], bytes: Float64Array, blocks: Float64Array, shown: number): number[] {
-  const sorted = new Float64Array(sites.length);
-  for (let i = 0; i < sites.length; i++) sorted[i] = bytes[sites[i]!]!;
-  sorted.sort();
-  const least = sorted[Math.max(0, sorted.length - shown)] ?? 0;
-  return sites.filter((site) => bytes[site]! >= least).sort((a, b) => bytes[b]! - bytes[a]! || blocks[b]! - blocks[a]!).slice(0, shown);
+/** The `shown` sites with most, the largest first: of those that come one by one, only what may be
+ * among them is kept and, now and then, sorted. */
+class Largest {
+  private kept: number[] = [];
+  private least = -1;
+  private readonly larger = (a: number, b: number): number => this.bytes[b]! - this.bytes[a]! || this.blocks[b]! - this.blocks[a]! || a - b;
+
+  constructor(private readonly bytes: Float64Array, private readonly blocks: Float64Array, private readonly shown: number) {}
+
+  add(site: number): void {
+    if (this.bytes[site]! < this.least) return;
+    this.kept.push(site);
+    if (this.kept.length > 4 * this.shown + 100) this.take();
+  }
+
+  take(): number[] {
+    this.kept = this.kept.sort(this.larger).slice(0, this.shown);
+    if (this.shown > 0 && this.kept.length === this.shown) this.least = this.bytes[this.kept[this.shown - 1]!]!;
+    return this.kept;
+  }
+}
+
+const KINDS: LeakKind[] = ["growing", "one-off", "suppressed"];
+
+/** By site: its kind by number; 3: nothing of it is left. */
+function kindsOf(p: Profile, blocks: Float64Array): Uint8Array {
+  const rules = p.pack.u32("site.rule");
+  const own = p.pack.u32("site.own");
+  const growing = growingFrames(p);
+  const kinds = new Uint8Array(p.siteCount);
+  for (let site = 0; site < kinds.length; site++) kinds[site] = blocks[site] === 0 ? 3 : rules[site] ? 2 : growing[own[site]!] ? 0 : 1;
+  return kinds;
 }
 
 /** By kind: what it comes to, and the largest `shown` stacks, the largest first. */
@@ -83,25 +112,21 @@ export function findLeaks(p: Profile, shown: number): Record<LeakKind, LeakGroup
   const bytes = p.pack.f64("site.live_bytes");
   const blocks = p.pack.f64("site.live_blocks");
   const rules = p.pack.u32("site.rule");
-  const growing = findGrowing(p);
-  const none = (): LeakGroup => ({ bytes: 0, blocks: 0, stacks: 0, largest: [] });
-  const groups = { growing: none(), "one-off": none(), suppressed: none() };
-  const sites: Record<LeakKind, number[]> = { growing: [], "one-off": [], suppressed: [] };
-  for (let site = 0; site < p.siteCount; site++) {
-    if (blocks[site] === 0) continue;
-    const kind = rules[site] ? "suppressed" : growing[site] ? "growing" : "one-off";
-    groups[kind].bytes += bytes[site]!;
-    groups[kind].blocks += blocks[site]!;
-    groups[kind].stacks++;
-    sites[kind].push(site);
+  const kinds = kindsOf(p, blocks);
+  const groups = KINDS.map((): LeakGroup => ({ bytes: 0, blocks: 0, stacks: 0, largest: [] }));
+  const largest = KINDS.map(() => new Largest(bytes, blocks, shown));
+  for (let site = 0; site < kinds.length; site++) {
+    const kind = kinds[site]!;
+    if (kind >= KINDS.length) continue;
+    const group = groups[kind]!;
+    group.bytes += bytes[site]!;
+    group.blocks += blocks[site]!;
+    group.stacks++;
+    largest[kind]!.add(site);
   }
-  const kinds = Object.keys(groups) as LeakKind[];
-  const picked = kinds.map((kind) => pickLargest(sites[kind], bytes, blocks, shown));
+  const picked = largest.map((l) => l.take());
   const quarters = byQuarters(p, picked.flat());
-  kinds.forEach((kind, k) => {
-    groups[kind].largest = picked[k]!.map((site) => ({
-      site, kind, bytes: bytes[site]!, blocks: blocks[site]!, rule: p.text(rules[site]!), quarters: quarters.get(site)!,
-    }));
-  });
-  return groups;
+  const leak = (site: number, kind: LeakKind): Leak => ({ site, kind, bytes: bytes[site]!, blocks: blocks[site]!, rule: p.text(rules[site]!), quarters: quarters.get(site)! });
+  groups.forEach((group, k) => (group.largest = picked[k]!.map((site) => leak(site, KINDS[k]!))));
+  return { growing: groups[0]!, "one-off": groups[1]!, suppressed: groups[2]! };
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Answer } from "./question.ts";
+import { OF_FILE, OF_LINE } from "./outermost.ts";
 import type { Profile } from "./profile.ts";
 
 export interface LineFigures {
@@ -13,21 +14,23 @@ export interface LineFigures {
 /** By line number, for one file (a text's number). Line 0: where the line is not known. */
 export function linesOf(p: Profile, a: Answer, file: number): Map<number, LineFigures> {
   const lines = new Map<number, LineFigures>();
-  const seen = new Map<number, number>();
-  for (let site = 0; site < p.siteCount; site++) {
-    const value = a.values[site]!;
-    if (value === 0) continue;
-    const end = p.stackStarts[site + 1]!;
-    for (let i = p.stackStarts[site]!; i < end; i++) {
-      const frame = p.stackFrames[i]!;
-      if (p.frameFile[frame] !== file) continue;
-      const line = p.frameLine[frame]!;
-      let f = lines.get(line);
-      if (!f) lines.set(line, (f = { self: 0, total: 0, frame }));
-      if (seen.get(line) !== site) f.total += value;
-      seen.set(line, site);
-      if (i === end - 1) f.self += value;
-    }
+  const { frames, frameFile, frameLine, leaves } = p;
+  const values = p.through(a.values);
+  const bits = p.outermostBits();
+  for (let node = 1; node < frames.length; node++) {
+    const frame = frames[node]!;
+    if (frameFile[frame] !== file || !(bits[node]! & OF_LINE) || values[node] === 0) continue;
+    const line = lines.get(frameLine[frame]!);
+    if (line) line.total += values[node]!;
+    else lines.set(frameLine[frame]!, { self: 0, total: values[node]!, frame });
+  }
+  for (let site = 0; site < leaves.length; site++) {
+    if (!leaves[site] || a.values[site] === 0) continue;
+    const frame = frames[leaves[site]!]!;
+    if (frameFile[frame] !== file) continue;
+    let line = lines.get(frameLine[frame]!);
+    if (!line) lines.set(frameLine[frame]!, (line = { self: 0, total: 0, frame })); // what it calls takes away as much
+    line.self += a.values[site]!;
   }
   return lines;
 }
@@ -40,24 +43,37 @@ export interface FileFigures {
 
 /** Every source file, the one that allocates most itself first. */
 export function allFiles(p: Profile, a: Answer): FileFigures[] {
-  const most = p.frameFile.reduce((x, y) => Math.max(x, y), 0);
+  const { frames, frameFile, leaves } = p;
+  const most = frameFile.reduce((x, y) => Math.max(x, y), 0);
   const self = new Float64Array(most + 1);
   const total = new Float64Array(most + 1);
-  const seen = new Int32Array(most + 1).fill(-1);
-  const { stackStarts, stackFrames, frameFile } = p;
-  for (let site = 0; site < p.siteCount; site++) {
-    const value = a.values[site]!;
-    if (value === 0) continue;
-    const end = stackStarts[site + 1]!;
-    for (let i = stackStarts[site]!; i < end; i++) {
-      const file = frameFile[stackFrames[i]!]!;
-      if (seen[file] === site) continue;
-      seen[file] = site;
-      total[file]! += value;
-    }
-    if (end > stackStarts[site]!) self[frameFile[stackFrames[end - 1]!]!]! += value;
-  }
+  const values = p.through(a.values);
+  const bits = p.outermostBits();
+  for (let node = 1; node < values.length; node++) if (bits[node]! & OF_FILE) total[frameFile[frames[node]!]!]! += values[node]!;
+  for (let site = 0; site < leaves.length; site++) if (leaves[site]) self[frameFile[frames[leaves[site]!]!]!]! += a.values[site]!;
   const files: FileFigures[] = [];
-  for (let file = 1; file <= most; file++) if (seen[file]! >= 0) files.push({ file, self: self[file]!, total: total[file]! });
+  for (let file = 1; file <= most; file++) if (total[file] !== 0 || self[file] !== 0) files.push({ file, self: self[file]!, total: total[file]! });
   return files.sort((x, y) => Math.abs(y.self) - Math.abs(x.self) || Math.abs(y.total) - Math.abs(x.total));
+}
+
+export interface HotFrame {
+  frame: number;
+  value: number;
+}
+
+/** The lines of the program's own code that most comes from, those with most first. A stack counts
+ * for the line nearest to the allocation. */
+export function hottestFrames(p: Profile, a: Answer, count: number): HotFrame[] {
+  const own = p.pack.u32("site.own");
+  const sums = new Float64Array(p.frameCount);
+  for (let site = 0; site < own.length; site++) if (own[site]! < p.frameCount) sums[own[site]!]! += Math.abs(a.values[site]!);
+  const hot: HotFrame[] = [];
+  for (let frame = 0; frame < sums.length; frame++) {
+    const value = sums[frame]!;
+    if (!value || (hot.length === count && hot[count - 1]!.value >= value)) continue;
+    const at = hot.findIndex((other) => other.value < value);
+    hot.splice(at < 0 ? hot.length : at, 0, { frame, value });
+    if (hot.length > count) hot.pop();
+  }
+  return hot;
 }

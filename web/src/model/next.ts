@@ -8,6 +8,21 @@ function keyOf(p: Profile, frame: number): string {
   return [p.functionName(frame), p.modulePath(frame), p.filePath(frame), p.frameLine[frame], p.frameBits[frame]].join("\n");
 }
 
+/** A thread that stands for a frame (see bythread.ts), by its serial; that of several stays it. */
+function findThread(frame: number, before: Profile, after: Profile): number {
+  const serial = before.pack.u32("thread.serial")[frame - before.frameCount];
+  const threads = after.pack.u32("thread.serial");
+  const row = serial === undefined ? threads.length : threads.indexOf(serial);
+  return row < 0 ? -1 : after.frameCount + row;
+}
+
+/** The path of a zoom. A thread can be its first frame; the rest is cut where one is not to be found. */
+function findPath(path: number[], groups: boolean, before: Profile, after: Profile): number[] {
+  if (!path.length || path[0]! < before.frameCount) return findFrames(path, groups, before, after);
+  const thread = findThread(path[0]!, before, after);
+  return thread < 0 ? [] : [thread, ...findFrames(path.slice(1), groups, before, after)];
+}
+
 /** Frames get other numbers when new ones come between them. Functions (`groups`) are known by the
  * first of their frames, which may be another line of them then. Cut where one is not to be found. */
 function findFrames(frames: number[], groups: boolean, before: Profile, after: Profile): number[] {
@@ -44,7 +59,7 @@ export function carryState(s: State, before: Profile, after: Profile): State {
     ...s,
     from: whole ? -1 : from,
     to: whole ? -1 : to,
-    zoom: findFrames(s.zoom, !s.byLine, before, after),
+    zoom: findPath(s.zoom, !s.byLine, before, after),
     file: s.file ? findFile(s.file, before, after) : 0,
   };
 }

@@ -1,7 +1,11 @@
-// profile.ts -- a profile's tables by name, and its stacks laid out for quick reading.
+// profile.ts -- a profile's tables by name, and what is worked out of its stacks once.
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Pack } from "../load/pack.ts";
+import { Outermost } from "./outermost.ts";
+import { Shape } from "./shape.ts";
+import { SizesOverTime } from "./sizes.ts";
+import { finish, Links, nodesBelow, valuesThrough, type GroupBy, type Stacks, type Work } from "./stacks.ts";
 
 export const FRAME_INLINED = 1;
 export const FRAME_PLACEHOLDER = 2;
@@ -11,12 +15,14 @@ function baseName(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
-export class Profile {
+const NAMES_A_STEP = 2000;
+
+export class Profile implements Stacks {
   readonly siteCount: number;
   readonly frameCount: number;
-  /** Frames of site i, the root first: stackFrames[stackStarts[i] .. stackStarts[i + 1]). */
-  readonly stackStarts: Uint32Array;
-  readonly stackFrames: Uint32Array;
+  readonly parents: Uint32Array;
+  readonly frames: Uint32Array;
+  readonly leaves: Uint32Array;
   readonly frameGroup: Uint32Array;
   readonly frameFunction: Uint32Array;
   readonly frameModule: Uint32Array;
@@ -38,9 +44,10 @@ export class Profile {
     this.frameLine = pack.u32("frame.line");
     this.frameBits = pack.u8("frame.bits");
     this.frameCount = this.frameGroup.length;
-    const nodes = pack.u32("site.node");
-    this.siteCount = nodes.length;
-    [this.stackStarts, this.stackFrames] = layOut(nodes, pack.u32("node.parent"), pack.u32("node.frame"));
+    this.parents = pack.u32("node.parent");
+    this.frames = pack.u32("node.frame");
+    this.leaves = pack.u32("site.node");
+    this.siteCount = this.leaves.length;
   }
 
   text(id: number): string {
@@ -53,29 +60,99 @@ export class Profile {
     return text;
   }
 
-  private lowerNames: string[] | null = null;
+  private linked: Links | null = null;
+  private readonly shapes = new Map<string, Shape>();
+  private outermost: Outermost | null = null;
+  private outermostDone = false;
+
+  private links(): Links {
+    return (this.linked ??= new Links(this.parents));
+  }
+
+  private beginShape(by: GroupBy, fold: boolean): Shape {
+    const key = `${by} ${fold}`;
+    let shape = this.shapes.get(key);
+    if (!shape) this.shapes.set(key, (shape = new Shape(this, this.links(), by, fold)));
+    return shape;
+  }
+
+  /** How the tree of calls is drawn, whatever the figure. */
+  shape(by: GroupBy, fold: boolean): Shape {
+    const shape = this.beginShape(by, fold);
+    finish(shape);
+    return shape;
+  }
+
+  private stepOutermost(): boolean {
+    this.outermost ??= new Outermost(this, this.links(), this.frameFile, this.frameLine);
+    this.outermostDone ||= this.outermost.step();
+    return this.outermostDone;
+  }
+
+  /** By node of the stacks: see outermost.ts. */
+  outermostBits(): Uint8Array {
+    while (!this.stepOutermost());
+    return this.outermost!.bits;
+  }
+
+  private lastThrough: { values: Float64Array; through: Float64Array } | null = null;
+
+  /** By node: what goes through it. The last answer is remembered: pages ask for the same again. */
+  through(values: Float64Array): Float64Array {
+    if (this.lastThrough?.values !== values) this.lastThrough = { values, through: valuesThrough(this, values) };
+    return this.lastThrough.through;
+  }
+
+  private sizes: SizesOverTime | null = null;
+
+  private sizesBegun(): SizesOverTime {
+    return (this.sizes ??= new SizesOverTime(this));
+  }
+
+  sizesOverTime(): SizesOverTime {
+    finish(this.sizesBegun());
+    return this.sizesBegun();
+  }
+
+  /** What the pages will ask for, to be done before they do. */
+  preparations(): Work[] {
+    return [
+      { step: () => Boolean(this.moduleRanks()) },
+      { step: () => Boolean(this.links()) },
+      { step: () => this.beginShape("function", false).step() },
+      { step: () => this.stepOutermost() },
+      { step: () => this.stepNames() },
+      { step: () => this.sizesBegun().step() },
+      { step: () => this.beginShape("function", true).step() },
+      { step: () => this.beginShape("line", false).step() },
+    ];
+  }
+
+  /** By frame: its name in small letters, of the first frame of each function. */
+  private readonly lowerNames: string[] = [];
+
+  private stepNames(): boolean {
+    const end = Math.min(this.frameCount, this.lowerNames.length + NAMES_A_STEP);
+    for (let i = this.lowerNames.length; i < end; i++) this.lowerNames.push(this.frameGroup[i] === i ? this.functionName(i).toLowerCase() : "");
+    return end === this.frameCount;
+  }
 
   /** 1 for every frame that has the text in its function's name, whatever its case. */
   search(text: string): Uint8Array {
     const hits = new Uint8Array(this.frameCount);
     const wanted = text.toLowerCase();
     if (!wanted) return hits;
-    this.lowerNames ??= Array.from(hits, (_, i) => (this.frameGroup[i] === i ? this.functionName(i).toLowerCase() : ""));
+    while (!this.stepNames());
     for (let i = 0; i < hits.length; i++) if (this.frameGroup[i] === i && this.lowerNames[i]!.includes(wanted)) hits[i] = 1;
     for (let i = 0; i < hits.length; i++) hits[i] = hits[this.frameGroup[i]!]!;
     return hits;
   }
 
-  /** By site: 1 if one of these frames is on its stack. Goes along the tree of stacks: most of what
-   * stacks have they have in common. */
+  /** By site: 1 if one of these frames is on its stack. */
   sitesWith(frames: Uint8Array): Uint8Array {
-    const parents = this.pack.u32("node.parent");
-    const frameOf = this.pack.u32("node.frame");
-    const has = new Uint8Array(parents.length);
-    for (let i = 1; i < has.length; i++) has[i] = has[parents[i]!]! | frames[frameOf[i]!]!;
-    const leaves = this.pack.u32("site.node");
-    const sites = new Uint8Array(leaves.length);
-    for (let i = 0; i < sites.length; i++) sites[i] = has[leaves[i]!]!;
+    const has = nodesBelow(this, frames);
+    const sites = new Uint8Array(this.siteCount);
+    for (let i = 0; i < sites.length; i++) sites[i] = has[this.leaves[i]!]!;
     return sites;
   }
 
@@ -110,6 +187,23 @@ export class Profile {
     return this.ranked;
   }
 
+  private ranks: Uint32Array | null = null;
+
+  /** By frame: the place of its module in `modules`; that of none is the number of them. */
+  moduleRanks(): Uint32Array {
+    if (this.ranks) return this.ranks;
+    const byName = new Map(this.modules().map((name, i) => [name, i]));
+    const byText = new Map<number, number>();
+    const ranks = new Uint32Array(this.frameCount);
+    for (let i = 0; i < ranks.length; i++) {
+      const id = this.frameModule[i]!;
+      let rank = byText.get(id);
+      if (rank === undefined) byText.set(id, (rank = byName.get(this.moduleName(i)) ?? byName.size));
+      ranks[i] = rank;
+    }
+    return (this.ranks = ranks);
+  }
+
   /** By row of `thread`; the row after the last stands for several threads. */
   threadName(row: number): string {
     const names = this.pack.u32("thread.name");
@@ -133,21 +227,9 @@ export class Profile {
   }
 
   /** Frames of a site, the allocating one first. */
-  stack(site: number): Uint32Array {
-    return this.stackFrames.slice(this.stackStarts[site]!, this.stackStarts[site + 1]!).reverse();
+  stack(site: number): number[] {
+    const frames: number[] = [];
+    for (let node = this.leaves[site]!; node !== 0; node = this.parents[node]!) frames.push(this.frames[node]!);
+    return frames;
   }
-}
-
-/** Stacks as runs of frames, root first, from their tree. */
-function layOut(leaves: Uint32Array, parents: Uint32Array, frames: Uint32Array): [Uint32Array, Uint32Array] {
-  const depth = new Uint32Array(parents.length);
-  for (let i = 1; i < parents.length; i++) depth[i] = depth[parents[i]!]! + 1;
-  const starts = new Uint32Array(leaves.length + 1);
-  for (let i = 0; i < leaves.length; i++) starts[i + 1] = starts[i]! + depth[leaves[i]!]!;
-  const all = new Uint32Array(starts[leaves.length]!);
-  for (let i = 0; i < leaves.length; i++) {
-    let at = starts[i + 1]!;
-    for (let node = leaves[i]!; node !== 0; node = parents[node]!) all[--at] = frames[node]!;
-  }
-  return [starts, all];
 }

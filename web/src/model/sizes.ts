@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Profile } from "./profile.ts";
+import type { Work } from "./stacks.ts";
 
 export const BUCKETS = 65; // 0: nothing; i: 2^(i-1) <= n < 2^i
 
 export function bucketOf(n: number): number {
   if (n < 1) return 0;
-  // The logarithm of a number just below a large power of two is rounded up to that power.
-  const i = Math.floor(Math.log2(n)) + 1;
-  return Math.min(BUCKETS - 1, 2 ** (i - 1) > n ? i - 1 : i);
+  return n < 2 ** 32 ? 32 - Math.clz32(n) : Math.min(BUCKETS - 1, 64 - Math.clz32(n / 2 ** 32));
 }
 
 /** The least and the most that fall into a bucket. */
@@ -31,24 +30,43 @@ export function sitesInCell(p: Profile, cell: Cell): number[] {
   const longest = p.pack.f64("site.lifetime_max_ns");
   const frees = p.pack.f64("site.frees");
   const sites: number[] = [];
+  const has = (low: number, high: number, bucket: number): boolean => bucketOf(low) <= bucket && bucket <= bucketOf(high);
   for (let i = 0; i < p.siteCount; i++)
-    if (frees[i]! > 0 && bucketOf(smallest[i]!) <= cell.size && cell.size <= bucketOf(largest[i]!) &&
-        bucketOf(shortest[i]!) <= cell.life && cell.life <= bucketOf(longest[i]!)) sites.push(i);
+    if (frees[i]! > 0 && has(smallest[i]!, largest[i]!, cell.size) && has(shortest[i]!, longest[i]!, cell.life)) sites.push(i);
   return sites.sort((a, b) => frees[b]! - frees[a]!);
 }
 
+const POINTS_A_STEP = 50;
+
 /** Live bytes by point and by the mean size of each stack's live blocks. */
-export function sizeOverTime(p: Profile): { points: number; rows: Float64Array[] } {
-  const times = p.pack.f64("point.time_ns");
-  const point = p.pack.u32("change.point");
-  const site = p.pack.u32("change.site");
-  const bytes = p.pack.f64("change.live_bytes");
-  const blocks = p.pack.f64("change.live_blocks");
-  const now = new Float64Array(BUCKETS);
-  const lastBucket = new Uint8Array(p.siteCount);
-  const lastBytes = new Float64Array(p.siteCount);
-  const rows = Array.from({ length: BUCKETS }, () => new Float64Array(times.length));
-  for (let i = 0, at = 0; at < times.length; at++) {
+export class SizesOverTime implements Work {
+  readonly points: number;
+  readonly rows: Float64Array[]; // by bucket, then by point
+  private readonly now = new Float64Array(BUCKETS);
+  private readonly lastBucket: Uint8Array; // by site
+  private readonly lastBytes: Float64Array;
+  private point = 0;
+  private change = 0;
+
+  constructor(private readonly profile: Profile) {
+    this.points = profile.pack.f64("point.time_ns").length;
+    this.rows = Array.from({ length: BUCKETS }, () => new Float64Array(this.points));
+    this.lastBucket = new Uint8Array(profile.siteCount);
+    this.lastBytes = new Float64Array(profile.siteCount);
+  }
+
+  step(): boolean {
+    const end = Math.min(this.points, this.point + POINTS_A_STEP);
+    for (; this.point < end; this.point++) this.follow(this.point);
+    return this.point === this.points;
+  }
+
+  private follow(at: number): void {
+    const { pack } = this.profile;
+    const [point, site] = [pack.u32("change.point"), pack.u32("change.site")];
+    const [bytes, blocks] = [pack.f64("change.live_bytes"), pack.f64("change.live_blocks")];
+    const { now, lastBucket, lastBytes } = this;
+    let i = this.change;
     for (; i < point.length && point[i]! <= at; i++) {
       const s = site[i]!;
       now[lastBucket[s]!]! -= lastBytes[s]!;
@@ -56,7 +74,7 @@ export function sizeOverTime(p: Profile): { points: number; rows: Float64Array[]
       lastBytes[s] = bytes[i]!;
       now[lastBucket[s]!]! += bytes[i]!;
     }
-    for (let b = 0; b < BUCKETS; b++) rows[b]![at] = now[b]!;
+    this.change = i;
+    for (let b = 0; b < BUCKETS; b++) this.rows[b]![at] = now[b]!;
   }
-  return { points: times.length, rows };
 }

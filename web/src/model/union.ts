@@ -6,53 +6,95 @@
 
 import type { Profile } from "./profile.ts";
 import { answer, type Answer, type Question } from "./question.ts";
+import { Shape } from "./shape.ts";
+import { finish, Links, type Stacks, type Work } from "./stacks.ts";
 
 function moduleKey(p: Profile, frame: number): string {
   if (p.modulePath(frame) === p.pack.header.stats?.["executable"]) return "[program]";
   return p.moduleName(frame).replace(/(\.so)\..*$| \(deleted\)$/, "$1");
 }
 
-export class Union {
-  readonly stackStarts: Uint32Array;
-  readonly stackFrames: Uint32Array;
-  readonly frameGroup: Uint32Array;
+const FRAMES_A_STEP = 2000;
+
+export class Union implements Stacks, Work {
+  readonly parents: Uint32Array;
+  readonly frames: Uint32Array;
+  readonly leaves: Uint32Array;
+  frameGroup = new Uint32Array(0);
   readonly siteCount: number;
   /** By function: a frame of the new profile, or of the old one if only that has it. */
   private readonly subjects: { profile: Profile; frame: number }[] = [];
+  private readonly known = new Map<string, number>();
+  private readonly ids: [Uint32Array, Uint32Array];
+  private readonly numbered = [0, 0];
+  private links: Links | null = null;
+  private made: Shape | null = null;
 
   constructor(readonly now: Profile, readonly old: Profile) {
-    const known = new Map<string, number>();
-    const ids = [now, old].map((p) => this.number(p, known));
-    const frames = now.stackFrames.length + old.stackFrames.length;
     this.siteCount = now.siteCount + old.siteCount;
-    this.stackFrames = new Uint32Array(frames);
-    this.stackStarts = new Uint32Array(this.siteCount + 1);
-    [now, old].forEach((p, side) => {
-      const shift = side ? now.stackFrames.length : 0;
-      for (let i = 0; i < p.stackFrames.length; i++) this.stackFrames[shift + i] = ids[side]![p.stackFrames[i]!]!;
-      for (let i = 0; i <= p.siteCount; i++) this.stackStarts[(side ? now.siteCount : 0) + i] = shift + p.stackStarts[i]!;
-    });
-    this.frameGroup = Uint32Array.from(this.subjects, (_, i) => i);
+    this.ids = [new Uint32Array(now.frameCount), new Uint32Array(old.frameCount)];
+    // The root of the second is that of the first: its other nodes come after.
+    const nodes = now.parents.length + old.parents.length - 1;
+    [this.parents, this.frames, this.leaves] = [new Uint32Array(nodes), new Uint32Array(nodes), new Uint32Array(this.siteCount)];
   }
 
-  /** The number of every frame's function. */
-  private number(p: Profile, known: Map<string, number>): Uint32Array {
-    const ids = new Uint32Array(p.frameCount);
-    for (let i = 0; i < p.frameCount; i++) {
+  private readonly stages = [
+    () => this.numberFrames(0, this.now),
+    () => this.numberFrames(1, this.old),
+    () => this.layOut(0, this.now),
+    () => this.layOut(1, this.old),
+    () => Boolean((this.links = new Links(this.parents))),
+    () => Boolean((this.made = new Shape(this, this.links!, "function", false))),
+    () => this.made!.step(),
+  ];
+
+  /** Functions are numbered, then stacks laid side by side, then their tree made. */
+  step(): boolean {
+    if (this.stages[0]?.()) this.stages.shift();
+    return this.stages.length === 0;
+  }
+
+  /** The tree of calls of both. */
+  shape(): Shape {
+    finish(this);
+    return this.made!;
+  }
+
+  /** The number of some more frames' functions; true: all have theirs. */
+  private numberFrames(side: 0 | 1, p: Profile): boolean {
+    const ids = this.ids[side];
+    const end = Math.min(p.frameCount, this.numbered[side]! + FRAMES_A_STEP);
+    for (let i = this.numbered[side]!; i < end; i++) {
       const frame = p.frameGroup[i]!;
       if (frame < i) {
         ids[i] = ids[frame]!;
         continue;
       }
       const key = `${p.functionName(frame)}\0${moduleKey(p, frame)}`;
-      let id = known.get(key);
+      let id = this.known.get(key);
       if (id === undefined) {
-        known.set(key, (id = this.subjects.length));
+        this.known.set(key, (id = this.subjects.length));
         this.subjects.push({ profile: p, frame });
       }
       ids[i] = id;
     }
-    return ids;
+    this.numbered[side] = end;
+    return end === p.frameCount;
+  }
+
+  private layOut(side: 0 | 1, p: Profile): boolean {
+    const shift = side ? this.now.parents.length - 1 : 0;
+    const sites = side ? this.now.siteCount : 0;
+    const ids = this.ids[side];
+    const { parents, frames, leaves } = this;
+    for (let i = 1; i < p.parents.length; i++) {
+      parents[i + shift] = p.parents[i] ? p.parents[i]! + shift : 0;
+      frames[i + shift] = ids[p.frames[i]!]!;
+    }
+    for (let i = 0; i < p.siteCount; i++) leaves[i + sites] = p.leaves[i] ? p.leaves[i]! + shift : 0;
+    this.frameGroup = new Uint32Array(this.subjects.length);
+    for (let i = 0; i < this.frameGroup.length; i++) this.frameGroup[i] = i;
+    return true;
   }
 
   functionName(id: number): string {
@@ -68,20 +110,24 @@ export class Union {
   /** What both have of a figure, new sites first; `values` is the sum, which boxes are sized by. */
   answer(q: Question): { both: Answer; now: Float64Array; old: Float64Array; totals: [number, number] } {
     const answers = [answer(this.now, q), answer(this.old, { ...q, range: null, thread: null })] as const;
-    const shift = this.now.siteCount;
-    const fill = (pick: (a: Answer) => Float64Array, side: 0 | 1): Float64Array => {
+    const side = (values: Float64Array, from: number): Float64Array => {
       const all = new Float64Array(this.siteCount);
-      all.set(pick(answers[side]), side ? shift : 0);
+      all.set(values, from);
       return all;
     };
-    const now = fill((a) => a.values, 0);
-    const old = fill((a) => a.values, 1);
-    const sum = (x: Float64Array, y: Float64Array) => x.map((v, i) => v + y[i]!);
+    const now = side(answers[0].values, 0);
+    const old = side(answers[1].values, this.now.siteCount);
+    // Each site is of one profile: to add up is to put one after the other.
+    const join = (pick: (a: Answer) => Float64Array): Float64Array => {
+      const all = side(pick(answers[0]), 0);
+      all.set(pick(answers[1]), this.now.siteCount);
+      return all;
+    };
     const both: Answer = {
       question: q,
-      values: sum(now, old),
-      bytes: sum(fill((a) => a.bytes, 0), fill((a) => a.bytes, 1)),
-      blocks: sum(fill((a) => a.blocks, 0), fill((a) => a.blocks, 1)),
+      values: join((a) => a.values),
+      bytes: join((a) => a.bytes),
+      blocks: join((a) => a.blocks),
       total: answers[0].total + answers[1].total,
       totalBytes: answers[0].totalBytes + answers[1].totalBytes,
       totalBlocks: answers[0].totalBlocks + answers[1].totalBlocks,

@@ -5,7 +5,7 @@ import type { App, View } from "../app.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatShare } from "../draw/format.ts";
 import { Rows } from "../draw/rows.ts";
-import { allFunctions, findCallers, type FunctionRow, type Neighbour } from "../model/callers.ts";
+import { allFunctions, findCallers, type Callers, type FunctionRow, type Neighbour } from "../model/callers.ts";
 import { countsBlocks, type Answer } from "../model/question.ts";
 import { makeControls } from "./controls.ts";
 
@@ -19,14 +19,15 @@ class CallersPage {
   private all: FunctionRow[] = [];
   private list: FunctionRow[] = [];
   private sorted = "";
+  private found: { answer: Answer | null; group: number; callers: Callers | null } = { answer: null, group: -1, callers: null };
   private readonly search: HTMLInputElement;
-  private readonly found = h("output", { id: "functions-found" });
+  private readonly count = h("output", { id: "functions-found" });
 
   constructor(private readonly app: App) {
     this.controls = makeControls(app, { direction: false });
     this.search = h("input.page-search", { type: "search", id: "function-search", placeholder: "search functions (/)", "aria-label": "search for a function" }) as HTMLInputElement;
     this.search.addEventListener("input", () => app.go({ search: this.search.value }, false));
-    this.element = h("div.callers-page", {}, this.controls.element, h("div.search", {}, this.search, " ", this.found),
+    this.element = h("div.callers-page", {}, this.controls.element, h("div.search", {}, this.search, " ", this.count),
       h("div.split", {}, h("div", {}, this.rows.element), this.side));
   }
 
@@ -58,7 +59,7 @@ class CallersPage {
     if (document.activeElement !== this.search) this.search.value = search;
     const hits = search ? this.app.profile.search(search) : null;
     this.list = hits ? this.all.filter((row) => hits[row.group]) : this.all;
-    clear(this.found, hits ? `${formatCount(this.list.length)} of ${formatCount(this.all.length)} functions` : `${formatCount(this.all.length)} functions`);
+    clear(this.count, hits ? `${formatCount(this.list.length)} of ${formatCount(this.all.length)} functions` : `${formatCount(this.all.length)} functions`);
   }
 
   private makeRow(row: FunctionRow): HTMLElement {
@@ -67,7 +68,7 @@ class CallersPage {
     return h(`div.row.functions${chosen ? ".chosen" : ""}`, { role: "row", "data-self": row.self, "data-total": row.total },
       h("span.cell.name", {}, h("a", { href: app.link({ zoom: [row.group] }), "aria-current": chosen ? "true" : undefined, title: app.profile.modulePath(row.group) }, app.profile.functionName(row.group)),
         h("span.place", {}, ` ${app.profile.moduleName(row.group)}`)),
-      h("span.cell", {}, `${formatShare(row.self, this.answer!.total)}  ${this.show(row.self)}`),
+      h("span.cell", {}, row.self ? `${formatShare(row.self, this.answer!.total)}  ${this.show(row.self)}` : ""),
       h("span.cell", {}, `${formatShare(row.total, this.answer!.total)}  ${this.show(row.total)}`));
   }
 
@@ -83,7 +84,8 @@ class CallersPage {
     const { app } = this;
     const group = app.state.zoom[0];
     if (group === undefined || group >= app.profile.frameCount) return clear(this.side, h("p.note", {}, "Choose a function to see who calls it and what it calls."));
-    const found = findCallers(app.profile, this.answer!, group);
+    if (this.found.answer !== this.answer || this.found.group !== group) this.found = { answer: this.answer, group, callers: findCallers(app.profile, this.answer!, group) };
+    const found = this.found.callers!;
     const file = app.profile.frameFile[group]!;
     clear(this.side, h("h2", {}, app.profile.functionName(group)),
       h("p", {}, `${this.show(found.total)} with callees, ${this.show(found.self)} by itself. `,

@@ -7,9 +7,11 @@ import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount } from "../draw/format.ts";
 import { boxAt, layOut, paint, type Box, type IcicleSource } from "../draw/icicle.ts";
 import { Rows } from "../draw/rows.ts";
-import { CallTree, type TreeNode } from "../model/calltree.ts";
+import { BottomUp } from "../model/bottomup.ts";
+import type { CallTree, TreeNode } from "../model/calltree.ts";
 import { countsBlocks } from "../model/question.ts";
-import { Union } from "../model/union.ts";
+import { TopDown } from "../model/topdown.ts";
+import type { Union } from "../model/union.ts";
 import { makeControls } from "./controls.ts";
 
 interface Row {
@@ -35,6 +37,7 @@ class ComparePage {
   private chosen: TreeNode | null = null;
   private known = new WeakMap<TreeNode, [number, number]>();
   private boxes: Box<TreeNode>[] = [];
+  private drawnWidth = 0;
 
   constructor(private readonly app: App) {
     this.controls = makeControls(app, { direction: true });
@@ -46,7 +49,7 @@ class ComparePage {
     this.canvas.addEventListener("mouseleave", () => (this.card.hidden = true));
     this.canvas.addEventListener("keydown", (e) => this.onKey(e));
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
-    new ResizeObserver(() => this.draw()).observe(this.canvas.parentElement!);
+    new ResizeObserver(() => this.canvas.clientWidth !== this.drawnWidth && this.draw()).observe(this.canvas.parentElement!);
   }
 
   private show(n: number): string {
@@ -60,14 +63,15 @@ class ComparePage {
   update(): void {
     this.controls.update();
     const { app } = this;
-    if (!this.union || this.union.now !== app.profile) this.union = new Union(app.profile, app.old!);
+    this.union = app.union();
+    const shape = this.union.shape();
     // Threads and times of two runs have nothing to do with each other.
     const question = app.question({ range: null, thread: null });
     const key = `${app.profile.pack.header.generation} ${app.state.inverted} ${JSON.stringify(question)}`;
     if (key !== this.key) {
       this.key = key;
       this.data = this.union.answer(question);
-      this.tree = new CallTree(this.union, this.data.both, app.state.inverted, "function");
+      this.tree = app.state.inverted ? new BottomUp(this.union, this.data.both) : new TopDown(shape, this.data.both);
       this.chosen = null;
       this.known = new WeakMap();
       this.fillRows();
@@ -99,25 +103,21 @@ class ComparePage {
   private sides(node: TreeNode): [number, number] {
     const known = this.known.get(node);
     if (known) return known;
-    let now = 0;
-    let old = 0;
-    for (const site of this.tree!.sites(node)) {
-      now += this.data!.now[site]!;
-      old += this.data!.old[site]!;
-    }
-    this.known.set(node, [now, old]);
-    return [now, old];
+    const sides: [number, number] = [this.tree!.total(node, this.data!.now), this.tree!.total(node, this.data!.old)];
+    this.known.set(node, sides);
+    return sides;
   }
 
   private draw(): void {
     if (!this.tree || !this.canvas.clientWidth) return;
+    this.drawnWidth = this.canvas.clientWidth;
     const tree = this.tree;
     const dark = isDark();
     const same = cssColour("--panel");
     const source: IcicleSource<TreeNode> = {
       root: this.top(),
       size: (n) => n.size,
-      children: (n) => tree.open(n),
+      children: (n, least) => tree.open(n, least),
       label: (n) => this.nameOf(n),
       colour: (n) => {
         const [now, old] = this.sides(n);
@@ -176,17 +176,15 @@ class ComparePage {
   /** Own amounts: a stack counts for the function that it ends in. */
   private fillRows(): void {
     const u = this.union!;
-    const sums = new Map<number, Row>();
-    for (let site = 0; site < u.siteCount; site++) {
-      const end = u.stackStarts[site + 1]!;
-      if (end === u.stackStarts[site]) continue;
-      const id = u.stackFrames[end - 1]!;
-      let row = sums.get(id);
-      if (!row) sums.set(id, (row = { id, now: 0, old: 0 }));
-      row.now += this.data!.now[site]!;
-      row.old += this.data!.old[site]!;
-    }
-    const rows = [...sums.values()].filter((r) => r.now !== r.old).sort((a, b) => Math.abs(b.now - b.old) - Math.abs(a.now - a.old));
+    const { now, old } = this.data!;
+    const sums = [now, old].map((values) => {
+      const sum = new Float64Array(u.frameGroup.length);
+      for (let site = 0; site < u.siteCount; site++) if (u.leaves[site]) sum[u.frames[u.leaves[site]!]!]! += values[site]!;
+      return sum;
+    }) as [Float64Array, Float64Array];
+    const rows: Row[] = [];
+    for (let id = 0; id < u.frameGroup.length; id++) if (sums[0][id] !== sums[1][id]) rows.push({ id, now: sums[0][id]!, old: sums[1][id]! });
+    rows.sort((a, b) => Math.abs(b.now - b.old) - Math.abs(a.now - a.old));
     this.rows.set(rows.length, (i) => this.makeRow(rows[i]!));
   }
 

@@ -17,7 +17,8 @@ export const FIGURE_NAMES: Record<Figure, string> = {
 };
 
 export interface ControlOptions {
-  direction: boolean; // inverted, by line
+  direction: boolean; // inverted
+  lines?: boolean; // by line
   shape?: boolean; // fold recursion, by thread
 }
 
@@ -64,7 +65,7 @@ export function makeControls(app: App, options: ControlOptions): { element: HTML
       choice("Thread", "thread", String(s.thread), threadOptions(app), (v) => app.go({ thread: Number(v), zoom: [] })),
       choice("Module", "module", s.module, moduleOptions(app), (v) => app.go({ module: v, zoom: [] })),
       options.direction && tick("inverted", "inverted", s.inverted, (v) => app.go({ inverted: v, zoom: [] })),
-      options.direction && tick("by line", "by-line", s.byLine, (v) => app.go({ byLine: v, zoom: [] })),
+      options.lines && tick("by line", "by-line", s.byLine, (v) => app.go({ byLine: v, zoom: [] })),
       options.shape && tick("fold recursion", "fold", s.fold, (v) => app.go({ fold: v, zoom: [] })),
       options.shape && tick("by thread", "by-thread", s.byThread, (v) => app.go({ byThread: v, zoom: [] })),
       filter,

@@ -7,7 +7,6 @@ import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatShare } from "../draw/format.ts";
 import { boxAt, layOut, paint, type Box, type IcicleSource } from "../draw/icicle.ts";
 import type { CallTree, TreeNode } from "../model/calltree.ts";
-import { ByThread } from "../model/stacks.ts";
 import { countsBlocks, isTimed } from "../model/question.ts";
 import { FIGURE_NAMES, makeControls } from "./controls.ts";
 import { makeSaving, svg } from "./saving.ts";
@@ -22,8 +21,8 @@ function labelOf(app: App, tree: CallTree, node: TreeNode): string {
 /** Stacks with a hit on them, once each: what they come to. */
 function searchShare(tree: CallTree, from: TreeNode, hasHit: Uint8Array): number {
   const { values } = tree.answer;
-  const siteOf = tree.profile instanceof ByThread ? tree.profile.siteOf : null;
-  const rows = tree.sites(from);
+  const siteOf = tree.threads?.siteOf;
+  const rows = tree.rows(from);
   let found = 0;
   for (let i = 0; i < rows.length; i++) if (hasHit[siteOf ? siteOf[rows[i]!]! : rows[i]!]) found += Math.abs(values[rows[i]!]!);
   return found;
@@ -42,9 +41,10 @@ class FlamePage {
   private boxes: Box<TreeNode>[] = [];
   private chosen: TreeNode | null = null;
   private told: TreeNode | null = null; // what the card is about
+  private drawnWidth = 0;
 
   constructor(private readonly app: App) {
-    this.controls = makeControls(app, { direction: true, shape: true });
+    this.controls = makeControls(app, { direction: true, lines: true, shape: true });
     this.search = h("input.page-search", { type: "search", id: "search", placeholder: "search (/)", "aria-label": "search for a function" }) as HTMLInputElement;
     this.search.addEventListener("input", () => app.go({ search: this.search.value }, false));
     this.element = h("div.flame-page", {}, this.controls.element,
@@ -53,7 +53,7 @@ class FlamePage {
     this.canvas.addEventListener("mousemove", (e) => this.onHover(e));
     this.canvas.addEventListener("mouseleave", () => (this.card.hidden = true));
     this.canvas.addEventListener("keydown", (e) => this.onKey(e));
-    new ResizeObserver(() => this.draw()).observe(this.canvas.parentElement!);
+    new ResizeObserver(() => this.canvas.clientWidth !== this.drawnWidth && this.draw()).observe(this.canvas.parentElement!);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
   }
 
@@ -91,6 +91,7 @@ class FlamePage {
     const { app } = this;
     const width = this.canvas.clientWidth;
     if (!width || !this.element.isConnected) return;
+    this.drawnWidth = width;
     const tree = this.tree();
     const root = this.zoomed();
     const hits = app.profile.search(app.state.search);
@@ -98,7 +99,7 @@ class FlamePage {
     const source: IcicleSource<TreeNode> = {
       root,
       size: (n) => n.size,
-      children: (n) => tree.open(n),
+      children: (n, least) => tree.open(n, least),
       label: (n) => labelOf(app, tree, n),
       colour: this.colours(dark),
       isMarked: (n) => n === this.chosen || (n.frame >= 0 && hits[n.frame] === 1),
@@ -119,8 +120,8 @@ class FlamePage {
       const same = cssColour("--panel");
       return (n) => (n.value === 0 ? same : changeColour(n.value / Math.max(1, n.size), dark));
     }
-    const rank = new Map(profile.modules().map((name, i) => [name, i]));
-    return (n) => (n.frame < 0 || n.frame >= profile.frameCount ? top : moduleColour(rank.get(profile.moduleName(n.frame)) ?? -1, dark));
+    const ranks = profile.moduleRanks();
+    return (n) => (n.frame < 0 || n.frame >= profile.frameCount ? top : moduleColour(ranks[n.frame]!, dark));
   }
 
   /** What the colours of the boxes in sight mean. */
@@ -130,9 +131,10 @@ class FlamePage {
       h("li", { "data-module": data || undefined }, h("i", { style: `background:${colour}` }), ` ${text}`);
     if (state.figure === "growth")
       return clear(this.legend, item(changeColour(1, dark), "grown"), item(changeColour(-1, dark), "shrunk"), h("li.note", {}, "boxes are as wide as what grew and what shrank together"));
-    const seen = new Set(this.boxes.filter((b) => b.node.frame >= 0 && b.node.frame < profile.frameCount).map((b) => profile.moduleName(b.node.frame)));
-    const shown = profile.modules().map((name, i) => [name, i] as const).filter(([name]) => seen.has(name));
-    const own = shown.filter(([, i]) => i < OWN_COLOURS);
+    const ranks = profile.moduleRanks();
+    const seen = new Set<number>();
+    for (const { node } of this.boxes) if (node.frame >= 0 && node.frame < profile.frameCount) seen.add(ranks[node.frame]!);
+    const own = profile.modules().slice(0, OWN_COLOURS).map((name, i) => [name, i] as const).filter(([, i]) => seen.has(i));
     clear(this.legend, ...own.map(([name, i]) => item(moduleColour(i, dark), name, name)),
       seen.size > own.length && item(moduleColour(-1, dark), "all others"));
   }
@@ -179,13 +181,7 @@ class FlamePage {
     this.told = node;
     const { profile } = this.app;
     const tree = this.tree();
-    const sites = tree.sites(node);
-    const sum = (column: string): number => {
-      const values = this.column(column);
-      let all = 0;
-      for (let i = 0; i < sites.length; i++) all += values[sites[i]!]!;
-      return all;
-    };
+    const sum = (column: string): number => tree.total(node, this.column(column));
     const rows: [string, string][] = [
       ["share", formatShare(node.value, tree.root.size)],
       ...(isTimed(tree.answer.question) ? [this.timedRow(node)] : []),
@@ -193,7 +189,7 @@ class FlamePage {
       ["leaked", `${formatBytes(sum("live_bytes"))} in ${formatCount(sum("live_blocks"))} blocks`],
       ["allocated", `${formatBytes(sum("allocated_bytes"))} by ${formatCount(sum("allocations"))} calls`],
       ["temporary", formatCount(sum("temporary"))],
-      ["stacks", formatCount(sites.length)],
+      ["stacks", formatCount(node.to - node.from)],
     ];
     const place = node.frame < 0 || node.frame >= profile.frameCount ? "" : `${profile.moduleName(node.frame)} ${profile.place(node.frame)}`;
     clear(this.card, h("strong", {}, labelOf(this.app, tree, node)), h("div.note", {}, place),
@@ -211,12 +207,12 @@ class FlamePage {
 
   /** A figure by row of the tree's stacks. */
   private column(name: string): Float64Array {
-    const { profile } = this.tree();
-    if (!(profile instanceof ByThread)) return this.app.profile.pack.f64(`site.${name}`);
-    if (this.columnsOf !== profile) this.columns.clear();
-    this.columnsOf = profile;
+    const { threads } = this.tree();
+    const of = threads ?? this.app.profile;
+    if (this.columnsOf !== of) this.columns.clear();
+    this.columnsOf = of;
     let values = this.columns.get(name);
-    if (!values) this.columns.set(name, (values = profile.column(name)));
+    if (!values) this.columns.set(name, (values = threads ? threads.column(name) : this.app.profile.pack.f64(`site.${name}`)));
     return values;
   }
 

@@ -11,7 +11,7 @@ import { stackList } from "./stack.ts";
 const SHOWN = 200;
 const TITLES: Record<LeakKind, string> = {
   growing: "Growing: more and more of it all the time",
-  "one-off": "One-off: not growing",
+  "one-off": "Others: not growing steadily",
   suppressed: "Suppressed: known and harmless",
 };
 
@@ -26,7 +26,7 @@ function quarterBars(leak: Leak): HTMLElement {
 /** The program's own function behind a leak, and what it called. */
 function chain(app: App, site: number): string {
   const { profile } = app;
-  const stack = [...profile.stack(site)];
+  const stack = profile.stack(site);
   const own = stack.indexOf(profile.pack.u32("site.own")[site]!);
   const shown = own > 0 ? [stack[own]!, stack[own - 1]!] : stack.slice(0, 2);
   const names = shown.map((f) => profile.functionName(f));

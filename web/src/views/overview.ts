@@ -5,9 +5,11 @@ import type { App, View } from "../app.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatShare, formatTime } from "../draw/format.ts";
 import type { Json } from "../load/pack.ts";
+import { hottestFrames } from "../model/lines.ts";
 import type { State } from "../state.ts";
 
 const NS = 1e9;
+const HOT = 8; // lines
 const MUCH_TEMPORARY = 0.25; // of all calls: worth a warning
 
 /** Losses by their names in `stats --json`, and what they mean. */
@@ -89,6 +91,19 @@ function findings(app: App): HTMLElement {
     list.length ? h("ol", {}, ...list.map((f) => finding(app, f))) : h("p.note", {}, "Nothing stands out."));
 }
 
+/** The lines that hold most at the peak: where to begin to read. */
+function hottest(app: App): HTMLElement {
+  const { profile } = app;
+  const answer = app.answer({ ...app.question(), figure: "peak", range: null, thread: null, functions: "", module: "" });
+  const rows = hottestFrames(profile, answer, HOT).map(({ frame, value }) => {
+    const file = profile.frameFile[frame]!;
+    const link = file ? { page: "source", figure: "peak" as const, file, line: profile.frameLine[frame]! } : { page: "callers", figure: "peak" as const, zoom: [profile.frameGroup[frame]!] };
+    return h("tr", {}, h("td.number", {}, formatShare(value, answer.total)), h("td.number", {}, formatBytes(value)),
+      h("td", {}, h("a", { href: app.link({ functions: "", module: "", thread: 0, from: -1, to: -1, ...link }) }, profile.functionName(frame)), h("span.place", {}, ` ${profile.place(frame)}`)));
+  });
+  return h("section", { id: "hottest" }, h("h2", {}, "Most at the peak, by line"), rows.length ? h("table.plain", {}, ...rows) : h("p.note", {}, "Nothing was held."));
+}
+
 function run(s: Stats): HTMLElement {
   const rows = RUN.filter(([key]) => s.get(key) !== undefined && s.get(key) !== null && s.get(key) !== "");
   return h("section", { id: "run" }, h("h2", {}, "The run"),
@@ -102,7 +117,7 @@ export const overview: View = {
     const element = h("div.overview");
     const update = () => {
       const s = new Stats(app);
-      clear(element, h("div.cards", {}, ...cards(app, s)), h("div.columns", {}, findings(app), warnings(app, s), run(s)));
+      clear(element, h("div.cards", {}, ...cards(app, s)), h("div.columns", {}, h("div", {}, findings(app), hottest(app)), warnings(app, s), run(s)));
     };
     return { element, update };
   },

@@ -14,9 +14,7 @@ export function collapsed(app: App): string {
   const lines: string[] = [];
   for (let site = 0; site < profile.siteCount; site++) {
     if (!(values[site]! > 0)) continue;
-    const frames: string[] = [];
-    for (let i = profile.stackStarts[site]!; i < profile.stackStarts[site + 1]!; i++)
-      frames.push(profile.functionName(profile.stackFrames[i]!).replace(/[;\n]/g, ":"));
+    const frames = profile.stack(site).reverse().map((frame) => profile.functionName(frame).replace(/[;\n]/g, ":"));
     lines.push(`${frames.join(";")} ${values[site]}`);
   }
   return lines.join("\n") + (lines.length ? "\n" : "");
@@ -30,7 +28,7 @@ export function csv(app: App): string {
   const rows = [["bytes", "blocks", ...FIGURE_COLUMNS.map((c) => c.id), "function", "place", "stack"].join(",")];
   for (let site = 0; site < profile.siteCount; site++) {
     if (a.bytes[site] === 0 && a.blocks[site] === 0) continue;
-    const stack = [...profile.stack(site)];
+    const stack = profile.stack(site);
     const cells = [a.bytes[site]!, a.blocks[site]!, ...columns.map((c) => c[site]!), profile.functionName(stack[0]!), profile.place(stack[0]!), stack.map((f) => profile.functionName(f)).join(" < ")];
     rows.push(cells.map(csvCell).join(","));
   }

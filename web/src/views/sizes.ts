@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { App, View } from "../app.ts";
+import { isDark } from "../draw/colours.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatTime } from "../draw/format.ts";
 import { heatCellAt, paintHeat, type HeatMap } from "../draw/heat.ts";
-import { BUCKETS, bucketRange, sitesInCell, sizeOverTime, type Cell } from "../model/sizes.ts";
+import { BUCKETS, bucketRange, sitesInCell, type Cell } from "../model/sizes.ts";
 import type { Profile } from "../model/profile.ts";
 import { stackList } from "./stack.ts";
 
@@ -32,7 +33,7 @@ class SizesPage {
   private firstSize = 0;
   private firstLife = 0;
   private map: HeatMap | null = null;
-  private overTime: (ReturnType<typeof sizeOverTime> & { profile: Profile }) | null = null;
+  private drawn: { profile: Profile; look: string } | null = null;
 
   constructor(private readonly app: App) {
     this.element = h("div.sizes-page", {},
@@ -42,6 +43,7 @@ class SizesPage {
     this.cells.addEventListener("click", (e) => this.onClick(e));
     this.cells.addEventListener("keydown", (e) => this.onKey(e));
     new ResizeObserver(() => this.draw()).observe(this.element);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
   }
 
   update(): void {
@@ -72,8 +74,12 @@ class SizesPage {
   }
 
   private draw(): void {
-    if (!this.cells.clientWidth) return;
-    const { pack } = this.app.profile;
+    const { profile, state } = this.app;
+    const look = `${this.cells.clientWidth} ${devicePixelRatio} ${isDark()}`;
+    if (!this.cells.clientWidth || (this.drawn?.profile === profile && this.drawn.look === `${look} ${state.cell}`)) return;
+    if (this.drawn?.profile !== profile || !this.drawn.look.startsWith(look)) this.drawTimes();
+    this.drawn = { profile, look: `${look} ${state.cell}` };
+    const { pack } = profile;
     const counts = pack.f64("size_by_life.count");
     const sizes = used((s) => counts.subarray(s * BUCKETS, (s + 1) * BUCKETS).reduce((a, b) => a + b, 0));
     const lives = used((l) => Array.from({ length: BUCKETS }, (_, s) => counts[s * BUCKETS + l]!).reduce((a, b) => a + b, 0));
@@ -87,12 +93,10 @@ class SizesPage {
     };
     const cell = this.chosen();
     paintHeat(this.cells, this.map, cell && { column: cell.life - this.firstLife, row: cell.size - this.firstSize });
-    this.drawTimes();
   }
 
   private drawTimes(): void {
-    if (this.overTime?.profile !== this.app.profile) this.overTime = { profile: this.app.profile, ...sizeOverTime(this.app.profile) };
-    const { points, rows } = this.overTime;
+    const { points, rows } = this.app.profile.sizesOverTime();
     const times = this.app.profile.pack.f64("point.time_ns");
     const [first, last] = used((b) => rows[b]!.reduce((a, v) => Math.max(a, v), 0));
     const map: HeatMap = {

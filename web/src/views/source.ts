@@ -6,11 +6,24 @@ import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatShare } from "../draw/format.ts";
 import { LongTable } from "../draw/longtable.ts";
 import { Highlighter, languageOf } from "../draw/syntax.ts";
-import { allFiles, linesOf, type FileFigures, type LineFigures } from "../model/lines.ts";
+import { allFiles, hottestFrames, linesOf, type FileFigures, type LineFigures } from "../model/lines.ts";
 import { countsBlocks, type Answer } from "../model/question.ts";
 import { makeControls } from "./controls.ts";
 
 const FILES_SHOWN = 300;
+const HOT = 20; // lines among which one with a source file is looked for
+
+interface Place {
+  file: number; // 0: none
+  line: number;
+}
+
+/** Where to begin: the line of the program that most comes from, or the file that allocates most. */
+function hottestPlace(app: App, answer: Answer, list: FileFigures[]): Place {
+  const hot = hottestFrames(app.profile, answer, HOT).find(({ frame }) => app.profile.frameFile[frame]);
+  if (hot) return { file: app.profile.frameFile[hot.frame]!, line: app.profile.frameLine[hot.frame]! };
+  return { file: list[0]?.file ?? 0, line: 0 };
+}
 
 class SourcePage {
   readonly element: HTMLElement;
@@ -19,7 +32,7 @@ class SourcePage {
   private readonly text = h("div.source", { id: "source", tabindex: 0, role: "region", "aria-label": "source lines" });
   private request = 0;
   private table: LongTable | null = null;
-  private listed: { answer: Answer; list: FileFigures[] } | null = null;
+  private listed: { answer: Answer; list: FileFigures[]; hottest: Place } | null = null;
 
   constructor(private readonly app: App) {
     this.controls = makeControls(app, { direction: false });
@@ -34,26 +47,39 @@ class SourcePage {
 
   update(): void {
     this.controls.update();
+    this.listFiles();
     this.showFiles();
     void this.showFile();
   }
 
+  /** What the address names, or else where most comes from. */
+  private place(): Place {
+    const { file, line } = this.app.state;
+    return file ? { file, line } : this.listed!.hottest;
+  }
+
+  private listFiles(): void {
+    const answer = this.app.answer();
+    if (this.listed?.answer === answer) return;
+    const list = allFiles(this.app.profile, answer);
+    this.listed = { answer, list, hottest: hottestPlace(this.app, answer, list) };
+  }
+
   private showFiles(): void {
     const { app } = this;
-    const answer = app.answer();
-    if (this.listed?.answer !== answer) this.listed = { answer, list: allFiles(app.profile, answer) };
-    const { list } = this.listed;
+    const { list } = this.listed!;
+    const shown = this.place().file;
     const items = list.slice(0, FILES_SHOWN).map((f) => h("li", {},
-      h("a", { href: app.link({ file: f.file, line: 0 }), title: app.profile.text(f.file), "aria-current": f.file === app.state.file ? "true" : undefined }, app.profile.text(f.file).split("/").slice(-2).join("/")),
+      h("a", { href: app.link({ file: f.file, line: 0 }), title: app.profile.text(f.file), "aria-current": f.file === shown ? "true" : undefined }, app.profile.text(f.file).split("/").slice(-2).join("/")),
       h("span.note", { title: "allocated here, and by what is called from here" }, `${this.show(f.self)} of ${this.show(f.total)}`)));
     clear(this.files, list.length ? h("ul", {}, ...items) : "No stack has source lines: the program has no debug information.");
   }
 
   private async showFile(): Promise<void> {
     const { app } = this;
-    const { file } = app.state;
+    const { file } = this.place();
     const request = ++this.request;
-    if (!file) return clear(this.text, h("p.note", {}, "Choose a file."));
+    if (!file) return clear(this.text);
     const path = app.profile.text(file);
     this.table = null;
     const figures = linesOf(app.profile, app.answer(), file);
@@ -68,13 +94,18 @@ class SourcePage {
     const table = this.table as LongTable | null;
     const row = this.rowOf(lines ? [...lines.keys()] : []);
     if (table && row >= 0) table.show(row);
-    else table?.draw();
-    document.getElementById(`line-${this.app.state.line}`)?.scrollIntoView({ block: "center" });
+    else if (table) table.draw();
+    else this.center(document.getElementById(`line-${this.place().line}`));
+  }
+
+  /** Within the lines alone: the page stays where it is. */
+  private center(line: HTMLElement | null): void {
+    if (line) this.text.scrollTop += line.getBoundingClientRect().top - this.text.getBoundingClientRect().top - this.text.clientHeight / 2;
   }
 
   /** The row of the chosen line, with the gaps before it counted. */
   private rowOf(numbers: number[]): number {
-    const at = numbers.indexOf(this.app.state.line);
+    const at = numbers.indexOf(this.place().line);
     let gaps = 0;
     for (let i = 1; i <= at; i++) if (numbers[i] !== numbers[i - 1]! + 1) gaps++;
     return at < 0 ? -1 : at + gaps;
@@ -111,7 +142,7 @@ class SourcePage {
       const number = numbers[place]!;
       const f = figures.get(number);
       const code = h("td.code", {}, ...highlighter.at(place).map((t) => (t.kind ? h(`span.${t.kind}`, {}, t.text) : t.text)));
-      return h(`tr${number === this.app.state.line ? ".chosen" : ""}`, { id: `line-${number}` }, ...this.margin(f), h("td.number.line", {}, this.callersLink(f, number)), code);
+      return h(`tr${number === this.place().line ? ".chosen" : ""}`, { id: `line-${number}` }, ...this.margin(f), h("td.number.line", {}, this.callersLink(f, number)), code);
     });
     return h("table.lines", {}, this.head(), this.table.body);
   }

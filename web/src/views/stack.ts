@@ -15,6 +15,6 @@ export function placeLink(app: App, frame: number): HTMLElement {
 
 export function stackList(app: App, site: number): HTMLElement {
   const { profile } = app;
-  return h("ol.stack", {}, ...[...profile.stack(site)].map((frame) =>
+  return h("ol.stack", {}, ...profile.stack(site).map((frame) =>
     h("li", {}, profile.functionName(frame), " ", placeLink(app, frame), profile.frameBits[frame]! & FRAME_INLINED ? h("span.note", {}, " inlined") : null)));
 }

@@ -7,7 +7,7 @@ import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatShare } from "../draw/format.ts";
 import { Rows } from "../draw/rows.ts";
 import type { CallTree, TreeNode } from "../model/calltree.ts";
-import { FIGURE_COLUMNS, figureColumn, sumOver } from "../model/figures.ts";
+import { FIGURE_COLUMNS, figureColumn } from "../model/figures.ts";
 import { countsBlocks } from "../model/question.ts";
 import { makeControls } from "./controls.ts";
 import { makeSaving } from "./saving.ts";
@@ -26,7 +26,7 @@ class TablePage {
   private sums = new WeakMap<TreeNode, Map<string, number>>();
 
   constructor(private readonly app: App) {
-    this.controls = makeControls(app, { direction: true });
+    this.controls = makeControls(app, { direction: true, lines: true });
     this.element = h("div.table-page", {}, this.controls.element, makeSaving(app, null), this.rows.element);
     this.rows.element.addEventListener("keydown", (e) => this.onKey(e));
   }
@@ -60,7 +60,7 @@ class TablePage {
     let known = this.sums.get(node);
     if (!known) this.sums.set(node, (known = new Map()));
     let value = known.get(column);
-    if (value === undefined) known.set(column, (value = sumOver(this.column(column), this.tree!.sites(node))));
+    if (value === undefined) known.set(column, (value = this.tree!.total(node, this.column(column))));
     return value;
   }
 
@@ -91,7 +91,7 @@ class TablePage {
       if (!this.open.has(node)) return;
       const children = [...tree.open(node)];
       // What has nothing of the figure is there for its other columns: it comes last.
-      if (byName) children.sort((a, b) => Number(a.size === 0) - Number(b.size === 0) || this.app.profile.functionName(a.frame).localeCompare(this.app.profile.functionName(b.frame)));
+      if (byName) this.sortByName(children);
       else if (this.app.state.sort) children.sort((a, b) => key(b) - key(a));
       for (const child of children) add(child);
     };
@@ -99,6 +99,12 @@ class TablePage {
     this.list = list;
     this.at = Math.min(this.at, Math.max(0, list.length - 1));
     this.rows.set(list.length, (i) => this.makeRow(i));
+  }
+
+  private sortByName(nodes: TreeNode[]): void {
+    const names = new Map(nodes.map((n) => [n, this.app.profile.functionName(n.frame)]));
+    const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
+    nodes.sort((a, b) => Number(a.size === 0) - Number(b.size === 0) || compare(names.get(a)!, names.get(b)!));
   }
 
   private showHead(): void {

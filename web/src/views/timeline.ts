@@ -155,7 +155,8 @@ class TimePage {
       width: this.holder.clientWidth || 900,
       height: HEIGHT,
       cursor: { sync: { key: SYNC }, drag: { x: true, y: false, setScale: false } },
-      scales: { x: { time: false } },
+      // The program's whole time, from its start on, wherever the first point is.
+      scales: { x: { time: false, range: (_u, _min, max) => [0, Math.max(max ?? 0, this.app.profile.pack.header.duration_ns / NS, 1e-9)] } },
       axes: [{ ...axis((s) => formatTime(s * NS)), size: 40 }, axis(chart.format)],
       series: [
         { label: "time", value: (_u, v) => (v === null ? "–" : formatTime(v * NS)) },

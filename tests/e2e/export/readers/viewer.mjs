@@ -36,6 +36,11 @@ const doSteps = {
 	// At pixels of the element.
 	clickAt: (page, selector, x, y) => page.click(selector, { position: { x, y } }),
 	hoverAt: (page, selector, x, y) => page.hover(selector, { position: { x, y } }),
+	// At a share of the element's width, in the middle of its height.
+	hoverShare: async (page, selector, share) => {
+		const box = await page.locator(selector).boundingBox();
+		await page.mouse.move(box.x + box.width * share, box.y + box.height / 2);
+	},
 	back: (page) => page.goBack(),
 	reload: (page) => page.reload(),
 	shot: (page, path) => page.screenshot({ path }),

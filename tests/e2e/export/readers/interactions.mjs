@@ -1,0 +1,63 @@
+// interactions.mjs -- opens the viewer's page in a browser, does one thing after the other, and prints
+// how long each took: until the picture is on the screen, and in processor time of the page's thread,
+// which other programs on the machine change less.
+// usage: node interactions.mjs BROWSER ADDRESS < STEPS
+// STEPS: JSON, a list of [name, what, ...]: ["goto", hash], ["click", selector], ["key", key],
+// ["move", selector, x, y], ["at", selector, x, y] (a click there), ["type", selector, text] (the last letter counts).
+// SPDX-License-Identifier: Apache-2.0
+import { readFileSync } from "node:fs";
+import { chromium } from "playwright-core";
+
+const [executablePath, address] = process.argv.slice(2);
+const steps = JSON.parse(readFileSync(0, "utf8"));
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--enable-precise-memory-info"] });
+
+const doSteps = {
+	goto: (page, hash) => page.evaluate((h) => void (location.hash = h), hash),
+	click: (page, selector) => page.evaluate((s) => document.querySelector(s).click(), selector),
+	key: (page, key) => page.keyboard.press(key),
+	move: (page, selector, x, y) => page.hover(selector, { position: { x, y } }),
+	at: (page, selector, x, y) => page.click(selector, { position: { x, y } }),
+	type: (page, selector, text) => page.evaluate(([s, t]) => {
+		const input = document.querySelector(s);
+		input.value = t;
+		input.dispatchEvent(new Event("input"));
+	}, [selector, text]),
+};
+
+/** Until the frame after the one that shows it. */
+const painted = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done))));
+
+try {
+	const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+	page.setDefaultTimeout(120000);
+	const session = await page.context().newCDPSession(page);
+	await session.send("Performance.enable", { timeDomain: "threadTicks" });
+	const processor = async () => {
+		const { metrics } = await session.send("Performance.getMetrics");
+		return metrics.find((m) => m.name === "TaskDuration").value * 1000;
+	};
+	const result = { steps: [] };
+	const start = performance.now();
+	await page.goto(address);
+	await page.waitForSelector("main *");
+	result.first_paint_ms = performance.now() - start;
+	// What the page does ahead while it is looked at.
+	await page.waitForSelector("html[data-ready]", { state: "attached" });
+	result.ready_ms = performance.now() - start;
+	for (const [name, what, ...words] of steps) {
+		const [began, used] = [performance.now(), await processor()];
+		await doSteps[what](page, ...words);
+		await painted(page);
+		result.steps.push({ name, wall_ms: performance.now() - began, cpu_ms: (await processor()) - used });
+	}
+	await session.send("HeapProfiler.collectGarbage");
+	result.heap_bytes = await page.evaluate(() => performance.memory.usedJSHeapSize);
+	// Columns are outside of the script's heap: what the page's process has of its own counts too.
+	const { processInfo } = await (await browser.newBrowserCDPSession()).send("SystemInfo.getProcessInfo");
+	const own = (id) => Number(/RssAnon:\s+(\d+)/.exec(readFileSync(`/proc/${id}/status`, "utf8"))?.[1] ?? 0) * 1024;
+	result.process_bytes = Math.max(...processInfo.filter((p) => p.type === "renderer").map((p) => own(p.id)));
+	console.log(JSON.stringify(result));
+} finally {
+	await browser.close();
+}

@@ -1,0 +1,98 @@
+// bythread.ts -- a profile's stacks with threads told apart: a row for each thread's share of a site.
+// SPDX-License-Identifier: Apache-2.0
+
+import { countUp } from "./calltree.ts";
+import type { Profile } from "./profile.ts";
+import { isTimed, type Answer, type Question } from "./question.ts";
+
+/** Rows by thread. Threads stand for frames of the trees' first level: their numbers are that of the
+ * frames there are plus the thread's row; the one after the last thread stands for several. */
+export class ByThread {
+  /** By row: the site that it is of, where its share is in `part` (-1: it is the whole site), and
+   * the number of its thread. */
+  readonly siteOf: Uint32Array;
+  readonly partOf: Int32Array;
+  readonly first: Uint32Array;
+  readonly threadCount: number; // with the one that stands for several
+
+  constructor(readonly profile: Profile, q: Question) {
+    const { pack } = profile;
+    const partSites = pack.u32("part.site");
+    const partThreads = pack.u32("part.thread");
+    const only = pack.u32("site.thread");
+    const threadRow = new Map<number, number>();
+    pack.u32("thread.serial").forEach((serial, i) => threadRow.set(serial, i));
+    this.threadCount = threadRow.size + 1;
+    const frameOf = (serial: number): number => profile.frameCount + (threadRow.get(serial) ?? threadRow.size);
+    // Who had how much is known for the whole recording; at a time only where one thread had all.
+    const isWhole = isTimed(q);
+    const most = profile.siteCount + partSites.length;
+    const [sites, parts, first] = [new Uint32Array(most), new Int32Array(most), new Uint32Array(most)];
+    let count = 0;
+    const add = (site: number, part: number, serial: number): void => {
+      sites[count] = site;
+      parts[count] = part;
+      first[count++] = frameOf(serial);
+    };
+    for (let site = 0; site < profile.siteCount; site++) if (only[site] || isWhole) add(site, -1, only[site]!);
+    if (!isWhole) for (let i = 0; i < partSites.length; i++) add(partSites[i]!, i, partThreads[i]!);
+    [this.siteOf, this.partOf, this.first] = [sites.slice(0, count), parts.slice(0, count), first.slice(0, count)];
+  }
+
+  /** All rows: thread by thread, and then as `sites` has them. */
+  inOrder(sites: Uint32Array): Uint32Array {
+    const place = new Uint32Array(sites.length);
+    for (let i = 0; i < sites.length; i++) place[sites[i]!] = i;
+    const bySite = sortByCounting(countUp(this.siteOf.length), (row) => place[this.siteOf[row]!]!, sites.length);
+    const { frameCount } = this.profile;
+    return sortByCounting(bySite, (row) => this.first[row]! - frameCount, this.threadCount);
+  }
+
+  /** A figure by row. */
+  column(name: string): Float64Array {
+    const whole = this.profile.pack.f64(`site.${name}`);
+    const part = this.profile.pack.f64(`part.${name}`);
+    const values = new Float64Array(this.siteOf.length);
+    for (let row = 0; row < values.length; row++) {
+      const at = this.partOf[row]!;
+      values[row] = at < 0 ? whole[this.siteOf[row]!]! : part[at]!;
+    }
+    return values;
+  }
+
+  /** An answer by site, dealt out to the rows. `columns` are those that it was read from. */
+  deal(a: Answer, columns: [string | null, string]): Answer {
+    const bytes = this.share(a, a.bytes, columns[0]);
+    const blocks = this.share(a, a.blocks, columns[1]);
+    let chosen: Uint8Array | null = null;
+    if (a.chosen) {
+      chosen = new Uint8Array(this.siteOf.length);
+      for (let row = 0; row < chosen.length; row++) chosen[row] = a.chosen[this.siteOf[row]!]!;
+    }
+    return { ...a, bytes, blocks, values: a.values === a.blocks ? blocks : bytes, chosen };
+  }
+
+  private share(a: Answer, by: Float64Array, column: string | null): Float64Array {
+    const part = column ? this.profile.pack.f64(`part.${column}`) : null;
+    const { thread } = a.question;
+    const threads = this.profile.pack.u32("part.thread");
+    const values = new Float64Array(this.siteOf.length);
+    for (let row = 0; row < values.length; row++) {
+      const site = this.siteOf[row]!;
+      const at = this.partOf[row]!;
+      if (at < 0) values[row] = by[site]!;
+      else if (part && (!a.chosen || a.chosen[site]) && (thread === null || threads[at] === thread)) values[row] = part[at]!;
+    }
+    return values;
+  }
+}
+
+/** Rows by a key below `keys`; those with the same stay in their order. */
+function sortByCounting(rows: Uint32Array, keyOf: (row: number) => number, keys: number): Uint32Array {
+  const starts = new Uint32Array(keys + 1);
+  for (let i = 0; i < rows.length; i++) starts[keyOf(rows[i]!) + 1]!++;
+  for (let key = 0; key < keys; key++) starts[key + 1]! += starts[key]!;
+  const sorted = new Uint32Array(rows.length);
+  for (let i = 0; i < rows.length; i++) sorted[starts[keyOf(rows[i]!)]!++] = rows[i]!;
+  return sorted;
+}
