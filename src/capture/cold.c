@@ -57,7 +57,7 @@ static void begin(struct segment_header *h)
 								  : PROCESS_CLOCK_KERNEL);
 	p->thread_bytes = sizeof(struct thread) + memo_bytes((uint32_t)depth) +
 			  _Alignof(struct shortcut_table) + sizeof(struct shortcut_table) +
-			  (depth + 1) * sizeof(uint32_t);
+			  (depth + 1 + TAGS_FRAMES) * sizeof(uint32_t);
 	p->thread_bytes = (p->thread_bytes + 4095) & ~(size_t)4095;
 	follow = h->follow != 0;
 	parent_segment = h;

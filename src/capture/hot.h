@@ -74,6 +74,8 @@ static HOT bool hot_block(void *block, size_t bytes, uint32_t kind, uint32_t api
 	if (unlikely(!t))
 		return false;
 	uint64_t node = walk_node(t, start);
+	if (unlikely(t->tags.at != t->tags.root))
+		node = tags_add_frames(t, (uint32_t)node);
 	uint64_t *at = t->pos;
 
 	t->last = block;

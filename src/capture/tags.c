@@ -9,6 +9,9 @@
 
 #include "capture/cold.h"
 #include "capture/host.h"
+#include "capture/named.h"
+#include "capture/stacktree.h"
+#include "capture/texts.h"
 #include "capture/thread.h"
 #include "midden/midden.h"
 
@@ -152,7 +155,7 @@ bool tags_open(struct thread *t)
 	uint32_t root = make(tags, 0, &none);
 	if (!root)
 		return false;
-	tags->at = tags->base + root;
+	tags->root = tags->at = tags->base + root;
 	if (process->mode == SEGMENT_MODE_TAGS)
 		tags->counts = &tags->at->counts;
 	return true;
@@ -404,6 +407,49 @@ EXPORT uint64_t midden_adopt_tag(uint64_t handle)
 	}
 	go_to(tags, tag);
 	return before;
+}
+
+/* ---- stacks ---------------------------------------------------------------------------------- */
+
+static uint32_t frame_of(const char *name)
+{
+	const struct texts texts = texts_get();
+	const struct named named = named_get();
+	const struct segment_named wanted = {.kind = SEGMENT_NAMED_TAG,
+					     .function = texts_add(&texts, name, strlen(name))};
+
+	return named_add(&named, &wanted);
+}
+
+/* The frames of the stack, then the tags, from the inside out; how many in all. */
+static uint32_t list_frames(struct thread *t, uint32_t node)
+{
+	const struct tags *tags = &t->tags;
+	uint32_t count = 0, end;
+
+	for (; node && count < t->max_depth; node = process_node(node)->parent)
+		t->frames[count++] = process_node(node)->place;
+	end = count + TAGS_FRAMES;
+	for (const struct segment_tag *up = tags->at; up->parent && count < end;
+	     up = tags->base + up->parent)
+		t->frames[count++] = frame_of(tags->text + up->name);
+	return count;
+}
+
+NOINLINE uint32_t tags_add_frames(struct thread *t, uint32_t node)
+{
+	const struct tags *tags = &t->tags;
+	const uint32_t tag = (uint32_t)(tags->at - tags->base);
+	struct tags_stack *known =
+		&t->tag_stacks[(node ^ tag * UINT32_C(0x9e3779b1) >> 8) % TAGS_STACKS];
+
+	if (!tags->at->parent)
+		return node;
+	if (likely(known->node == node && known->tag == tag))
+		return known->inside;
+	uint32_t inside = stacktree_intern(t, list_frames(t, node));
+	*known = (struct tags_stack){node, tag, inside};
+	return inside;
 }
 
 /* ---- fork ------------------------------------------------------------------------------------ */

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "capture/host.h"
 #include "format/segment.h"
 
 struct thread;
@@ -25,11 +26,22 @@ struct tags_entry {
 	uint32_t tag;
 };
 
+#define TAGS_FRAMES 64u	 /* of tags around a stack: the innermost ones */
+#define TAGS_STACKS 256u /* lately seen inside of tags, per thread: 3 KiB */
+
+/* The node of the stack that is `node` alone and inside of `tag`. */
+struct tags_stack {
+	uint32_t node;
+	uint32_t tag;
+	uint32_t inside;
+};
+
 /* Where a thread is. All zero: it has no tree yet. */
 struct tags {
 	/* In tag mode, what the hooks count in: those of `at`, mostly. NULL in the other modes. */
 	struct segment_tag_counts *counts;
-	struct segment_tag *at;	  /* the tag; the tree's root outside of all tags */
+	struct segment_tag *at; /* the tag; the tree's root outside of all tags */
+	struct segment_tag *root;
 	struct segment_tag *base; /* entry 0 of the table, as the others are `base` + index */
 	const char *text;
 	uint64_t epoch;	 /* the process, in the upper half: tells its handles from others' */
@@ -40,6 +52,9 @@ struct tags {
 
 /* Gives an attached thread its tree. False: there is no room. */
 bool tags_open(struct thread *t);
+
+/* The node of a stack with the tags that the thread is in as its outermost frames. */
+NOINLINE uint32_t tags_add_frames(struct thread *t, uint32_t node);
 
 /* The path of the calling thread, to be found again in a fork child; NULL: it is in no tag, or
  * there is no memory. Freed by tags_drop. */

@@ -93,7 +93,8 @@ struct thread {
 	struct stackrange stack;
 
 	uint32_t max_depth;
-	uint32_t *frames; /* of a walk without the memo, leaf first: places with SEGMENT_NODE_* */
+	/* of a walk without the memo, leaf first: places with SEGMENT_NODE_*; and of its tags */
+	uint32_t *frames;
 	struct memo memo;
 	struct shortcut_table *shortcuts;
 	struct thread_sampler sampler;
@@ -104,6 +105,7 @@ struct thread {
 	uint32_t window_words;
 	uint64_t window[THREAD_WINDOW_WORDS];
 	struct tags_entry tag_cache[TAGS_CACHE];
+	struct tags_stack tag_stacks[TAGS_STACKS];
 	struct cfi_work cfi;
 	struct cfi_copy cfi_copy;
 };

@@ -278,6 +278,20 @@ static void handing_on(void)
 	truth_note(2, midden_tag_current());
 }
 
+/* maker: 3 blocks of 100 bytes; breaker: frees two of them; 1 block of 50 in no tag */
+static void crossing(void)
+{
+	midden_tag_push("maker");
+	for (int i = 0; i < 3; i++)
+		kept[i] = take(100);
+	midden_tag_pop();
+	midden_tag_push("breaker");
+	truth_free(kept[0], 100);
+	truth_free(kept[1], 100);
+	midden_tag_pop();
+	kept[0] = take(50);
+}
+
 /* C's scope: block: 10 bytes; then 20 bytes outside of it */
 static void block_scope(void)
 {
@@ -320,6 +334,7 @@ int main(int argc, char **argv)
 		    {"interrupted", interrupted},
 		    {"handing_on", handing_on},
 		    {"block_scope", block_scope},
+		    {"crossing", crossing},
 		    {"busy", busy}};
 
 	for (size_t i = 0; argc > 1 && i < sizeof(ways) / sizeof(ways[0]); i++)

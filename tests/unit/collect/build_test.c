@@ -119,7 +119,7 @@ static void named_frames_have_their_names_and_no_address(void **state)
 	uint32_t inner = producer_add_node(f->c, outer, 0x300, 0);
 	producer_alloc(&f->one, 10, 0x1000, 1, inner);
 	producer_alloc(&f->one, 20, 0x2000, 1, outer);
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 	const struct profile_node *node = &p->nodes.at[p->sites.at[1].node];
 	const struct profile_frame *frame = &p->frames.at[node->frames];
 
@@ -148,7 +148,7 @@ static void hostile_named_frames_are_bounded(void **state)
 	uint32_t all_flags = producer_add_named(f->c, bad_index, &named);
 	f->c->map.nodes[all_flags].place |= SEGMENT_NODE_CUT | SEGMENT_NODE_EXACT;
 	producer_alloc(&f->one, 10, 0x1000, 1, all_flags);
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 
 	assert_int_equal(p->nodes.count, 5);
 	assert_int_equal(p->nodes.at[1].named, 0);
@@ -175,7 +175,7 @@ static void texts_of_named_frames_take_no_more_than_the_segment_holds(void **sta
 		parent = producer_add_named(f->c, parent, &named);
 	}
 	producer_alloc(&f->one, 10, 0x1000, 1, parent);
-	struct profile *p = finish(f);
+	struct profile *p = rig_finish(f);
 
 	assert_true(p->strings.count < 2 * (size_t)room + 3 * 4096);
 	assert_int_equal(p->nodes.count, count + 1);

@@ -62,7 +62,7 @@ static void a_brief_profile_has_the_sites_and_one_point(void **state)
 	mark(&f->one, 110, "first");
 	producer_alloc(&f->one, 120, A + 64, 10, 2);
 	producer_free(&f->one, 130, A);
-	struct profile *whole = finish(f);
+	struct profile *whole = rig_finish(f);
 	struct profile *brief = collect_build_brief(f->c);
 
 	assert_int_equal(profile_check(brief, &e), 0);
