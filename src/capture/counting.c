@@ -9,41 +9,47 @@
 /* So many sizes in a row that agree: the allocator is the one we know. */
 #define TRIALS 32
 
-uint32_t counting_has_words;
-
 static _Atomic int agreed; /* negative: one did not */
 
-/* The size with SEGMENT_TAG_EXTRA, from the allocator; compares it with the word until that can be
- * trusted. Only of libc's own allocator: what stands in front of another's block may be
- * anything, or not even be memory. */
+static bool has_words(void)
+{
+	return atomic_load_explicit(&agreed, memory_order_relaxed) >= TRIALS;
+}
+
+/* Only of libc's own allocator: what stands in front of another's block may be anything, or not
+ * even be memory. */
+static void compare(const void *block, uint64_t size)
+{
+	uint64_t word = counting_word(block);
+
+	if (word & COUNTING_MAPPED)
+		return;
+	if ((word & ~COUNTING_FLAGS) == size)
+		atomic_fetch_add(&agreed, 1);
+	else
+		atomic_store(&agreed, INT32_MIN / 2);
+}
+
+/* With SEGMENT_TAG_EXTRA, from the allocator. */
 static uint64_t ask_size(void *block)
 {
 	uint64_t size = real.usable_size(block) + SEGMENT_TAG_EXTRA;
 
-	if (real.may_nest || counting_has_words ||
-	    atomic_load_explicit(&agreed, memory_order_relaxed) < 0)
-		return size;
-	uint64_t word = ((const uint64_t *)block)[-1];
-	if (word & COUNTING_MAPPED)
-		return size;
-	if ((word & ~COUNTING_FLAGS) != size)
-		atomic_store(&agreed, INT32_MIN / 2);
-	else if (atomic_fetch_add(&agreed, 1) == TRIALS)
-		counting_has_words = 1;
+	if (!real.may_nest && !has_words() &&
+	    atomic_load_explicit(&agreed, memory_order_relaxed) >= 0)
+		compare(block, size);
 	return size;
+}
+
+void counting_trust(struct thread *t)
+{
+	if (t->tags.counts && has_words())
+		t->tags.fast = &t->tags.at->counts;
 }
 
 NOINLINE void *counting_add_slowly(struct segment_tag_counts *c, void *block)
 {
-	thread_self->last = block;
 	c->allocated_bytes += ask_size(block);
-	return block;
-}
-
-NOINLINE void *counting_remove_slowly(struct segment_tag_counts *c, void *block)
-{
-	thread_self->last = NULL;
-	c->freed_bytes += ask_size(block);
 	return block;
 }
 
@@ -52,29 +58,44 @@ NOINLINE void *counting_remove_slowly(struct segment_tag_counts *c, void *block)
 /* NULL: nothing is to be counted. */
 static struct segment_tag_counts *enter(uint64_t frame)
 {
-	struct segment_tag_counts *counts = thread_self->tags.counts;
+	struct thread *t = thread_self;
 
-	if (likely(counts))
-		return counts;
-	return cold_enter(frame) ? thread_self->tags.counts : NULL;
+	if (unlikely(!t->tags.counts)) {
+		if (!cold_enter(frame))
+			return NULL;
+		t = thread_self;
+		if (!t->tags.counts)
+			return NULL;
+	}
+	return t->tags.masked ? &t->uncounted : &t->tags.at->counts;
 }
 
 void counting_note(void *block, size_t bytes, uint32_t api, uint64_t frame)
 {
 	struct segment_tag_counts *c = enter(frame);
 
-	if (!block)
+	if (!block) {
 		cold_failed();
-	else if (c)
-		(void)counting_add(c, block, bytes, api);
+	} else if (c) {
+		struct thread *t = thread_self;
+
+		t->last = block;
+		c->calls[api]++;
+		c->requested_bytes += bytes;
+		(void)counting_add_slowly(c, block);
+		counting_trust(t);
+	}
 }
 
 void counting_note_free(void *block, uint64_t frame)
 {
 	struct segment_tag_counts *c = enter(frame);
 
-	if (c)
-		(void)counting_remove(c, block);
+	if (!c)
+		return;
+	thread_self->last = NULL;
+	c->frees++;
+	c->freed_bytes += ask_size(block);
 }
 
 uint64_t counting_measure(void *block)
@@ -94,24 +115,25 @@ void counting_note_move(uint64_t usable_bytes, void *moved, size_t bytes, uint64
 		return;
 	c->resizes++;
 	c->freed_bytes += usable_bytes;
-	if (moved)
-		(void)counting_add(c, moved, bytes, SEGMENT_API_REALLOC);
+	if (!moved)
+		return;
+	c->calls[SEGMENT_API_REALLOC]++;
+	c->requested_bytes += bytes;
+	(void)counting_add_slowly(c, moved);
 }
 
 bool counting_mask(void)
 {
 	struct thread *t = thread_self;
 
-	if (!t->tags.counts || t->tags.counts == &t->uncounted)
+	if (!t->tags.counts || t->tags.masked)
 		return false;
-	t->tags.counts = &t->uncounted;
+	t->tags.masked = true;
 	return true;
 }
 
 void counting_unmask(bool masked)
 {
-	struct thread *t = thread_self;
-
-	if (masked && t->tags.counts)
-		t->tags.counts = &t->tags.at->counts;
+	if (masked)
+		thread_self->tags.masked = false;
 }

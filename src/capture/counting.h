@@ -3,7 +3,13 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The counters are those of the tag that the thread is in, in the segment: what has been counted is
- * there whatever becomes of the process. */
+ * there whatever becomes of the process.
+ *
+ * glibc has a word in front of a block: the size of both, flags in the three lowest bits. A block
+ * that is mapped by itself has one more word in front, which is not usable either; those of boot.c
+ * look like such blocks. Once the word has been seen to tell the size, the thread counts in
+ * tags.fast. Then the allocator is libc's, none of whose functions does its work through the names
+ * that we stand in for. */
 #ifndef MIDDEN_CAPTURE_COUNTING_H
 #define MIDDEN_CAPTURE_COUNTING_H
 
@@ -14,52 +20,44 @@
 #include "capture/host.h"
 #include "capture/thread.h"
 
-/* glibc's word in front of a block: the size of both, flags in the three lowest bits. A block that
- * is mapped by itself has one more word in front, which does not count as usable either. */
 #define COUNTING_FLAGS	UINT64_C(7)
 #define COUNTING_MAPPED UINT64_C(2)
 
-/* Whether that word has been seen to tell the size. Then the allocator is libc's, none of whose
- * functions does its work through the names that we stand in for. */
-extern uint32_t counting_has_words HIDDEN;
+/* Lets the thread, which is in tag mode, count in tags.fast if the words can be trusted. */
+void counting_trust(struct thread *t);
 
-/* Whether the word in front of the block tells its size. */
-static inline bool counting_finds_word(const void *block, uint64_t *word)
+static inline uint64_t counting_word(const void *block)
 {
-	if (unlikely(!counting_has_words))
-		return false;
-	*word = *(const uint64_t *)((uintptr_t)block - sizeof(*word)); /* NOLINT: not ours */
-	return likely(!(*word & COUNTING_MAPPED));
+	return *(const uint64_t *)((uintptr_t)block - sizeof(uint64_t)); /* NOLINT: not ours */
 }
 
-/* Counts a block that has been allocated: `block` itself, so that the last step can be a jump. */
+/* Counts what is left to count of a block that has been allocated; returns it. */
 NOINLINE void *counting_add_slowly(struct segment_tag_counts *c, void *block);
 
+/* The same for one whose word tells its size, mostly. */
 static inline void *counting_add(struct segment_tag_counts *c, void *block, size_t bytes,
 				 uint32_t api)
 {
-	uint64_t word;
+	uint64_t word = counting_word(block);
 
 	c->calls[api]++;
 	c->requested_bytes += bytes;
-	if (unlikely(!counting_finds_word(block, &word)))
+	if (unlikely(word & COUNTING_MAPPED))
 		return counting_add_slowly(c, block);
 	c->allocated_bytes += word & ~COUNTING_FLAGS;
 	return block;
 }
 
-/* The same before it is freed. */
-NOINLINE void *counting_remove_slowly(struct segment_tag_counts *c, void *block);
-
-static inline void *counting_remove(struct segment_tag_counts *c, void *block)
+/* Counts a block that is to be freed. False: its word does not tell. */
+static inline bool counting_remove(struct segment_tag_counts *c, const void *block)
 {
-	uint64_t word;
+	uint64_t word = counting_word(block);
 
+	if (unlikely(word & COUNTING_MAPPED))
+		return false;
 	c->frees++;
-	if (unlikely(!counting_finds_word(block, &word)))
-		return counting_remove_slowly(c, block);
 	c->freed_bytes += word & ~COUNTING_FLAGS;
-	return block;
+	return true;
 }
 
 /* ---- for light.c: any function, any state of the thread -------------------------------------- */

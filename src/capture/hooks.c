@@ -81,7 +81,7 @@ EXPORT void *malloc(size_t bytes)
 {
 	if (light_take(bytes, SEGMENT_API_MALLOC))
 		return real.malloc(bytes);
-	struct segment_tag_counts *counts = thread_self->tags.counts;
+	struct segment_tag_counts *counts = thread_self->tags.fast;
 	return counts ? count_malloc(bytes, counts) : record_malloc(bytes);
 }
 
@@ -103,21 +103,12 @@ static NOINLINE void record_free(void *block, const void *caller)
 	real.free(block);
 }
 
-/* In tag mode. */
-static NOINLINE void count_free(void *block, struct segment_tag_counts *counts)
-{
-	if (likely(block && !boot_owns(block)))
-		real.free(counting_remove(counts, block));
-}
-
 EXPORT void free(void *block)
 {
-	struct segment_tag_counts *counts = thread_self->tags.counts;
+	struct segment_tag_counts *counts = thread_self->tags.fast;
 
-	if (light_release(block))
+	if (light_release(block) || (counts && block && counting_remove(counts, block)))
 		real.free(block);
-	else if (counts)
-		count_free(block, counts);
 	else
 		record_free(block, __builtin_return_address(0));
 }

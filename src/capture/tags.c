@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "capture/cold.h"
+#include "capture/counting.h"
 #include "capture/host.h"
 #include "capture/named.h"
 #include "capture/stacktree.h"
@@ -156,8 +157,8 @@ bool tags_open(struct thread *t)
 	if (!root)
 		return false;
 	tags->root = tags->at = tags->base + root;
-	if (process->mode == SEGMENT_MODE_TAGS)
-		tags->counts = &tags->at->counts;
+	tags->counts = process->mode == SEGMENT_MODE_TAGS;
+	counting_trust(t);
 	return true;
 }
 
@@ -193,8 +194,8 @@ static inline uint64_t handle_of(const struct tags *tags, const struct segment_t
 static inline void go_to(struct tags *tags, struct segment_tag *tag)
 {
 	tags->at = tag;
-	if (tags->counts)
-		tags->counts = &tag->counts;
+	if (tags->fast)
+		tags->fast = &tag->counts;
 }
 
 static inline uint64_t enter(struct tags *tags, uint32_t index)

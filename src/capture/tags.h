@@ -38,8 +38,9 @@ struct tags_stack {
 
 /* Where a thread is. All zero: it has no tree yet. */
 struct tags {
-	/* In tag mode, what the hooks count in: those of `at`, mostly. NULL in the other modes. */
-	struct segment_tag_counts *counts;
+	/* What the hooks count in, in tag mode and where a word in front of each block tells its
+	 * size (counting.h): those of `at`. Otherwise NULL. */
+	struct segment_tag_counts *fast;
 	struct segment_tag *at; /* the tag; the tree's root outside of all tags */
 	struct segment_tag *root;
 	struct segment_tag *base; /* entry 0 of the table, as the others are `base` + index */
@@ -47,6 +48,8 @@ struct tags {
 	uint64_t epoch;	 /* the process, in the upper half: tells its handles from others' */
 	uint32_t failed; /* tags that there was no room for, entered and not left */
 	uint32_t serial;
+	bool counts;		  /* tag mode */
+	bool masked;		  /* what is counted now is of no interest */
 	struct tags_entry *cache; /* TAGS_CACHE of them; what others left there does no harm */
 };
 
