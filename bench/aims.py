@@ -18,6 +18,7 @@ COLLECTOR_NS_MOST, COLLECTOR_LIVE_NS_MOST = 25, 60
 ADDED_NS_MOST = {"depth10": 60, "depth60": 120, "live": 125}
 DEPTH10_WALL_MOST = 3.2
 REAL_WALL_MOST, PYTHON_WALL_MOST = 1.15, 1.3
+SAMPLED_WALL_MOST = {"depth10": 1.1, "sqlite3": 1.02, "cc1plus": 1.02, "redis": 1.02}
 
 
 @dataclass
@@ -47,8 +48,8 @@ def at_least(text, value, limit, why_not):
     return Aim(text, f"≥ {limit:g}×", f"{short(value)}×", value >= limit)
 
 
-def of_midden(result, figure):
-    cell = result.find("midden")
+def of_midden(result, figure, name="midden"):
+    cell = result.find(name)
     return figure(cell) if cell else None
 
 
@@ -70,6 +71,13 @@ def speed_aims(result):
     if result.load.kind == "real":
         limit = PYTHON_WALL_MOST if name == "python3" else REAL_WALL_MOST
         yield at_most(f"{name}: wall time against native", of_midden(result, result.wall_ratio), limit, "×")
+
+
+def sampling_aims(result):
+    name = result.load.name
+    if name in SAMPLED_WALL_MOST:
+        ratio = of_midden(result, result.wall_ratio, "midden --sample")
+        yield at_most(f"{name}: sampled, wall time against native", ratio, SAMPLED_WALL_MOST[name], "×")
 
 
 def peer_aims(result):
@@ -122,7 +130,7 @@ def check(results):
     """All aims that concern what was run, by subject."""
     results = [result for result in results if result.has("midden")]
     aims = []
-    for subject in (speed_aims, peer_aims):
+    for subject in (speed_aims, sampling_aims, peer_aims):
         aims += [aim for result in results for aim in subject(result)]
     aims += thread_aims(results)
     for subject in (memory_aims, collector_aims):

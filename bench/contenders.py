@@ -81,6 +81,20 @@ class Midden(Contender):
         return [self.binary, "stats", "--json", directory / "out.mdn"]
 
 
+class Sampling(Midden):
+    """Its figures are not the program's: it has no say in what the tables tell of a load."""
+
+    stats = None
+
+    def __init__(self, build):
+        super().__init__(build)
+        self.name, self.what = "midden --sample", "one block in 512 KiB with its full stack (`midden record --sample`)"
+
+    def wrap(self, command, directory):
+        options = ["-q", "--no-symbols", "--sample", "-o", directory / "out.mdn"]
+        return [self.binary, "record", *options, "--", *command], {}
+
+
 class Heaptrack(Contender):
     pace, rounds_most = SLOW, 3
 
@@ -168,6 +182,7 @@ def all_contenders(build):
         Contender(AGAIN, "the program alone, once more: its distance from 1.00 is the noise"),
         Preload("forward", forward, str(Path(build) / "bench" / "libforward.so")),
         Midden(build),
+        Sampling(build),
         Heaptrack(),
         Memusage(),
         Gperftools(),

@@ -37,7 +37,7 @@ ROUNDS, QUICK_ROUNDS, ROUNDS_LEAST = 7, 3, 3
 MINUTES, QUICK_MINUTES = 13.0, 1.4
 QUICK_SCALE = 0.25
 QUICK_LOADS = ("depth10", "depth60", "threads4", "threads1", "live", "churn", "sqlite3", "python3", "cc1plus")
-QUICK_CONTENDERS = ("native", "native again", "forward", "midden", "heaptrack")
+QUICK_CONTENDERS = ("native", "native again", "forward", "midden", "midden --sample", "heaptrack")
 TIMEOUT_S = 120.0
 
 
@@ -109,7 +109,7 @@ class Bout:
         cell.written_bytes = measure.bytes_written(SCRATCH)
         report = cell.contender.report(SCRATCH, self.load.program)
         cell.report_s = time_report(report) if report else None
-        if hasattr(cell.contender, "stats"):
+        if getattr(cell.contender, "stats", None):
             self.result.stats = read_stats(cell.contender.stats(SCRATCH))
 
     def weigh_all(self):

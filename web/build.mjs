@@ -17,8 +17,18 @@ const result = await build({
   target: "es2022",
   legalComments: "eof",
   charset: "ascii",
+  metafile: true,
   logLevel: "warning",
 });
+// What is bundled is listed with its licence, in the version that is bundled.
+const licences = readFileSync(join(here, "LICENSES.md"), "utf8");
+const packages = new Set(Object.keys(result.metafile.inputs).flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []));
+for (const name of packages) {
+  const { version, license } = JSON.parse(readFileSync(join(here, "node_modules", name, "package.json"), "utf8"));
+  if (licences.includes(`## ${name} ${version} (${license})`)) continue;
+  console.error(`web/LICENSES.md does not list ${name} ${version} (${license}), which is bundled`);
+  process.exit(1);
+}
 const text = (suffix) => result.outputFiles.find((f) => f.path.endsWith(suffix)).text;
 // A script ends at the first "</script", whatever language it is in.
 const script = text(".js").replaceAll("</script", "<\\/script").trim();

@@ -32,13 +32,94 @@ extern "C" {
 #define MIDDEN_REFERENCE __attribute__((weak))
 #endif
 
+/* The figures of a recording, or of one thread in it. Blocks live are allocations less frees. */
+struct midden_figures {
+	uint64_t allocations; /* calls that returned a block */
+	uint64_t frees;
+	uint64_t allocated_bytes; /* as requested */
+	uint64_t freed_bytes;
+	uint64_t live_bytes;
+	uint64_t live_blocks;
+	uint64_t peak_bytes;		/* the most that was live at once */
+	uint64_t peak_blocks;		/* then; of a thread: when all together had most */
+	uint64_t temporary_allocations; /* freed before their thread allocated anything else */
+	uint64_t reallocations;
+	uint64_t foreign_frees;	  /* of blocks that were there before the recording */
+	uint64_t untracked_frees; /* of blocks that were allocated while recording was stopped */
+	uint64_t threads;
+	uint64_t stacks;     /* that allocated */
+	uint64_t elapsed_ns; /* since the recording began */
+};
+
+/* Whom a call is about. */
+enum midden_scope {
+	MIDDEN_ALL_THREADS = 0, /* those to come too */
+	MIDDEN_THIS_THREAD = 1,
+};
+
+/* Which blocks a threshold gives stacks to. */
+enum midden_direction {
+	MIDDEN_AT_LEAST = 0,
+	MIDDEN_AT_MOST = 1,
+};
+
+/* Gets one figure of midden_collect. */
+typedef void midden_visitor(void *context, const char *name, uint64_t value);
+
 /* In libmidden.so. Not to be called directly: they may be absent. */
 extern void midden_take_snapshot(const char *name) MIDDEN_REFERENCE;
+extern int midden_set_recording(int on, int scope) MIDDEN_REFERENCE;
+extern int midden_is_recording(void) MIDDEN_REFERENCE;
+extern int midden_clear_figures(void) MIDDEN_REFERENCE;
+extern int midden_write_profile(const char *path) MIDDEN_REFERENCE;
+extern int midden_read_figures(struct midden_figures *figures, uint64_t bytes,
+			       int scope) MIDDEN_REFERENCE;
+extern int midden_list_figures(midden_visitor *visit, void *context) MIDDEN_REFERENCE;
+extern int midden_set_stack_threshold(uint64_t bytes, int direction) MIDDEN_REFERENCE;
+extern int midden_set_sample_period(uint64_t bytes) MIDDEN_REFERENCE;
+extern int midden_set_thread_name(const char *name) MIDDEN_REFERENCE;
+extern int midden_read_memory(uint64_t *vm_size_bytes, uint64_t *vm_rss_bytes) MIDDEN_REFERENCE;
+
+/* ---- is it there? ---------------------------------------------------------------------------- */
 
 /* 1 if libmidden.so is in this process, 0 if not. It may be switched off all the same. */
 static inline int midden_is_loaded(void)
 {
 	return midden_take_snapshot != 0;
+}
+
+/* 1 if the calling thread's allocations are being recorded at this moment. */
+static inline int midden_is_started(void)
+{
+	return midden_is_loaded() && midden_is_recording();
+}
+
+/* ---- control --------------------------------------------------------------------------------- */
+
+/* All of these may be called by any thread at any time, do not allocate and leave errno alone. They
+ * return 0, or -1 if nothing is being recorded: because midden is not there, is switched off, or
+ * its recorder has gone. */
+
+/* Recording stops or starts, for the calling thread or for all; the last word holds, whether it was
+ * about one thread or all. While it is stopped, blocks that were recorded are still seen to go
+ * (and a realloc of one counts as its end), but none that come. A block that came then is not
+ * known: its free counts among `untracked_frees`, and nowhere else. */
+static inline int midden_stop(int scope)
+{
+	return midden_is_loaded() ? midden_set_recording(0, scope) : -1;
+}
+
+static inline int midden_start(int scope)
+{
+	return midden_is_loaded() ? midden_set_recording(1, scope) : -1;
+}
+
+/* Figures start over from now, as if the blocks that are live had all been allocated at this
+ * moment. Snapshots and the course of time up to now are forgotten. Losses are not, and nothing is
+ * in a recording with a trace. */
+static inline int midden_clear(void)
+{
+	return midden_is_loaded() ? midden_clear_figures() : -1;
 }
 
 /* Has the recorder keep what is live at this moment, stack by stack, under a name of at most 95
@@ -48,6 +129,66 @@ static inline void midden_snapshot(const char *name)
 {
 	if (midden_is_loaded())
 		midden_take_snapshot(name);
+}
+
+/* Writes the profile so far to a file, and waits for it. The recording goes on. -1 too if the file
+ * cannot be written. */
+static inline int midden_write(const char *path)
+{
+	return midden_is_loaded() ? midden_write_profile(path) : -1;
+}
+
+/* From now on stacks are kept for blocks of at least (or at most) so many bytes; all others are
+ * kept as if one unknown place had allocated them. At least 0: all have stacks. */
+static inline int midden_set_threshold(uint64_t bytes, int direction)
+{
+	return midden_is_loaded() ? midden_set_stack_threshold(bytes, direction) : -1;
+}
+
+/* In sampling mode: from now on one block is sampled in so many bytes on average. -1 in any other
+ * mode. */
+static inline int midden_set_sampling(uint64_t bytes)
+{
+	return midden_is_loaded() ? midden_set_sample_period(bytes) : -1;
+}
+
+/* What reports call this thread, instead of the name that the kernel has; at most 15 bytes count.
+ */
+static inline int midden_name_thread(const char *name)
+{
+	return midden_is_loaded() ? midden_set_thread_name(name) : -1;
+}
+
+/* ---- figures --------------------------------------------------------------------------------- */
+
+/* The figures as of the moment of the call, exactly. Waits for the recorder: some microseconds when
+ * it is idle, milliseconds when it has work to catch up with. */
+static inline int midden_summary(struct midden_figures *figures, int scope)
+{
+	return midden_is_loaded() ? midden_read_figures(figures, sizeof(*figures), scope) : -1;
+}
+
+/* The same as a flat list of names and numbers: the figures of all threads ("live_bytes"), of the
+ * calling one ("thread.live_bytes"), and "vm_size_bytes" and "vm_rss_bytes". Names last as long as
+ * the call of `visit`, which may do what it likes. */
+static inline int midden_collect(midden_visitor *visit, void *context)
+{
+	return midden_is_loaded() ? midden_list_figures(visit, context) : -1;
+}
+
+/* The process's address space and what of it is in memory, in bytes; 0 without midden. */
+static inline uint64_t midden_vm_size(void)
+{
+	uint64_t size = 0, rss = 0;
+
+	return midden_is_loaded() && midden_read_memory(&size, &rss) == 0 ? size : 0;
+}
+
+static inline uint64_t midden_vm_rss(void)
+{
+	uint64_t size = 0, rss = 0;
+
+	return midden_is_loaded() && midden_read_memory(&size, &rss) == 0 ? rss : 0;
 }
 
 /* ---- tags ------------------------------------------------------------------------------------ */

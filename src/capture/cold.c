@@ -11,6 +11,7 @@
 
 #include "capture/boot.h"
 #include "capture/environment.h"
+#include "capture/gate.h"
 #include "capture/light.h"
 #include "capture/link.h"
 #include "capture/modules.h"
@@ -50,6 +51,8 @@ static void begin(struct segment_header *h)
 
 	p->header = h;
 	p->layout = h->layout;
+	atomic_store(&p->switch_word, h->delayed != 0);
+	atomic_store(&p->has_begun, h->delayed == 0);
 	p->max_depth = (uint32_t)depth;
 	p->mode = h->mode;
 	p->pid = host_getpid();
@@ -183,6 +186,8 @@ static bool attach_for_event(void)
 
 NOINLINE bool cold_refill(struct thread *t)
 {
+	if (t->state == THREAD_READY && t->pos < t->chunk_end)
+		return true; /* a thread with a gate: there is room */
 	if (t->state == THREAD_READY &&
 	    atomic_load_explicit(&process->state, memory_order_relaxed) == PROCESS_RECORDING &&
 	    ring_refill(t) && t->state == THREAD_READY)
@@ -309,7 +314,7 @@ NOINLINE void cold_failed(void)
 	if (t->state == THREAD_NEW && !cold_enter(0))
 		return;
 	t = thread_self;
-	if (!t->slot)
+	if (!t->slot || !gate_is_on(t))
 		return;
 	thread_count(&t->slot->losses.failed_allocations);
 	t->last = THREAD_FAILED;

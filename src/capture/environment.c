@@ -9,6 +9,7 @@
 
 #include "capture/host.h"
 #include "format/env.h"
+#include "format/segment.h"
 
 #define COPY_BYTES (256 * 1024)
 
@@ -96,6 +97,13 @@ uint32_t environment_find_image(void)
 
 	image = value && take_number(&value) == (uint32_t)host_getpid() ? take_number(&value) : 1;
 	return image;
+}
+
+uint32_t environment_find_mode(void)
+{
+	const char *value = environment_find(ENV_MODE);
+
+	return value && strcmp(value, "sample") == 0 ? SEGMENT_MODE_SAMPLE : SEGMENT_MODE_EXACT;
 }
 
 static bool is_for_collector(const char *entry, bool settings)

@@ -36,4 +36,7 @@ void environment_drop(char *const *copy);
 /* Tells where the environment is while libc does not know it yet. */
 void environment_init(char **envp);
 
+/* What MIDDEN_MODE asks for, an enum segment_mode: the collector that we start does not see it. */
+uint32_t environment_find_mode(void);
+
 #endif

@@ -173,9 +173,9 @@ static void end_resize(word moved, size_t bytes, const struct walk_start *start)
 		(void)hot_block(as_pointer(moved), bytes, SEGMENT_EVENT_RESIZED,
 				SEGMENT_API_REALLOC, start);
 	} else if (bytes == 0) {
-		hot_resize_end(SEGMENT_EVENT_RESIZE_FREED);
+		gate_end_resize(SEGMENT_EVENT_RESIZE_FREED);
 	} else {
-		hot_resize_end(SEGMENT_EVENT_RESIZE_FAILED);
+		gate_end_resize(SEGMENT_EVENT_RESIZE_FAILED);
 		cold_failed();
 	}
 }
@@ -240,7 +240,7 @@ static word resize_in_place(family_fn *real_fn, const word args[4], const struct
 	if (begun && size >= bytes)
 		end_resize(args[0], bytes, start);
 	else if (begun)
-		hot_resize_end(SEGMENT_EVENT_RESIZE_FAILED);
+		gate_end_resize(SEGMENT_EVENT_RESIZE_FAILED);
 	return size;
 }
 

@@ -151,9 +151,9 @@ static inline void *resize(void *block, size_t bytes, const struct walk_start *s
 	if (likely(moved)) {
 		(void)hot_block(moved, bytes, SEGMENT_EVENT_RESIZED, SEGMENT_API_REALLOC, start);
 	} else if (bytes == 0) {
-		hot_resize_end(SEGMENT_EVENT_RESIZE_FREED);
+		gate_end_resize(SEGMENT_EVENT_RESIZE_FREED);
 	} else {
-		hot_resize_end(SEGMENT_EVENT_RESIZE_FAILED);
+		gate_end_resize(SEGMENT_EVENT_RESIZE_FAILED);
 		cold_failed();
 	}
 	return moved;
@@ -205,28 +205,15 @@ EXPORT void *reallocarray(void *block, size_t count, size_t bytes)
 	return record_realloc(block, total);
 }
 
-static NOINLINE void *record_memalign(size_t alignment, size_t bytes)
+/* These fail where nobody is out of memory, so that what they return must be seen. */
+EXPORT void *memalign(size_t alignment, size_t bytes)
 {
 	return RECORDED(real.memalign(alignment, bytes), bytes, SEGMENT_API_ALIGNED);
 }
 
-EXPORT void *memalign(size_t alignment, size_t bytes)
-{
-	if (light_take_outer(bytes, SEGMENT_API_ALIGNED))
-		return real.memalign(alignment, bytes);
-	return record_memalign(alignment, bytes);
-}
-
-static NOINLINE void *record_aligned_alloc(size_t alignment, size_t bytes)
-{
-	return RECORDED(real.aligned_alloc(alignment, bytes), bytes, SEGMENT_API_ALIGNED);
-}
-
 EXPORT void *aligned_alloc(size_t alignment, size_t bytes)
 {
-	if (light_take_outer(bytes, SEGMENT_API_ALIGNED))
-		return real.aligned_alloc(alignment, bytes);
-	return record_aligned_alloc(alignment, bytes);
+	return RECORDED(real.aligned_alloc(alignment, bytes), bytes, SEGMENT_API_ALIGNED);
 }
 
 EXPORT void *valloc(size_t bytes)
@@ -239,20 +226,13 @@ EXPORT void *pvalloc(size_t bytes)
 	return RECORDED(real.pvalloc(bytes), bytes, SEGMENT_API_ALIGNED);
 }
 
-static NOINLINE int record_posix_memalign(void **block, size_t alignment, size_t bytes)
+EXPORT int posix_memalign(void **block, size_t alignment, size_t bytes)
 {
 	int result;
 
 	(void)RECORDED((result = real.posix_memalign(block, alignment, bytes)) == 0 ? *block : NULL,
 		       bytes, SEGMENT_API_ALIGNED);
 	return result;
-}
-
-EXPORT int posix_memalign(void **block, size_t alignment, size_t bytes)
-{
-	if (light_take_outer(bytes, SEGMENT_API_ALIGNED))
-		return real.posix_memalign(block, alignment, bytes);
-	return record_posix_memalign(block, alignment, bytes);
 }
 
 EXPORT void cfree(void *block)

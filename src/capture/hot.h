@@ -3,8 +3,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Assumes: nothing; an all-zero thread is valid. Leaves when: pos >= limit, which covers a new
- * thread, a full chunk, a hook interrupted by a signal handler that allocates, and a recording that
- * has ended. Leaves how: one call into cold.c. While an event is being made, limit is less than any
+ * thread, a full chunk, a hook interrupted by a signal handler that allocates, a recording that has
+ * ended, and one that is switched off or leaves stacks out. Leaves how: one call into cold.c or
+ * gate.c. While an event is being made, limit is less than any
  * pos, and says where the hook's frame is; the stores to it are ordered against signal handlers,
  * not threads. */
 #ifndef MIDDEN_CAPTURE_HOT_H
@@ -15,6 +16,7 @@
 #include <stdint.h>
 
 #include "capture/cold.h"
+#include "capture/gate.h"
 #include "capture/host.h"
 #include "capture/stamp.h"
 #include "capture/thread.h"
@@ -38,24 +40,30 @@ static inline void hot_publish(struct thread *t, uint64_t *end)
 			      memory_order_release);
 }
 
-/* Takes the right to write an event; NULL: there is none to write. A signal handler may run
- * between the first look and the store that keeps others out, and use up the chunk: hence the
- * second look. */
-static HOT struct thread *hot_enter(void)
+/* Keeps others out while an event is made; NULL: there is no room. A signal handler may run between
+ * the caller's look and the store here, and use up the chunk: hence the second look. */
+static HOT struct thread *hot_hold(uint64_t frame)
 {
 	struct thread *t = thread_self;
-	const uint64_t frame = (uint64_t)(uintptr_t)__builtin_dwarf_cfa();
 
-	if (unlikely(t->pos >= t->limit)) {
-		if (!cold_enter(frame))
-			return NULL;
-		t = thread_self;
-	}
 	t->limit = thread_busy(frame);
 	atomic_signal_fence(memory_order_seq_cst);
 	if (unlikely(t->pos >= t->chunk_limit) && !cold_refill(t))
 		return NULL;
 	return t;
+}
+
+#define HOT_IS_READY() likely(thread_self->pos < thread_self->limit)
+#define HOT_FRAME()    ((uint64_t)(uintptr_t)__builtin_dwarf_cfa())
+
+/* Takes the right to write an event; NULL: there is none to write. */
+static HOT struct thread *hot_enter(void)
+{
+	const uint64_t frame = HOT_FRAME();
+
+	if (!HOT_IS_READY() && !cold_enter(frame))
+		return NULL;
+	return hot_hold(frame);
 }
 
 static inline void hot_leave(struct thread *t)
@@ -64,18 +72,11 @@ static inline void hot_leave(struct thread *t)
 	t->limit = t->chunk_limit;
 }
 
-/* A block that a call has returned, or (kind RESIZED) that a realloc has moved to. False: not
- * recorded. */
-static HOT bool hot_block(void *block, size_t bytes, uint32_t kind, uint32_t api,
-			  const struct walk_start *start)
+/* Writes the event of a block (`what`: api << 4 | kind) and lets go. */
+static HOT void hot_put_block(struct thread *t, void *block, size_t bytes, uint32_t what,
+			      uint64_t node)
 {
-	struct thread *t = hot_enter();
-
-	if (unlikely(!t))
-		return false;
-	uint64_t node = walk_node(t, start);
-	if (unlikely(t->tags.at != t->tags.root))
-		node = tags_add_frames(t, (uint32_t)node);
+	const uint32_t kind = what & 15u, api = what >> 4;
 	uint64_t *at = t->pos;
 
 	t->last = block;
@@ -91,22 +92,44 @@ static HOT bool hot_block(void *block, size_t bytes, uint32_t kind, uint32_t api
 		hot_publish(t, at + 4);
 	}
 	hot_leave(t);
-	return true;
+}
+
+/* A block that a call has returned, or (kind RESIZED) that a realloc has moved to. False: not
+ * recorded. */
+static HOT bool hot_block(void *block, size_t bytes, uint32_t kind, uint32_t api,
+			  const struct walk_start *start)
+{
+	const uint64_t frame = HOT_FRAME();
+	const uint32_t what = api << 4 | kind;
+
+	if (!HOT_IS_READY()) {
+		enum gate_answer answer = gate_admit_block(frame, block, bytes, what);
+
+		if (answer != GATE_OPEN)
+			return answer == GATE_DONE;
+	}
+	struct thread *t = hot_hold(frame);
+	if (likely(t))
+		hot_put_block(t, block, bytes, what, walk_tagged(t, start));
+	return t != NULL;
 }
 
 static HOT void hot_alloc(void *block, size_t bytes, uint32_t api, const struct walk_start *start)
 {
-	if (unlikely(!block))
-		cold_failed();
-	else
+	if (likely(block))
 		(void)hot_block(block, bytes, SEGMENT_EVENT_ALLOC, api, start);
+	else
+		cold_failed();
 }
 
 /* A block that is about to be given back (FREE) or resized (RESIZE). False: not recorded. */
 static HOT bool hot_release_as(void *block, uint32_t kind, uint32_t api)
 {
-	struct thread *t = hot_enter();
+	const uint64_t frame = HOT_FRAME();
 
+	if (!HOT_IS_READY() && !gate_admit_release(frame))
+		return false;
+	struct thread *t = hot_hold(frame);
 	if (unlikely(!t))
 		return false;
 	uint64_t *at = t->pos;
@@ -121,18 +144,6 @@ static HOT bool hot_release_as(void *block, uint32_t kind, uint32_t api)
 static inline bool hot_release(void *block, uint32_t kind)
 {
 	return hot_release_as(block, kind, 0);
-}
-
-/* How a realloc ended that left no new block: RESIZE_FAILED or RESIZE_FREED. */
-static inline void hot_resize_end(uint32_t kind)
-{
-	struct thread *t = hot_enter();
-
-	if (unlikely(!t))
-		return;
-	t->pos[0] = hot_word(t, kind, 0);
-	hot_publish(t, t->pos + 1);
-	hot_leave(t);
 }
 
 #endif

@@ -147,8 +147,6 @@ static void keep_sample(struct thread *t, void *block, size_t bytes)
 
 	if (!sampler_put(block, facts))
 		thread_count(&t->slot->losses.lost_events);
-	t->sampler.last = block;
-	t->sampler.last_calls = count_calls(t);
 	if (unlikely(sampler_is_crowded()))
 		thin();
 }
@@ -169,6 +167,8 @@ static void sample(void *block, size_t bytes, uint32_t kind, uint32_t api,
 		return;
 	t->sampler.spent += t->sampler.granted - t->allowance + bytes + 1;
 	t->light.calls[api]++;
+	t->sampler.last = block;
+	t->sampler.last_calls = count_calls(t);
 	sampler_draw(t);
 	if (t->state == THREAD_READY)
 		show_totals(t);
@@ -231,7 +231,7 @@ void light_move_undo(const struct light_move *m)
 {
 	if (!m->sampled)
 		return;
-	hot_resize_end(SEGMENT_EVENT_RESIZE_FAILED);
+	gate_end_resize(SEGMENT_EVENT_RESIZE_FAILED);
 	(void)sampler_put(m->block, m->facts);
 }
 
@@ -262,7 +262,7 @@ NOINLINE void light_move_end(const struct light_move *m, void *moved, size_t byt
 		}
 	}
 	if (m->sampled)
-		hot_resize_end(SEGMENT_EVENT_RESIZE_FREED);
+		gate_end_resize(SEGMENT_EVENT_RESIZE_FREED);
 }
 
 /* ---- functions built on others --------------------------------------------------------------- */

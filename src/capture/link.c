@@ -179,6 +179,7 @@ static bool send_hello(int fd, bool forked)
 		.start_monotonic_ns = clock_monotonic_ns(),
 		.forked = forked,
 		.image = environment_find_image(),
+		.mode = environment_find_mode(),
 	};
 	long sent;
 

@@ -5,28 +5,14 @@
 #include <string.h>
 #include <time.h>
 
-#include "capture/hot.h"
+#include "capture/cold.h"
+#include "capture/orders.h"
 #include "capture/ring.h"
+#include "format/clock.h"
 #include "midden/midden.h"
 
 #define WAIT_SLICE_NS 5000000L /* as long as a wake-up may get lost */
 #define EXPORT	      __attribute__((visibility("default")))
-
-/* One event with a piece of the name, zeroes behind it. False: nothing is being recorded. */
-static bool put_piece(const char *piece, size_t bytes, uint32_t kind)
-{
-	struct thread *t = hot_enter();
-
-	if (unlikely(!t))
-		return false;
-	uint64_t *at = t->pos;
-	at[1] = at[2] = at[3] = 0;
-	memcpy(&at[1], piece, bytes);
-	at[0] = hot_word(t, kind, 0);
-	hot_publish(t, at + 4);
-	hot_leave(t);
-	return true;
-}
 
 /* A counter has no time: in tag mode what is counted now is what is to be kept, so the collector
  * must have read it before the program goes on. Not for ever, should it be stopped. */
@@ -55,19 +41,19 @@ static bool is_recording(void)
 EXPORT void midden_take_snapshot(const char *name)
 {
 	int saved = errno;
-	size_t left = name ? strlen(name) : 0;
-	bool recording = true;
+	size_t bytes = name ? strlen(name) : 0;
+	size_t last;
+	uint64_t words[3] = {0};
 
 	if (thread_self->state == THREAD_NEW && is_recording())
 		(void)cold_attach();
-	if (left > SEGMENT_MARK_NAME_MAX)
-		left = SEGMENT_MARK_NAME_MAX;
-	for (; recording && left > SEGMENT_MARK_PIECE; left -= SEGMENT_MARK_PIECE) {
-		recording = put_piece(name, SEGMENT_MARK_PIECE, SEGMENT_EVENT_NAME);
-		name += SEGMENT_MARK_PIECE;
-	}
+	if (bytes > SEGMENT_MARK_NAME_MAX)
+		bytes = SEGMENT_MARK_NAME_MAX;
+	last = bytes ? (bytes - 1) % SEGMENT_MARK_PIECE + 1 : 0;
+	if (last)
+		memcpy(words, name + bytes - last, last);
 	uint32_t number = is_recording() ? atomic_fetch_add(&process->marks, 1) + 1 : 0;
-	if (recording && put_piece(name ? name : "", left, SEGMENT_EVENT_MARK) &&
+	if (orders_put_text(name, bytes - last) && orders_put(SEGMENT_EVENT_MARK, 0, words) &&
 	    process->mode == SEGMENT_MODE_TAGS)
 		await_handled(number);
 	errno = saved;

@@ -62,7 +62,7 @@ void orphan_adopt(struct orphan *copy, void *segment, uint64_t bytes)
 	t->state = THREAD_ORPHAN;
 	/* When the hook is left, limit becomes LEFT, or what chunk_limit was if that had been read
 	 * already; pos is less than neither. */
-	t->pos = t->chunk_limit;
+	t->pos = t->chunk_end;
 	t->chunk_limit = THREAD_ORPHAN_LEFT;
 	t->allowance = 0;
 	orphan_drop(copy);

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <time.h>
 
+#include "capture/gate.h"
 #include "capture/host.h"
 #include "capture/say.h"
 #include "format/clock.h"
@@ -88,9 +89,9 @@ void ring_wake_collector(struct segment_header *h)
 		(void)HOST_CALL3(SYS_futex, &h->sleeping, HOST_FUTEX_WAKE, 1);
 }
 
-static bool collector_is_gone(const struct segment_header *h)
+bool ring_has_collector(const struct segment_header *h)
 {
-	return HOST_CALL2(SYS_kill, h->collector_pid, 0) == -ESRCH;
+	return HOST_CALL2(SYS_kill, h->collector_pid, 0) != -ESRCH;
 }
 
 static void abandon(struct segment_header *h)
@@ -142,7 +143,7 @@ static uint32_t take_chunk(void)
 			since = now;
 		}
 		if (now > last || now - since > patience_ns ||
-		    (now - since > GONE_NS && collector_is_gone(h)))
+		    (now - since > GONE_NS && !ring_has_collector(h)))
 			abandon(h);
 	}
 	return 0;
@@ -154,7 +155,8 @@ static void use_chunk(struct thread *t, uint32_t index, uint64_t position)
 
 	t->chunk = index;
 	t->pos = chunk->words;
-	t->chunk_limit = chunk->words + (SEGMENT_CHUNK_PAYLOAD - SEGMENT_EVENT_MAX) / 8 + 1;
+	t->chunk_end = chunk->words + (SEGMENT_CHUNK_PAYLOAD - SEGMENT_EVENT_MAX) / 8 + 1;
+	t->chunk_limit = gate_is_shut(t) ? NULL : t->chunk_end;
 	t->position_bias = position - (uint64_t)(uintptr_t)chunk->words;
 }
 

@@ -21,7 +21,10 @@ bool ring_refill(struct thread *t);
 /* The first chunk of a thread; false as above. */
 bool ring_open(struct thread *t);
 
-/* Wakes the collector if it sleeps. */
+/* Has a collector that sleeps look at what there is. */
 void ring_wake_collector(struct segment_header *h);
+
+/* False: it is gone, or in another pid namespace. */
+bool ring_has_collector(const struct segment_header *h);
 
 #endif

@@ -22,6 +22,9 @@ struct thread thread_none;
  */
 static _Thread_local uint32_t thread_serial __attribute__((tls_model("initial-exec")));
 
+/* So does the name that the program has given it. */
+static _Thread_local char own_name[SEGMENT_NAME_BYTES] __attribute__((tls_model("initial-exec")));
+
 /* A signal handler that allocates while its thread is being attached must not attach it too. */
 static _Thread_local bool attaching __attribute__((tls_model("initial-exec")));
 
@@ -69,8 +72,20 @@ static void note_name(struct segment_slot *slot)
 {
 	char name[SEGMENT_NAME_BYTES] = {0};
 
-	if (HOST_CALL2(SYS_prctl, PR_GET_NAME, name) == 0)
+	atomic_store_explicit(&slot->named, own_name[0] != '\0', memory_order_relaxed);
+	if (own_name[0])
+		__builtin_memcpy(slot->name, own_name, sizeof(own_name));
+	else if (HOST_CALL2(SYS_prctl, PR_GET_NAME, name) == 0)
 		__builtin_memcpy(slot->name, name, sizeof(name));
+}
+
+void thread_set_name(struct thread *t, const char *name)
+{
+	for (size_t i = 0, ended = !name; i < sizeof(own_name); i++) {
+		own_name[i] = ended || i == sizeof(own_name) - 1 ? '\0' : name[i];
+		ended = own_name[i] == '\0';
+	}
+	note_name(t->slot);
 }
 
 /* The private state that goes with a slot; blocks of them are mapped as they are needed. */

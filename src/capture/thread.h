@@ -58,7 +58,8 @@ struct thread_sampler {
 struct thread {
 	/* The hot path: an event may be written while pos < limit. While a hook runs, limit is
 	 * what thread_busy gives (so that a signal handler's call leaves the hot path); it is NULL
-	 * in every state but READY; chunk_limit is what it is otherwise. */
+	 * in every state but READY; chunk_limit is what it is otherwise: the end of the chunk, or
+	 * NULL where not everything is to be recorded (gate.h). */
 	uint64_t *pos;
 	uint64_t *limit;
 	uint64_t *chunk_limit;
@@ -79,6 +80,8 @@ struct thread {
 
 	struct tags tags;
 	struct segment_tag_counts uncounted;
+	uint64_t *chunk_end;  /* one past the last place where an event may begin */
+	uint64_t switch_word; /* this thread's own switch: see segment_switch_later */
 	uint64_t stamp;	      /* of the last event, while stamps are estimated: stamp.h */
 	uint32_t stamps_left; /* estimates before the clock is read again */
 	uint32_t stamp_step;
@@ -140,7 +143,11 @@ struct process {
 	size_t thread_bytes;
 	_Atomic(char *) blocks[PROCESS_BLOCKS]; /* thread states by slot index */
 	int pid;
-	uint32_t own_module; /* libmidden.so itself: its frames are not shown */
+	_Atomic uint64_t switch_word; /* as segment_switch_later has it; 0: on */
+	_Atomic uint64_t threshold;   /* which blocks have a stack: SEGMENT_ORDER_THRESHOLD */
+	_Atomic uint32_t has_begun;   /* something may have been recorded: frees count */
+	_Atomic uint32_t questions;   /* number of the last one */
+	uint32_t own_module;	      /* libmidden.so itself: its frames are not shown */
 };
 
 /* Never NULL: threads that are not attached share a read-only, all-zero state. */
@@ -191,6 +198,9 @@ static inline bool thread_is_busy(const struct thread *t)
 /* Lets go of a thread's slot and state, in whatever state a hook that was cut off has left them; it
  * can attach anew. */
 void thread_abandon(struct thread *t);
+
+/* What the calling thread, which is busy, is called from now on; NULL: as the kernel says. */
+void thread_set_name(struct thread *t, const char *name);
 
 /* Makes the pthread key whose destructor ends a thread's slot. */
 void thread_init_key(void);

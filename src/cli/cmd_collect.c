@@ -58,6 +58,8 @@ static int run(int argc, char **argv)
 	if (recording_take_hello(wires.connection, &hello))
 		return COMMAND_FAILED;
 	wires.image = hello.image ? hello.image : 1;
+	if (hello.mode == SEGMENT_MODE_SAMPLE && recording_set_sample(&options, NULL, &e))
+		return COMMAND_FAILED;
 	return recording_run(&options, &hello, &wires) ? COMMAND_FAILED : COMMAND_GOOD;
 }
 

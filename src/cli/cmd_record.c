@@ -46,6 +46,7 @@ static const char help[] =
 	"      --sample-blocks N  keep at most N samples of blocks that live (default: 16384);\n"
 	"                       beyond, samples become rarer\n"
 	"      --sample-seed N  choose samples as another run with the same N did\n"
+	"      --delayed        record nothing until the program calls midden_start()\n"
 	"      --http[=ADDRESS]\n"
 	"                       answer questions about the program while it runs: pprof, metrics\n"
 	"                       and snapshots over HTTP (default: any port of 127.0.0.1)\n"
@@ -58,8 +59,9 @@ static const char help[] =
 	"\n"
 	"Each option has a variable for use with LD_PRELOAD=libmidden.so alone: MIDDEN_OUTPUT,\n"
 	"MIDDEN_FOLLOW, MIDDEN_MAX_DEPTH, MIDDEN_BUFFER, MIDDEN_PATIENCE, MIDDEN_SYMBOLS,\n"
-	"MIDDEN_TRACE, MIDDEN_HTTP, MIDDEN_HTTP_TOKEN_FILE; MIDDEN_MODE=tags, MIDDEN_MODE=sample,\n"
-	"MIDDEN_SAMPLE, MIDDEN_SAMPLE_BLOCKS, MIDDEN_SAMPLE_SEED.\n"
+	"MIDDEN_TRACE, MIDDEN_START=0 (--delayed), MIDDEN_HTTP, MIDDEN_HTTP_TOKEN_FILE;\n"
+	"MIDDEN_MODE=tags, MIDDEN_MODE=sample, MIDDEN_SAMPLE, MIDDEN_SAMPLE_BLOCKS,\n"
+	"MIDDEN_SAMPLE_SEED.\n"
 	"\n"
 	"Exit status: the program's own; 127 or 126 if it could not be started, 2 for wrong "
 	"usage.\n";
@@ -72,6 +74,7 @@ enum {
 	OPTION_NO_SYMBOLS,
 	OPTION_TRACE,
 	OPTION_TAGS,
+	OPTION_DELAYED,
 	OPTION_HTTP,
 	OPTION_HTTP_TOKEN_FILE,
 	OPTION_LIBRARY,
@@ -91,6 +94,7 @@ static const struct option long_options[] = {
 	{"patience", required_argument, NULL, OPTION_PATIENCE},
 	{"trace", no_argument, NULL, OPTION_TRACE},
 	{"tags", no_argument, NULL, OPTION_TAGS},
+	{"delayed", no_argument, NULL, OPTION_DELAYED},
 	{"http", optional_argument, NULL, OPTION_HTTP},
 	{"http-token-file", required_argument, NULL, OPTION_HTTP_TOKEN_FILE},
 	{"no-symbols", no_argument, NULL, OPTION_NO_SYMBOLS},
@@ -148,6 +152,9 @@ static int apply(struct request *r, int option, const char *value, struct error 
 		return 0;
 	case OPTION_TAGS:
 		return recording_set_mode(&r->recording, "tags", e);
+	case OPTION_DELAYED:
+		r->recording.collect.delayed = true;
+		return 0;
 	case OPTION_HTTP:
 		return servant_parse_address(&r->recording.http, value, e);
 	case OPTION_HTTP_TOKEN_FILE:
@@ -179,8 +186,7 @@ static int parse(struct request *r, int argc, char **argv)
 	}
 	if (!r->help && optind == argc)
 		return message_usage("record", "which program?");
-	if (recording_check_options(&r->recording, &e) ||
-	    recording_options_finish(&r->recording, &e))
+	if (recording_options_finish(&r->recording, &e))
 		return message_usage("record", "%s", e.text);
 	return 0;
 }

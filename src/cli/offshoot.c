@@ -12,7 +12,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LIFE_SECONDS	60   /* whoever asked may have stopped reading */
 #define DESCRIPTORS_MAX 4096 /* a collector has a dozen */
 
 bool offshoot_is_busy(struct offshoot *o)
@@ -23,13 +22,16 @@ bool offshoot_is_busy(struct offshoot *o)
 	return o->pid != 0;
 }
 
-/* The recorder waits until nobody can write its report any more, and askers until nobody listens:
- * a copy of those descriptors would keep them waiting. */
+void offshoot_close_from(int first)
+{
+	for (int fd = first; fd < DESCRIPTORS_MAX; fd++)
+		close(fd);
+}
+
 static void keep_only(int connection)
 {
 	(void)dup2(connection, OFFSHOOT_CONNECTION);
-	for (int fd = OFFSHOOT_CONNECTION + 1; fd < DESCRIPTORS_MAX; fd++)
-		close(fd);
+	offshoot_close_from(OFFSHOOT_CONNECTION + 1);
 }
 
 static void send_profile(const struct offshoot_task *task)
@@ -54,7 +56,7 @@ static void __attribute__((noreturn)) be_offshoot(const struct offshoot_task *ta
 	(void)prctl(PR_SET_NAME, "midden-state");
 	(void)signal(SIGUSR1, SIG_IGN);
 	(void)signal(SIGALRM, SIG_DFL);
-	(void)alarm(LIFE_SECONDS);
+	(void)alarm(OFFSHOOT_SECONDS);
 	keep_only(task->connection);
 	send_profile(task);
 	_exit(0); /* nothing of the collector's is flushed or given back */

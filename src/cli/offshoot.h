@@ -27,6 +27,11 @@ struct offshoot_task {
 };
 
 #define OFFSHOOT_CONNECTION 3
+#define OFFSHOOT_SECONDS    60 /* a copy's life: whoever asked may have stopped reading */
+
+/* In a copy: closes what it has of the collector's descriptors, from this one on. The recorder
+ * waits until nobody can write its report any more, and askers until nobody listens. */
+void offshoot_close_from(int first);
 
 /* Whether the copy is still at work; it is reaped here. */
 bool offshoot_is_busy(struct offshoot *o);

@@ -23,6 +23,7 @@
 #include "cli/control.h"
 #include "cli/handover.h"
 #include "cli/procfs.h"
+#include "cli/writing.h"
 #include "model/resolve.h"
 #include "profile/trace_write.h"
 
@@ -217,7 +218,7 @@ static void note_name(struct profile *p, const char *name)
 			p->threads.at[i].name = profile_add_string(p, name);
 }
 
-static void note_status(struct profile *p, const struct recording_ending *ending)
+static void note_status(struct profile *p, const struct recording_ending *ending, bool is_named)
 {
 	int status = ending->wait_status;
 
@@ -228,7 +229,8 @@ static void note_status(struct profile *p, const struct recording_ending *ending
 		p->run.exit_code = WEXITSTATUS(status);
 	if (ending->rss_peak_bytes > p->totals.rss_peak_bytes)
 		p->totals.rss_peak_bytes = ending->rss_peak_bytes;
-	note_name(p, ending->name);
+	if (!is_named)
+		note_name(p, ending->name);
 }
 
 static void note_end(struct profile *p, const struct collector *c, enum collect_end end,
@@ -243,7 +245,7 @@ static void note_end(struct profile *p, const struct collector *c, enum collect_
 	else if (end == COLLECT_END_ABANDONED)
 		p->run.end = PROFILE_END_ABANDONED;
 	else if (end == COLLECT_END_GONE && find_ending(c, status_in, (pid_t)p->run.pid, &ending))
-		note_status(p, &ending);
+		note_status(p, &ending, collect_has_given_name(c));
 }
 
 static void send_report(int out, const struct recording_report *report)
@@ -349,6 +351,7 @@ static enum collect_end run_to_end(struct collector *c, const struct recording_j
 {
 	struct so_far so_far = {.collector = c, .job = job};
 	struct control_duty duty = {.collector = c, .build = build_so_far, .context = &so_far};
+	struct writing writing = {.collector = c, .build = build_so_far, .context = &so_far};
 	struct recording_report now = {0};
 	struct listeners listeners = list_listeners(job->wires, report->pid);
 	uint64_t told_ns = 0, tick_ns = CONTROL_NS;
@@ -357,6 +360,7 @@ static enum collect_end run_to_end(struct collector *c, const struct recording_j
 	make_absolute(duty.path, sizeof(duty.path), report->path);
 	while ((end = collect_run(c, tick_ns, &replaced)) == COLLECT_END_TICK) {
 		tick_ns = serve(&listeners, &duty) ? BUSY_NS : CONTROL_NS;
+		writing_serve(&writing);
 		collect_get_status(c, &now.status);
 		if (!job->options->progress || now.status.elapsed_ns - told_ns < PROGRESS_NS)
 			continue;
@@ -364,6 +368,7 @@ static enum collect_end run_to_end(struct collector *c, const struct recording_j
 		send_report(job->wires->report_out, &now);
 	}
 	close_listeners(&listeners);
+	writing_fini(&writing);
 	return end;
 }
 

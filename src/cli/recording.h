@@ -43,9 +43,6 @@ int recording_set_sample_blocks(struct recording_options *options, const char *t
 				struct error *e);
 int recording_set_sample_seed(struct recording_options *options, const char *text, struct error *e);
 
-/* -1 with `e` if two of the options cannot both hold. */
-int recording_check_options(const struct recording_options *options, struct error *e);
-
 /* Whether the options fit together; completes them. -1 with `e`. */
 int recording_options_finish(struct recording_options *options, struct error *e);
 

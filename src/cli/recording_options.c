@@ -118,16 +118,6 @@ int recording_set_sample_seed(struct recording_options *options, const char *tex
 	return 0;
 }
 
-int recording_check_options(const struct recording_options *options, struct error *e)
-{
-	if (options->trace && options->collect.mode == SEGMENT_MODE_SAMPLE)
-		return error_set(e, "a trace has every event, samples are a few of them: "
-				    "choose one");
-	if (options->trace && options->collect.mode == SEGMENT_MODE_TAGS)
-		return error_set(e, "a trace has every event, and tag mode none: choose one");
-	return 0;
-}
-
 /* Programs that run in many places must not all be sampled alike. */
 static uint64_t get_random_seed(void)
 {
@@ -170,6 +160,7 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	const char *trace = getenv(ENV_TRACE);
 	const char *target = getenv(ENV_TARGET_MODE);
 	const char *mode = target ? target : getenv(ENV_MODE);
+	const char *start = getenv(ENV_START);
 	const char *http = getenv(ENV_HTTP);
 	const char *token_file = getenv(ENV_HTTP_TOKEN_FILE);
 
@@ -180,19 +171,26 @@ int recording_options_init(struct recording_options *options, struct error *e)
 		.http = {.listener = -1, .announce = -1},
 	};
 	options->collect.follow = follow && strcmp(follow, "0") != 0;
+	options->collect.delayed = start && strcmp(start, "0") == 0;
 	options->trace = is_on(trace);
 	if ((mode && recording_set_mode(options, mode, e)) ||
 	    (depth && recording_set_max_depth(options, depth, e)) ||
 	    (buffer && recording_set_buffer(options, buffer, e)) ||
-	    (patience && recording_set_patience(options, patience, e)) || init_sample(options, e) ||
+	    (patience && recording_set_patience(options, patience, e)) ||
 	    (is_on(http) && servant_parse_address(&options->http, http, e)) ||
-	    (token_file && *token_file && servant_read_token(&options->http, token_file, e)))
+	    (token_file && *token_file && servant_read_token(&options->http, token_file, e)) ||
+	    init_sample(options, e))
 		return -1;
 	return 0;
 }
 
 int recording_options_finish(struct recording_options *options, struct error *e)
 {
+	if (options->trace && options->collect.mode == SEGMENT_MODE_SAMPLE)
+		return error_set(e, "a trace has every event, samples are a few of them: "
+				    "choose one");
+	if (options->trace && options->collect.mode == SEGMENT_MODE_TAGS)
+		return error_set(e, "a trace has every event, and tag mode none: choose one");
 	return servant_prepare(&options->http, e);
 }
 

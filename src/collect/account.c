@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "collect/account_sampled.h"
+#include "collect/obey.h"
 #include "format/wire.h"
 
 #define FIRST_INTERVAL_NS UINT64_C(1000000)
@@ -25,7 +26,8 @@ void account_init(struct account *a, const struct ticks *clock, uint32_t slot_co
 	a->parts.most = PARTS_MAX;
 	series_init(&a->series, ticks_from_ns(clock, FIRST_INTERVAL_NS));
 	a->actors = mem_new(slot_count, sizeof(a->actors[0]));
-	a->names = mem_new(slot_count, sizeof(a->names[0]));
+	a->texts = mem_new(slot_count, sizeof(a->texts[0]));
+	a->slot_count = slot_count;
 }
 
 void account_fini(struct account *a)
@@ -37,7 +39,7 @@ void account_fini(struct account *a)
 	series_fini(&a->series);
 	sampling_free(a->sampling);
 	free(a->actors);
-	free(a->names);
+	obey_fini(a);
 	vec_free(&a->snapshots);
 }
 
@@ -50,7 +52,7 @@ struct thread *account_open_thread(struct account *a, uint32_t slot, uint32_t se
 
 	a->actors[slot] = (struct actor){.thread = index};
 	if (a->sampling)
-		sampling_open(a->sampling, slot);
+		sampling_open(a->sampling, slot, serial);
 	if (!thread->shared) {
 		a->actors[slot].last_ptr = thread->last_ptr;
 		a->actors[slot].last_ticks = thread->last_ticks;
@@ -69,7 +71,7 @@ void account_close_thread(struct account *a, uint32_t slot)
 	if (a->sampling)
 		sampling_close(a->sampling, slot, by->thread);
 	*by = (struct actor){0};
-	a->names[slot].bytes = 0;
+	a->texts[slot].bytes = 0;
 }
 
 /* ---- sums ------------------------------------------------------------------------------------ */
@@ -138,7 +140,7 @@ struct profile_point account_get_point(const struct account *a, uint64_t ticks)
 	};
 }
 
-static void add_point(struct account *a, uint64_t ticks)
+void account_add_point(struct account *a, uint64_t ticks)
 {
 	struct profile_point point = account_get_point(a, ticks);
 
@@ -151,11 +153,11 @@ static void add_point(struct account *a, uint64_t ticks)
 /* Two points where time jumps: the state since the first held until the last. */
 static void cross_points(struct account *a, uint64_t ticks)
 {
-	add_point(a, a->series.next);
+	account_add_point(a, a->series.next);
 
 	uint64_t last = ticks / a->series.interval * a->series.interval;
 	if (last >= a->series.next)
-		add_point(a, last);
+		account_add_point(a, last);
 	series_skip(&a->series, ticks);
 }
 
@@ -191,31 +193,9 @@ bool account_take_snapshot(struct account *a, uint64_t ticks, const char *name, 
 	}
 	(void)snprintf(taken.name, sizeof(taken.name), "%s", name);
 	series_pin(&a->series);
-	add_point(a, taken.ticks);
+	account_add_point(a, taken.ticks);
 	*vec_push(&a->snapshots) = taken;
 	return true;
-}
-
-/* Appends the three words of a piece; what is too long is cut. */
-static void add_piece(struct mark_name *name, const struct event *e)
-{
-	const uint64_t words[3] = {e->ptr, e->size, e->hash};
-	size_t room = SEGMENT_MARK_NAME_MAX - name->bytes;
-	size_t bytes = sizeof(words) < room ? sizeof(words) : room;
-
-	memcpy(name->text + name->bytes, words, bytes);
-	name->bytes += (uint32_t)bytes;
-	name->text[name->bytes] = '\0';
-}
-
-static void apply_mark(struct account *a, const struct event *e)
-{
-	struct mark_name *name = &a->names[e->slot];
-
-	add_piece(name, e);
-	a->marks++;
-	(void)account_take_snapshot(a, e->ticks, name->text, a->actors[e->slot].thread);
-	name->bytes = 0;
 }
 
 /* ---- shares of threads ----------------------------------------------------------------------- */
@@ -388,7 +368,8 @@ static HOT bool put(struct account *a, const struct event *e, bool force, struct
 		.ptr = e->ptr,
 		.ticks = e->ticks,
 		.size = e->size,
-		.site = sites_reserve(&a->sites, e->node, by->thread),
+		.site = sites_reserve(&a->sites, a->is_choosy ? obey_get_node(a, e) : e->node,
+				      by->thread),
 		.thread = by->thread,
 	};
 	*block = *made;
@@ -397,12 +378,45 @@ static HOT bool put(struct account *a, const struct event *e, bool force, struct
 	return true;
 }
 
+void account_enter_again(struct account *a, const struct live_block *block, uint64_t ticks)
+{
+	struct live_block again = *block;
+
+	again.ticks = ticks;
+	enter(a, &again, SEGMENT_API_OTHER, 0);
+}
+
+/* A block that is not to be recorded. Another one at its address was freed unseen. */
+static COLD void drop_arrival(struct account *a, const struct event *e)
+{
+	const struct live_block *stale = live_remove(&a->live, e->hash, e->ptr);
+
+	if (stale) {
+		struct live_block gone = *stale;
+
+		miss_free(a, &gone, e->ticks);
+	}
+}
+
+/* The free of a block that is not in the table: once recording was off, there are such. */
+static COLD void count_unknown(struct account *a)
+{
+	if (a->was_off)
+		a->untracked_frees++;
+	else
+		a->foreign_frees++;
+}
+
 /* ---- events ---------------------------------------------------------------------------------- */
 
 static HOT bool apply_alloc(struct account *a, const struct event *e, bool force, bool traced)
 {
 	struct live_block block;
 
+	if (a->is_choosy && obey_is_off(a, e->slot)) {
+		drop_arrival(a, e);
+		return true;
+	}
 	if (!put(a, e, force, &block))
 		return false;
 	enter(a, &block, e->api, traced ? WIRE_EVENT_ALLOCATION : 0);
@@ -414,7 +428,8 @@ static HOT bool apply_free(struct account *a, const struct event *e, bool force,
 	const struct live_block *found = live_remove(&a->live, e->hash, e->ptr);
 
 	if (!found) {
-		a->foreign_frees += force;
+		if (force)
+			count_unknown(a);
 		return force;
 	}
 	struct live_block gone = *found;
@@ -447,26 +462,10 @@ static bool apply_resize(struct account *a, const struct event *e, bool force)
 
 	if (!found && !force)
 		return false;
-	a->foreign_frees += !found;
+	if (!found)
+		count_unknown(a);
 	put_back(a, by, e->ticks); /* only a damaged stream has one left over */
 	by->resizing = old;
-	return true;
-}
-
-static bool apply_resized(struct account *a, const struct event *e, bool force)
-{
-	struct actor *by = &a->actors[e->slot];
-	struct live_block block;
-
-	if (!put(a, e, force, &block))
-		return false;
-	if (by->resizing.ptr) /* goes first: the peak does not hold both */
-		give_back(a, &by->resizing,
-			  (struct deed){e->ticks, by->thread, WIRE_EVENT_RESIZE_FREE});
-	by->resizing.ptr = 0;
-	enter(a, &block, e->api, WIRE_EVENT_RESIZE_ALLOCATION);
-	a->sites.list.at[block.site].reallocations++;
-	a->threads.list.at[block.thread].reallocations++;
 	return true;
 }
 
@@ -478,6 +477,31 @@ static void apply_resize_freed(struct account *a, const struct event *e)
 		give_back_plainly(a, by, &by->resizing,
 				  (struct deed){e->ticks, by->thread, WIRE_EVENT_FREE});
 	by->resizing.ptr = 0;
+}
+
+static bool apply_resized(struct account *a, const struct event *e, bool force)
+{
+	struct actor *by = &a->actors[e->slot];
+	struct live_block block;
+
+	if (a->is_choosy && obey_is_off(a, e->slot)) {
+		apply_resize_freed(a, e);
+		drop_arrival(a, e);
+		return true;
+	}
+	if (!put(a, e, force, &block))
+		return false;
+	bool is_new = !by->resizing.ptr && a->was_off; /* what it was came unseen */
+	if (by->resizing.ptr)			       /* goes first: the peak does not hold both */
+		give_back(a, &by->resizing,
+			  (struct deed){e->ticks, by->thread, WIRE_EVENT_RESIZE_FREE});
+	by->resizing.ptr = 0;
+	enter(a, &block, e->api, is_new ? WIRE_EVENT_ALLOCATION : WIRE_EVENT_RESIZE_ALLOCATION);
+	if (is_new)
+		return true;
+	a->sites.list.at[block.site].reallocations++;
+	a->threads.list.at[block.thread].reallocations++;
+	return true;
 }
 
 /* False, with nothing done, if the state of the block contradicts the event and `force` is not
@@ -493,10 +517,9 @@ static bool apply_rare(struct account *a, const struct event *e, bool force)
 		put_back(a, &a->actors[e->slot], e->ticks);
 		return true;
 	case SEGMENT_EVENT_NAME:
-		add_piece(&a->names[e->slot], e);
-		return true;
 	case SEGMENT_EVENT_MARK:
-		apply_mark(a, e);
+	case SEGMENT_EVENT_ORDER:
+		obey_event(a, e);
 		return true;
 	case SEGMENT_EVENT_RESIZE_FREED:
 		apply_resize_freed(a, e);
@@ -540,31 +563,12 @@ static uint32_t apply_untraced(struct account *a, const struct event *events, ui
 	return i;
 }
 
-static bool apply_sampled(struct account *a, const struct event *e, bool force)
-{
-	bool is_name = e->kind == SEGMENT_EVENT_NAME || e->kind == SEGMENT_EVENT_MARK;
-
-	return is_name ? apply_rare(a, e, force) : account_sampled_apply(a, e, force);
-}
-
-static uint32_t apply_all_sampled(struct account *a, const struct event *events, uint32_t count)
-{
-	uint32_t i;
-
-	for (i = 0; i < count; i++) {
-		account_pass_time(a, events[i].ticks);
-		if (!apply_sampled(a, &events[i], false))
-			break;
-	}
-	return i;
-}
-
 uint32_t account_apply(struct account *a, const struct event *events, uint32_t count)
 {
 	uint32_t handled;
 
 	if (a->sampling)
-		handled = apply_all_sampled(a, events, count);
+		handled = account_sampled_apply_all(a, events, count);
 	else if (a->trace)
 		handled = apply_traced(a, events, count);
 	else
@@ -576,6 +580,6 @@ uint32_t account_apply(struct account *a, const struct event *events, uint32_t c
 
 void account_force(struct account *a, const struct event *e)
 {
-	(void)(a->sampling ? apply_sampled(a, e, true) : apply(a, e, true, true));
+	(void)(a->sampling ? account_sampled_apply(a, e, true) : apply(a, e, true, true));
 	a->events++;
 }

@@ -23,13 +23,21 @@ struct actor {
 	uint64_t last_ptr; /* its latest allocation, 0 once that is freed */
 	uint64_t last_ticks;
 	struct live_block resizing; /* ptr 0: none; off the table, still counted as live */
+	uint64_t switch_word;	    /* its own: see segment_switch_later */
 	uint32_t thread;
 };
 
-/* The name of a mark while its pieces come. */
-struct mark_name {
-	char text[SEGMENT_MARK_NAME_MAX + 1];
+/* A text while its pieces come: of a mark, of an order. */
+struct text {
+	char *at; /* SEGMENT_TEXT_MAX + 1 bytes; NULL: there was none yet */
 	uint32_t bytes;
+};
+
+/* A profile that a thread of the target waits for. */
+struct write_order {
+	char *path;
+	uint32_t slot;
+	uint32_t question;
 };
 
 /* What was live when somebody asked for it to be kept. */
@@ -59,8 +67,9 @@ struct account {
 	struct lifetimes lifetimes;
 	struct series series;
 	struct peak peak;
+	uint32_t slot_count;
 	struct actor *actors;		/* by slot */
-	struct mark_name *names;	/* by slot */
+	struct text *texts;		/* by slot */
 	VEC(struct snapshot) snapshots; /* one for each pin of the series */
 	uint64_t lost_snapshots;
 	uint32_t marks;		    /* snapshots that the target asked for, lost ones too */
@@ -72,6 +81,20 @@ struct account {
 	uint64_t missed_frees; /* an address was given out again: its free was never seen */
 	uint64_t api_calls[SEGMENT_API_KINDS];
 	uint64_t rss_bytes; /* as last sampled, for the series */
+
+	/* What the program ordered; see obey.h. */
+	struct segment_slot *slots; /* where questions are answered; NULL: nowhere */
+	bool is_choosy;		    /* a switch has been used, or there is a threshold */
+	bool was_off;		    /* so there may be blocks that were never seen to come */
+	uint64_t switch_word;	    /* of all threads */
+	uint64_t threshold;
+	uint64_t threshold_ticks;
+	uint64_t untracked_frees;
+	uint64_t cleared_ticks; /* when figures last started over, 0 never */
+	uint64_t off_since;	/* ticks: recording is off for all since then */
+	uint64_t off_ticks;	/* and was for so long before */
+	uint64_t refused_clears;
+	VEC(struct write_order) writes;
 };
 
 /* `clock` must outlive the account. */
@@ -103,6 +126,13 @@ struct account_totals account_get_totals(const struct account *a);
 
 /* To be called before what threads hold is read. */
 void account_settle_threads(struct account *a);
+
+/* Counts a block that is live and in no figure as allocated at this time, by an unknown function.
+ */
+void account_enter_again(struct account *a, const struct live_block *block, uint64_t ticks);
+
+/* The state as a point of the series at this time, and that point added to it. */
+void account_add_point(struct account *a, uint64_t ticks);
 
 /* The state as a point of the series at this time. */
 struct profile_point account_get_point(const struct account *a, uint64_t ticks);

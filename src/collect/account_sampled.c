@@ -6,7 +6,7 @@
  * new weight from the start, but for peaks that are past. */
 #include "collect/account_sampled.h"
 
-#include "base/mem.h"
+#include "collect/obey.h"
 
 static struct sample *get_sample(const struct account *a, const struct live_block *block)
 {
@@ -152,14 +152,29 @@ static struct live_block *find_place(struct account *a, const struct event *e, b
 	return block;
 }
 
+static void apply_resize_freed(struct account *a, const struct event *e)
+{
+	struct actor *by = &a->actors[e->slot];
+
+	if (by->resizing.ptr)
+		give_back(a, e, &by->resizing);
+	by->resizing.ptr = 0;
+}
+
 static bool apply_alloc(struct account *a, const struct event *e, bool force)
 {
-	struct live_block *block = find_place(a, e, force);
 	struct actor *by = &a->actors[e->slot];
-	uint64_t key = e->hash ^ e->ticks;
+
+	if (a->is_choosy && obey_is_off(a, e->slot)) {
+		if (e->kind == SEGMENT_EVENT_RESIZED)
+			apply_resize_freed(a, e);
+		return true;
+	}
+	struct live_block *block = find_place(a, e, force);
 
 	if (!block)
 		return false;
+	uint64_t key = a->sampling->keys[e->slot]++;
 	if (e->kind == SEGMENT_EVENT_RESIZED && by->resizing.ptr) {
 		give_back(a, e, &by->resizing);
 		by->resizing.ptr = 0;
@@ -174,7 +189,8 @@ static bool apply_alloc(struct account *a, const struct event *e, bool force)
 		.ptr = e->ptr,
 		.ticks = e->ticks,
 		.size = sampling_add(a->sampling, &sample),
-		.site = sites_reserve(&a->sites, e->node, by->thread),
+		.site = sites_reserve(&a->sites, a->is_choosy ? obey_get_node(a, e) : e->node,
+				      by->thread),
 		.thread = by->thread,
 	};
 	struct live_block made = *block;
@@ -223,15 +239,6 @@ static bool apply_resize(struct account *a, const struct event *e, bool force)
 	put_back(a, e); /* only a damaged stream has one left over */
 	a->actors[e->slot].resizing = old;
 	return true;
-}
-
-static void apply_resize_freed(struct account *a, const struct event *e)
-{
-	struct actor *by = &a->actors[e->slot];
-
-	if (by->resizing.ptr)
-		give_back(a, e, &by->resizing);
-	by->resizing.ptr = 0;
 }
 
 /* ---- thinning -------------------------------------------------------------------------------- */
@@ -301,13 +308,49 @@ bool account_sampled_apply(struct account *a, const struct event *e, bool force)
 	case SEGMENT_EVENT_RESIZE_FREED:
 		apply_resize_freed(a, e);
 		return true;
+	case SEGMENT_EVENT_NAME:
+	case SEGMENT_EVENT_MARK:
+	case SEGMENT_EVENT_ORDER:
+		obey_event(a, e);
+		return true;
 	case SEGMENT_EVENT_PERIOD:
 		sampling_set_period(a->sampling, e->slot, e->size);
 		return true;
-	default: /* SEGMENT_EVENT_THINNED: account.c has seen to the others */
+	default: /* SEGMENT_EVENT_THINNED: the reader lets no other kind through */
 		apply_thinned(a, e);
 		return true;
 	}
+}
+
+uint32_t account_sampled_apply_all(struct account *a, const struct event *events, uint32_t count)
+{
+	uint32_t i;
+
+	for (i = 0; i < count; i++) {
+		account_pass_time(a, events[i].ticks);
+		if (!account_sampled_apply(a, &events[i], false))
+			break;
+	}
+	return i;
+}
+
+/* ---- figures that start over ----------------------------------------------------------------- */
+
+void account_sampled_clear(struct account *a)
+{
+	a->sampling->doubts.count = 0;
+	sampling_clear(a->sampling);
+}
+
+void account_sampled_enter_again(struct account *a, const struct live_block *block, uint64_t ticks)
+{
+	const struct weight *w = &get_sample(a, block)->weight;
+	struct live_block again = *block;
+
+	again.ticks = ticks;
+	enter(a, &again);
+	a->sampling->carried.allocations += w->blocks;
+	a->sampling->carried.bytes += w->bytes;
 }
 
 /* ---- sums ------------------------------------------------------------------------------------ */

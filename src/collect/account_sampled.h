@@ -6,9 +6,16 @@
 
 #include "collect/account.h"
 
+/* As account_apply. */
+uint32_t account_sampled_apply_all(struct account *a, const struct event *events, uint32_t count);
+
 /* False, with nothing done, if the state of the block contradicts the event and `force` is not
- * set. Names and marks are not for it. */
+ * set. */
 bool account_sampled_apply(struct account *a, const struct event *e, bool force);
+
+/* Figures start over: forgets what belongs to the old ones, then enters what lives again. */
+void account_sampled_clear(struct account *a);
+void account_sampled_enter_again(struct account *a, const struct live_block *block, uint64_t ticks);
 
 struct account_totals account_sampled_get_totals(const struct account *a);
 

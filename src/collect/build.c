@@ -11,10 +11,11 @@
 
 #include "base/mem.h"
 #include "base/pages.h"
+#include "collect/build_sampled.h"
 #include "collect/collector.h"
-#include "collect/estimates.h"
 #include "collect/footprint.h"
 #include "collect/naming.h"
+#include "collect/obey.h"
 
 #define PATH_BYTES_MAX	   4096u
 #define OTHER_THREADS_NAME "(other threads)"
@@ -262,8 +263,6 @@ static void build_sites(struct build *b)
 	reserve_big(&b->p->sites, sites->list.count);
 	for (size_t i = 0; i < sites->list.count; i++)
 		*vec_push(&b->p->sites) = get_site(b, &sites->list.at[i]);
-	for (size_t i = 0; b->c->account.sampling && i < sites->list.count; i++)
-		estimates_build_site(&b->c->account, (uint32_t)i, &b->p->sites.at[i]);
 	vec_free(&b->path);
 	free(b->places);
 	free(b->named);
@@ -395,8 +394,7 @@ static void build_threads(struct build *b, struct stream_losses *sum)
 	for (size_t i = 0; i < threads->list.count; i++)
 		*vec_push(&b->p->threads) = get_thread(b, &threads->list.at[i]);
 	add_open_slots(b, sum);
-	if (b->c->account.sampling)
-		estimates_build_threads(&b->c->account, b->p);
+	build_sampled_threads(&b->c->account, b->p);
 	if (b->p->threads.count)
 		qsort(b->p->threads.at, b->p->threads.count, sizeof(b->p->threads.at[0]),
 		      compare_serials);
@@ -457,18 +455,9 @@ static void build_losses(struct build *b, struct stream_losses *sum)
 	t->truncated_stacks = sum->truncated_stacks;
 	t->unwind_failures = sum->unwind_failures;
 	t->foreign_frees = a->foreign_frees;
+	t->untracked_frees = a->untracked_frees;
 	t->reentrant_calls = sum->reentrant_calls;
 	t->failed_allocations = sum->failed_allocations;
-}
-
-/* What the target counted without recording it. */
-static void build_counted(struct build *b)
-{
-	struct sampling_totals sum = sampling_get_totals(b->c->account.sampling);
-
-	b->p->totals.reallocations = sum.reallocations;
-	for (unsigned i = 0; i < SEGMENT_API_KINDS; i++)
-		b->p->totals.api_calls[i] = sum.calls[i];
 }
 
 static void build_totals(struct build *b)
@@ -496,8 +485,6 @@ static void build_totals(struct build *b)
 		t->temporary_allocations += a->threads.list.at[i].temporary;
 		t->reallocations += a->threads.list.at[i].reallocations;
 	}
-	if (a->sampling)
-		build_counted(b);
 }
 
 static void build_run(struct build *b)
@@ -509,12 +496,12 @@ static void build_run(struct build *b)
 	run->mode = profile_add_string(b->p, naming_get_mode(c->mode));
 	run->start_unix_ns = c->clock.base_unix_ns;
 	run->duration_ns = to_ns(b, b->now);
+	run->cleared_ns = to_ns(b, c->account.cleared_ticks);
+	run->stopped_ns = to_ns(b, obey_get_off_ticks(&c->account, b->now));
 	run->page_bytes = c->watch.page_bytes;
 	run->pid = (uint32_t)c->hello.pid;
 	run->parent_pid = (uint32_t)c->hello.parent_pid;
 	run->exit_code = -1;
-	if (c->account.sampling)
-		run->sample_period = c->account.sampling->longest_period;
 	if (c->account.trace) {
 		run->clock_ticks = c->clock.span_ticks;
 		run->clock_ns = c->clock.span_ns;
@@ -550,6 +537,7 @@ static struct profile *build(struct collector *c, bool brief)
 	if (c->mode == SEGMENT_MODE_TAGS)
 		tag_counts_add_totals(b.p);
 	lifetimes_build(&c->account.lifetimes, b.p);
+	build_sampled(&c->account, b.p);
 	return b.p;
 }
 

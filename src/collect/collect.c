@@ -14,6 +14,7 @@
 
 #include "base/mem.h"
 #include "collect/collector.h"
+#include "collect/obey.h"
 
 #define MS UINT64_C(1000000)
 
@@ -61,6 +62,7 @@ static void fill_header(struct collector *c, const struct collect_config *config
 	header->sample_blocks = config->sample_blocks;
 	header->sample_period = config->sample_period;
 	header->sample_seed = config->sample_seed;
+	header->delayed = config->delayed;
 	header->magic = SEGMENT_MAGIC;
 }
 
@@ -82,6 +84,9 @@ struct collector *collect_new(const struct collect_config *config,
 	ticks_init(&c->clock, ticks_choose(hello->machine));
 	account_init(&c->account, &c->clock, layout.slot_count);
 	c->account.trace = config->trace;
+	c->account.slots = c->map.slots;
+	if (config->delayed)
+		obey_delay(&c->account);
 	streams_init(&c->streams, &c->map, &c->account,
 		     (uint32_t)(buffer_bytes / SEGMENT_CHUNK_BYTES));
 	watch_open(&c->watch, hello->pid);
@@ -189,6 +194,24 @@ bool collect_take_snapshot(struct collector *c, const char *name, struct collect
 	return true;
 }
 
+bool collect_take_write(struct collector *c, struct collect_write *wanted)
+{
+	struct account *a = &c->account;
+
+	if (!a->writes.count)
+		return false;
+	const struct write_order first = a->writes.at[0];
+	*wanted = (struct collect_write){first.path, first.slot, first.question};
+	a->writes.count--;
+	memmove(a->writes.at, a->writes.at + 1, a->writes.count * sizeof(a->writes.at[0]));
+	return true;
+}
+
+void collect_answer_write(struct collector *c, const struct collect_write *wanted, bool done)
+{
+	obey_answer(&c->account, wanted->slot, wanted->question, done);
+}
+
 void collect_freeze(struct collector *c)
 {
 	c->account.trace = NULL;
@@ -257,7 +280,9 @@ static void look_at_name(struct collector *c, uint32_t slot)
 
 	if (thread->shared)
 		return;
-	if (is_main_thread(c, stream))
+	if (streams_has_last_name(&c->streams, slot))
+		streams_read_name(&c->streams, slot, thread->name);
+	else if (is_main_thread(c, stream))
 		(void)watch_read_main_name(&c->watch, thread->name, sizeof(thread->name));
 	else
 		(void)watch_read_name(&c->watch, stream->tid, thread->name, sizeof(thread->name));
@@ -286,6 +311,16 @@ static void look_at_last_name(struct collector *c)
 		if (c->streams.at[slot].state == STREAM_OPEN &&
 		    is_main_thread(c, &c->streams.at[slot]) && !collect_has_execed(c))
 			look_at_name(c, slot);
+}
+
+bool collect_has_given_name(const struct collector *c)
+{
+	for (uint32_t slot = 1; slot <= c->streams.used; slot++)
+		if (c->streams.at[slot].state != STREAM_CLOSED &&
+		    is_main_thread(c, &c->streams.at[slot]) &&
+		    atomic_load_explicit(&c->map.slots[slot].named, memory_order_relaxed))
+			return true;
+	return false;
 }
 
 static void add_up_open_losses(struct collector *c)
@@ -516,7 +551,7 @@ enum collect_end collect_run(struct collector *c, uint64_t tick_ns, const volati
 		enum collect_end end = look_for_end(c, now, handled == 0);
 		if (end != COLLECT_END_TICK)
 			return finish(c, end);
-		if (tick_ns && now - start >= tick_ns)
+		if (tick_ns && (now - start >= tick_ns || c->account.writes.count))
 			return COLLECT_END_TICK;
 		rest(c, handled);
 	}

@@ -19,6 +19,7 @@ struct collect_config {
 	uint32_t sample_blocks; /* 0: as many as there is room for */
 	uint64_t sample_period;
 	uint64_t sample_seed;
+	bool delayed;		    /* the program will switch recording on */
 	struct trace_writer *trace; /* gets every event; NULL: none is wanted. Not owned */
 };
 
@@ -50,6 +51,9 @@ void collect_get_status(const struct collector *c, struct collect_status *status
 
 /* The status that the target gave to exit(); false: it did not get there (or says so). */
 bool collect_find_exit(const struct collector *c, int *code);
+
+/* Whether the program has given its main thread a name of its own. */
+bool collect_has_given_name(const struct collector *c);
 
 /* Whether the program became another one, as far as it could say so itself. */
 bool collect_has_execed(const struct collector *c);
@@ -91,6 +95,20 @@ struct collect_snapshot {
 
 /* Keeps what is live now, stack by stack, under a name. False if there is no room for it. */
 bool collect_take_snapshot(struct collector *c, const char *name, struct collect_snapshot *kept);
+
+/* A profile that the program wants in a file, and waits for. */
+struct collect_write {
+	char *path; /* absolute; malloc'ed */
+	uint32_t slot;
+	uint32_t question;
+};
+
+/* The next one, for the caller to see to; collect_run comes back early where there is one. False:
+ * there is none. */
+bool collect_take_write(struct collector *c, struct collect_write *wanted);
+
+/* Tells whoever waits for it how it went. */
+void collect_answer_write(struct collector *c, const struct collect_write *wanted, bool done);
 
 /* For a copy of this process that a fork made, to build a profile in: what the last round handled
  * is all there is from here on, and the trace stays its owner's. The copy has no table of live

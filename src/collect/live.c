@@ -298,6 +298,21 @@ uint64_t live_get_bytes(const struct live *t)
 	return bytes;
 }
 
+static void visit_shard(const struct live_shard *s,
+			void (*visit)(void *context, struct live_block *block), void *context)
+{
+	for (uint32_t group = 0; group < s->groups; group++)
+		for (uint64_t mask = live_match_used(&s->heads[group]); mask; mask &= mask - 1)
+			visit(context, live_get_block(s, group, mask));
+}
+
+void live_visit(struct live *t, void (*visit)(void *context, struct live_block *block),
+		void *context)
+{
+	for (size_t i = 0; i >> t->depth == 0; i += get_span(t, t->directory[i]))
+		visit_shard(t->directory[i], visit, context);
+}
+
 /* ---- beyond the home group ------------------------------------------------------------------- */
 
 struct live_block *live_find(const struct live *t, uint64_t hash, uint64_t ptr)

@@ -71,6 +71,10 @@ void live_fini(struct live *t);
 /* Bytes of all shards. */
 uint64_t live_get_bytes(const struct live *t);
 
+/* Shows every block to `visit`, which may change all of it but its address. */
+void live_visit(struct live *t, void (*visit)(void *context, struct live_block *block),
+		void *context);
+
 /* The top bits choose the shard. What lies together comes and goes together, so they are those of
  * the address without its last 20 bits; the factor spreads numbers that follow one another evenly.
  * For the rest two rounds of multiply and fold, so that the low half (the group) and the byte above

@@ -18,6 +18,8 @@ struct sampling *sampling_new(const struct segment_header *h, const struct segme
 		.first_period = h->sample_period,
 		.longest_period = h->sample_period,
 		.periods = mem_new(slot_count, sizeof(s->periods[0])),
+		.keys = mem_new(slot_count, sizeof(s->keys[0])),
+		.seed = h->sample_seed,
 	};
 	*vec_push(&s->samples) = (struct sample){0};
 	return s;
@@ -31,14 +33,20 @@ void sampling_free(struct sampling *s)
 	vec_free(&s->doubts);
 	vec_free(&s->retired);
 	free(s->periods);
+	free(s->keys);
+	free(s->bases);
 	free(s);
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-void sampling_open(struct sampling *s, uint32_t slot)
+/* Weights are rounded alike in runs with the same seed. */
+void sampling_open(struct sampling *s, uint32_t slot, uint32_t serial)
 {
 	s->periods[slot] = s->first_period;
+	if (s->bases)
+		s->bases[slot] = (struct sampling_totals){0};
+	s->keys[slot] = s->seed ^ (uint64_t)serial << 40;
 }
 
 void sampling_set_period(struct sampling *s, uint32_t slot, uint64_t period)
@@ -60,6 +68,16 @@ void sampling_sum(struct sampling_totals *sum, const struct sampling_totals *mor
 	sum->reallocations += more->reallocations;
 }
 
+static void subtract(struct sampling_totals *from, const struct sampling_totals *base)
+{
+	for (unsigned i = 0; i < SEGMENT_API_KINDS; i++)
+		from->calls[i] -= base->calls[i];
+	from->allocations -= base->allocations;
+	from->bytes -= base->bytes;
+	from->frees -= base->frees;
+	from->reallocations -= base->reallocations;
+}
+
 static uint64_t read_total(const _Atomic uint64_t *total)
 {
 	return atomic_load_explicit(total, memory_order_relaxed);
@@ -78,7 +96,25 @@ void sampling_add_slot(const struct sampling *s, uint32_t slot, struct sampling_
 		now.calls[i] = read_total(&from->calls[i]);
 		now.allocations += now.calls[i];
 	}
+	if (s->bases)
+		subtract(&now, &s->bases[slot]);
 	sampling_sum(sum, &now);
+}
+
+void sampling_clear(struct sampling *s)
+{
+	struct sampling_totals *bases = mem_new(s->slot_count, sizeof(*bases));
+
+	free(s->bases);
+	s->bases = NULL; /* so that what follows is since the start of each thread */
+	for (uint32_t slot = 1; slot < s->slot_count; slot++)
+		if (s->periods[slot])
+			sampling_add_slot(s, slot, &bases[slot]);
+	s->bases = bases;
+	for (size_t i = 0; i < s->retired.count; i++)
+		s->retired.at[i] = (struct sampling_totals){0};
+	s->carried = s->shown = (struct sampling_totals){0};
+	s->shown_freed_bytes = 0;
 }
 
 void sampling_close(struct sampling *s, uint32_t slot, uint32_t thread)
@@ -91,7 +127,7 @@ void sampling_close(struct sampling *s, uint32_t slot, uint32_t thread)
 
 struct sampling_totals sampling_get_totals(const struct sampling *s)
 {
-	struct sampling_totals sum = {0};
+	struct sampling_totals sum = s->carried;
 
 	for (size_t i = 0; i < s->retired.count; i++)
 		sampling_sum(&sum, &s->retired.at[i]);

@@ -48,14 +48,18 @@ struct sampling_totals {
 struct sampling {
 	const struct segment_slot *slots;
 	uint32_t slot_count;
+	uint64_t seed;
 	uint64_t first_period;
 	uint64_t longest_period;    /* that any thread has had */
 	uint64_t *periods;	    /* by slot; 0: no thread is there */
+	uint64_t *keys;		    /* by slot: of its next sample */
 	VEC(struct sample) samples; /* number 0 is none */
 	uint32_t free_sample;
 	VEC(struct site_doubt) doubts;	     /* by site */
 	VEC(struct sampling_totals) retired; /* by thread: of its slots that are closed */
-	struct sampling_totals shown;	     /* by the last point: sums never go back */
+	struct sampling_totals *bases; /* by slot: what it had when figures started over; NULL: 0 */
+	struct sampling_totals carried; /* what lived then */
+	struct sampling_totals shown;	/* by the last point: sums never go back */
 	uint64_t shown_freed_bytes;
 };
 
@@ -64,7 +68,7 @@ struct sampling *sampling_new(const struct segment_header *h, const struct segme
 void sampling_free(struct sampling *s);
 
 /* A thread acts in the slot, or no longer does: then its totals count for this thread record. */
-void sampling_open(struct sampling *s, uint32_t slot);
+void sampling_open(struct sampling *s, uint32_t slot, uint32_t serial);
 void sampling_close(struct sampling *s, uint32_t slot, uint32_t thread);
 
 /* The samples of the slot have this period from now on. */
@@ -80,6 +84,9 @@ struct site_doubt *sampling_get_doubt(struct sampling *s, uint32_t site, const s
 /* What the thread in the slot has counted so far, added to `sum`. */
 void sampling_add_slot(const struct sampling *s, uint32_t slot, struct sampling_totals *sum);
 void sampling_sum(struct sampling_totals *sum, const struct sampling_totals *more);
+
+/* Figures start over: totals count from now on. */
+void sampling_clear(struct sampling *s);
 
 /* Of all threads. */
 struct sampling_totals sampling_get_totals(const struct sampling *s);

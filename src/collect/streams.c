@@ -272,16 +272,20 @@ static void pair_resize(struct stream *stream, struct event *e)
 	e->hash = live_hash(e->ptr);
 }
 
-static bool is_text(uint32_t kind)
+static bool is_message(uint32_t kind)
 {
-	return kind == SEGMENT_EVENT_NAME || kind == SEGMENT_EVENT_MARK;
+	return kind == SEGMENT_EVENT_NAME || kind == SEGMENT_EVENT_MARK ||
+	       kind == SEGMENT_EVENT_ORDER;
 }
 
-/* A piece of a name is no block: its three words go where those of a block would. */
-static void take_text(const uint64_t *words, uint64_t third, struct event *e)
+/* A piece of a name or an order is no block: its three words go where those of a block would. */
+static uint32_t take_message(const uint64_t *words, uint64_t third, struct event *e)
 {
 	e->size = third;
 	e->hash = read_once(words[3]);
+	if (e->kind == SEGMENT_EVENT_ORDER)
+		e->api = read_once(words[0]) >> 4 & 15u;
+	return segment_event_bytes(e->kind);
 }
 
 /* Of a PERIOD or THINNED the period is the size. */
@@ -297,10 +301,8 @@ static __attribute__((noinline)) uint32_t decode_rest(const struct streams *s,
 {
 	uint32_t kind = e->kind;
 
-	if (is_text(kind)) {
-		take_text(words, third, e);
-		return segment_event_bytes(kind);
-	}
+	if (is_message(kind))
+		return take_message(words, third, e);
 	if (kind == SEGMENT_EVENT_PERIOD || kind == SEGMENT_EVENT_THINNED) {
 		take_period(third, e);
 		return segment_event_bytes(kind);
@@ -417,7 +419,10 @@ void streams_add_losses(struct stream_losses *sum, const struct segment_losses *
 
 bool streams_has_last_name(const struct streams *s, uint32_t slot)
 {
-	return atomic_load_explicit(&s->map->slots[slot].end_ticks, memory_order_relaxed) != 0;
+	const struct segment_slot *from = &s->map->slots[slot];
+
+	return atomic_load_explicit(&from->end_ticks, memory_order_relaxed) != 0 ||
+	       atomic_load_explicit(&from->named, memory_order_relaxed) != 0;
 }
 
 void streams_read_name(const struct streams *s, uint32_t slot, char name[SEGMENT_NAME_BYTES])

@@ -24,6 +24,7 @@
 #define ENV_BUFFER	"MIDDEN_BUFFER"	   /* bytes of event buffers in the segment, 4M */
 #define ENV_SYMBOLS	"MIDDEN_SYMBOLS"   /* 0: leave symbols to `midden report` */
 #define ENV_TRACE	"MIDDEN_TRACE"	   /* 1: keep every event in the profile */
+#define ENV_START	"MIDDEN_START"	   /* 0: the program switches the recording on */
 /* with MIDDEN_MODE=sample: mean bytes from one sample to the next, 512K; the most of them that may
  * be alive; what their choice begins with, for runs that can be repeated */
 #define ENV_SAMPLE	  "MIDDEN_SAMPLE"

@@ -129,6 +129,7 @@ struct segment_header {
 	uint32_t follow;      /* children are recorded too */
 	uint32_t patience_ms; /* how long a full buffer may wait for a silent collector */
 	int32_t collector_pid;
+	uint32_t delayed;	/* nothing is recorded until the program switches it on */
 	uint32_t mode;		/* enum segment_mode */
 	uint32_t sample_blocks; /* sampled blocks alive beyond which the period doubles */
 	uint64_t sample_period; /* mean bytes from one sample to the next, 1 to PERIOD_MAX */
@@ -180,6 +181,34 @@ enum segment_slot_state {
 	SEGMENT_SLOT_ENDED = 2,
 };
 
+/* What a thread can ask for: figures of the whole process or of the thread, as of the moment of the
+ * question. In the order of struct midden_figures. */
+enum segment_figure {
+	SEGMENT_FIGURE_ALLOCATIONS = 0,
+	SEGMENT_FIGURE_FREES,
+	SEGMENT_FIGURE_ALLOCATED_BYTES,
+	SEGMENT_FIGURE_FREED_BYTES,
+	SEGMENT_FIGURE_LIVE_BYTES,
+	SEGMENT_FIGURE_LIVE_BLOCKS,
+	SEGMENT_FIGURE_PEAK_BYTES,
+	SEGMENT_FIGURE_PEAK_BLOCKS,
+	SEGMENT_FIGURE_TEMPORARY_ALLOCATIONS,
+	SEGMENT_FIGURE_REALLOCATIONS,
+	SEGMENT_FIGURE_FOREIGN_FREES,
+	SEGMENT_FIGURE_UNTRACKED_FREES,
+	SEGMENT_FIGURE_THREADS,
+	SEGMENT_FIGURE_STACKS,
+	SEGMENT_FIGURE_ELAPSED_NS,
+	SEGMENT_FIGURES
+};
+
+/* Whose figures. */
+enum segment_scope {
+	SEGMENT_SCOPE_ALL = 0,
+	SEGMENT_SCOPE_THREAD = 1,
+	SEGMENT_SCOPE_POOL = 2,
+};
+
 /* What a thread has done in all, where not every call is an event; as of its last event or end. */
 struct segment_totals {
 	_Atomic uint64_t calls[8]; /* by enum segment_api; reallocations are among them */
@@ -203,9 +232,15 @@ struct segment_slot {
 	/* as of the last refill or the end; a torn read is harmless */
 	char name[SEGMENT_NAME_BYTES];
 	_Atomic uint32_t next_free;
-	uint32_t reserved;
+	_Atomic uint32_t named;	      /* `name` is one that the program has given it: it holds */
 	struct segment_losses losses; /* plain stores by the owner; the collector adds them up */
 	struct segment_totals totals; /* so too */
+	/* Written by the collector, for the thread that asks: the figures, whether what was asked
+	 * for was done, and then the number of the question (release); the thread waits on that
+	 * (futex). */
+	_Alignas(128) uint64_t figures[SEGMENT_FIGURES];
+	uint32_t done;
+	_Atomic uint32_t answered;
 };
 
 /* ---- modules --------------------------------------------------------------------------------- */
@@ -357,12 +392,31 @@ enum segment_event {
 	SEGMENT_EVENT_NAME = 9,
 	/* the rest of the name, zeroes behind it: keep what is live now -- 32 bytes */
 	SEGMENT_EVENT_MARK = 10,
+	/* what the program wants of the recorder; enum segment_order where the api is else, and
+	   three words that depend on it -- 32 bytes */
+	SEGMENT_EVENT_ORDER = 11,
 	/* period: of all samples of this thread from here on -- 16 bytes */
 	SEGMENT_EVENT_PERIOD = 13,
 	/* ptr, period: a sampled block is one no more (api DROPPED), or is one of this period
 	 * (api KEPT): nothing happens to the block itself -- 24 bytes */
 	SEGMENT_EVENT_THINNED = 14,
 	SEGMENT_EVENT_KINDS = 15
+};
+
+/* Those that take a text have it in NAME events before them. A question is a number that is not 0
+ * and that no other thread uses; its answer comes in the slot. */
+enum segment_order {
+	/* off (1) or on (0), enum segment_scope */
+	SEGMENT_ORDER_SWITCH = 0,
+	/* figures start over: as if all that is live had been allocated now */
+	SEGMENT_ORDER_CLEAR = 1,
+	/* question, enum segment_scope, pool */
+	SEGMENT_ORDER_ASK = 2,
+	/* question; text: path of a file for the profile so far */
+	SEGMENT_ORDER_WRITE = 3,
+	/* bytes << 1 | at_most: which blocks have a stack; 0: all */
+	SEGMENT_ORDER_THRESHOLD = 4,
+	SEGMENT_ORDER_KINDS = 5
 };
 
 /* In place of the api, of THINNED ... */
@@ -379,9 +433,28 @@ enum segment_event {
 /* Bytes of an event by kind; 0 for what is not an event. */
 static inline uint32_t segment_event_bytes(uint32_t kind)
 {
-	static const uint8_t bytes[16] = {0, 24, 32, 16, 16, 24, 32, 8, 8, 32, 32, 0, 0, 16, 24, 0};
+	static const uint8_t bytes[16] = {0, 24, 32, 16, 16, 24, 32, 8,
+					  8, 32, 32, 32, 0,  16, 24, 0};
 
 	return bytes[kind & 15u];
+}
+
+/* Switches and the threshold are kept as stamp << 1 | off, and the latest holds: so all threads and
+ * the collector come to the same end in whatever order they learn of them. */
+static inline uint64_t segment_switch_later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static inline int segment_switch_is_off(uint64_t word)
+{
+	return (int)(word & 1);
+}
+
+/* Whether a block of this size is kept without its stack. `threshold` as in ORDER_THRESHOLD. */
+static inline int segment_is_stackless(uint64_t threshold, uint64_t bytes)
+{
+	return threshold & 1 ? bytes > threshold >> 1 : bytes < threshold >> 1;
 }
 
 /* ---- layout arithmetic ----------------------------------------------------------------------- */
@@ -436,6 +509,8 @@ struct segment_hello {
 	uint64_t start_monotonic_ns;
 	uint32_t forked; /* 1: a fork child that goes on in the same image */
 	uint32_t image;	 /* 1, and one more for each exec since; without a recorder, which counts */
+	uint32_t mode; /* enum segment_mode, as its environment asks for; a recorder knows better */
+	uint32_t reserved;
 };
 
 struct segment_welcome {

@@ -141,6 +141,8 @@ enum wire_run_column {
 	WIRE_RUN_CLOCK_TICKS = 18, /* of the trace: so many ... */
 	WIRE_RUN_CLOCK_NS = 19,	   /* ... in so many ns */
 	WIRE_RUN_MERGE = 24,
+	WIRE_RUN_CLEARED_NS = 30, /* when figures started over, 0 never */
+	WIRE_RUN_STOPPED_NS = 31, /* for how long recording was stopped since then */
 	WIRE_RUN_SAMPLE_PERIOD = 40,
 };
 
@@ -183,6 +185,7 @@ enum wire_totals_column {
 	WIRE_TOTALS_REENTRANT_CALLS = 21,
 	WIRE_TOTALS_TRACE_LOST_EVENTS = 22,
 	WIRE_TOTALS_LOST_SNAPSHOTS = 23,
+	WIRE_TOTALS_UNTRACKED_FREES = 28,
 	WIRE_TOTALS_API_CALLS = 32, /* to 39: one per entry of enum segment_api */
 	WIRE_TOTALS_LOST_TAGS = 48,
 	WIRE_TOTALS_UNMATCHED_TAG_POPS = 49,

@@ -107,6 +107,7 @@ static const struct member totals_members[] = {
 	LOSS(profile_totals, reentrant_calls),
 	LOSS(profile_totals, trace_lost_events),
 	LOSS(profile_totals, lost_snapshots),
+	LOSS(profile_totals, untracked_frees),
 	ADD(profile_totals, api_calls[0]),
 	ADD(profile_totals, api_calls[1]),
 	ADD(profile_totals, api_calls[2]),

@@ -59,6 +59,8 @@ static const struct column run_columns[] = {
 	COLUMN(WIRE_RUN_CLOCK_TICKS, PLAIN, U64, struct profile_run, clock_ticks),
 	COLUMN(WIRE_RUN_CLOCK_NS, PLAIN, U64, struct profile_run, clock_ns),
 	COLUMN(WIRE_RUN_MERGE, PLAIN, U32, struct profile_run, merge),
+	COLUMN(WIRE_RUN_CLEARED_NS, PLAIN, U64, struct profile_run, cleared_ns),
+	COLUMN(WIRE_RUN_STOPPED_NS, PLAIN, U64, struct profile_run, stopped_ns),
 	COLUMN(WIRE_RUN_SAMPLE_PERIOD, PLAIN, U64, struct profile_run, sample_period),
 };
 
@@ -88,6 +90,7 @@ static const struct column totals_columns[] = {
 	COLUMN(WIRE_TOTALS_REENTRANT_CALLS, PLAIN, U64, struct profile_totals, reentrant_calls),
 	COLUMN(WIRE_TOTALS_TRACE_LOST_EVENTS, PLAIN, U64, struct profile_totals, trace_lost_events),
 	COLUMN(WIRE_TOTALS_LOST_SNAPSHOTS, PLAIN, U64, struct profile_totals, lost_snapshots),
+	COLUMN(WIRE_TOTALS_UNTRACKED_FREES, PLAIN, U64, struct profile_totals, untracked_frees),
 	COLUMN(WIRE_TOTALS_API_CALLS + 0, PLAIN, U64, struct profile_totals, api_calls[0]),
 	COLUMN(WIRE_TOTALS_API_CALLS + 1, PLAIN, U64, struct profile_totals, api_calls[1]),
 	COLUMN(WIRE_TOTALS_API_CALLS + 2, PLAIN, U64, struct profile_totals, api_calls[2]),
@@ -142,6 +145,7 @@ static const struct column inputs_columns[] = {
 	INPUT_TOTAL(WIRE_TOTALS_REENTRANT_CALLS, reentrant_calls),
 	INPUT_TOTAL(WIRE_TOTALS_TRACE_LOST_EVENTS, trace_lost_events),
 	INPUT_TOTAL(WIRE_TOTALS_LOST_SNAPSHOTS, lost_snapshots),
+	INPUT_TOTAL(WIRE_TOTALS_UNTRACKED_FREES, untracked_frees),
 	INPUT_TOTAL(WIRE_TOTALS_API_CALLS + 0, api_calls[0]),
 	INPUT_TOTAL(WIRE_TOTALS_API_CALLS + 1, api_calls[1]),
 	INPUT_TOTAL(WIRE_TOTALS_API_CALLS + 2, api_calls[2]),

@@ -73,7 +73,9 @@ struct profile_run {
 	/* The longest period that blocks were sampled with, in bytes; 0: all were recorded. Then
 	 * figures of sites and shares, and what was live at a time, are estimates. */
 	uint64_t sample_period;
-	uint32_t merge; /* enum profile_merge: how `inputs` became this */
+	uint32_t merge;	     /* enum profile_merge: how `inputs` became this */
+	uint64_t cleared_ns; /* when the program had figures start over, 0 never */
+	uint64_t stopped_ns; /* for how long it had recording stopped since then */
 };
 
 struct profile_totals {
@@ -102,6 +104,7 @@ struct profile_totals {
 	uint64_t reentrant_calls;
 	uint64_t trace_lost_events; /* that could not be written to the trace */
 	uint64_t lost_snapshots;    /* that there was no room for */
+	uint64_t untracked_frees;   /* of blocks made while recording was stopped */
 	/* of tags: pushes that found no room, pops of nothing, pops that were left out, handles
 	 * that were no longer good, tags that the process was forked inside of */
 	uint64_t lost_tags;

@@ -114,11 +114,26 @@ static void print_peak(FILE *out, const struct profile *p)
 		print_together(out, p);
 }
 
+/* What the program did to its own recording. */
+static void print_control(FILE *out, const struct profile_run *run)
+{
+	if (run->cleared_ns)
+		fprintf(out,
+			"  cleared      %s after the start: figures count from there, what was "
+			"live "
+			"as allocated then\n",
+			human_duration(run->cleared_ns).text);
+	if (run->stopped_ns)
+		fprintf(out, "  stopped      for %s: what was allocated then is in no figure\n",
+			human_duration(run->stopped_ns).text);
+}
+
 void header_print(FILE *out, const struct profile *p, const struct style *style)
 {
 	const struct profile_totals *t = &p->totals;
 
 	print_run(out, p, style);
+	print_control(out, &p->run);
 	print_allocations(out, p);
 	print_peak(out, p);
 	fputs("  leaked       ", out);

@@ -24,6 +24,8 @@ static const struct loss foreign_frees = {
 	"foreign frees",
 	"of blocks made before the recording (before a fork, say), by another allocator, or "
 	"freed twice"};
+static const struct loss untracked_frees = {
+	"untracked frees", "of blocks that were made while recording was stopped: in no figure"};
 static const struct loss reentrant_calls = {
 	"re-entrant calls",
 	"from a signal handler inside an allocation: passed through, not recorded"};
@@ -102,6 +104,7 @@ void losses_print_counts(FILE *out, const struct profile *p, const struct style 
 	print_count(out, style, t->truncated_stacks, truncated_stacks);
 	print_count(out, style, t->unwind_failures, unwind_failures);
 	print_count(out, style, t->foreign_frees, foreign_frees);
+	print_count(out, style, t->untracked_frees, untracked_frees);
 	print_count(out, style, t->reentrant_calls, reentrant_calls);
 	print_count(out, style, t->trace_lost_events, trace_lost_events);
 	print_count(out, style, t->lost_snapshots, lost_snapshots);

@@ -46,6 +46,8 @@ static void add_run(struct json *j, const struct profile *p)
 	else
 		json_add_null(j, "exit_signal");
 	json_add_uint(j, "duration_ns", run->duration_ns);
+	json_add_uint(j, "cleared_ns", run->cleared_ns);
+	json_add_uint(j, "stopped_ns", run->stopped_ns);
 	add_string(j, "mode", p, run->mode);
 	interval_json_add_totals(j, p);
 }
@@ -128,8 +130,8 @@ static void add_intervals(struct json *j, const struct profile *p, size_t site)
 {
 	interval_json_add(j, "allocated_", figure_get_estimate(p, site, FIGURE_ALLOCATED),
 			  FIGURES_PLAIN);
-	interval_json_add(j, "live_", figure_get_estimate(p, site, FIGURE_LEAKED), FIGURES_PLAIN);
-	interval_json_add(j, "at_peak_", figure_get_estimate(p, site, FIGURE_PEAK), FIGURES_PLAIN);
+	interval_json_add(j, "leaked_", figure_get_estimate(p, site, FIGURE_LEAKED), FIGURES_PLAIN);
+	interval_json_add(j, "peak_", figure_get_estimate(p, site, FIGURE_PEAK), FIGURES_PLAIN);
 }
 
 static void add_sites(struct json *j, const struct model *m)

@@ -76,16 +76,21 @@ struct table {
 	size_t row_bytes;
 };
 
+/* Of a row that there is: a table without rows has no address to count from. */
+static const char *get_member(const struct table *t, size_t row, const struct member *m)
+{
+	return (const char *)t->rows + row * t->row_bytes + m->offset;
+}
+
 static void add_numbers(struct pack *p, const struct table *t, const struct member *members)
 {
 	for (const struct member *m = members; m->name; m++) {
 		double *to = add_column(p, COLUMN_F64, t->count, t->name, m->name);
-		const char *from = (const char *)t->rows + m->offset;
 
 		for (size_t i = 0; i < t->count; i++) {
 			uint64_t value;
 
-			memcpy(&value, from + i * t->row_bytes, sizeof(value));
+			memcpy(&value, get_member(t, i, m), sizeof(value));
 			to[i] = number(value);
 		}
 	}
@@ -95,10 +100,9 @@ static void add_ids(struct pack *p, const struct table *t, const struct member *
 {
 	for (const struct member *m = members; m->name; m++) {
 		uint32_t *to = add_column(p, COLUMN_U32, t->count, t->name, m->name);
-		const char *from = (const char *)t->rows + m->offset;
 
 		for (size_t i = 0; i < t->count; i++)
-			memcpy(&to[i], from + i * t->row_bytes, sizeof(to[i]));
+			memcpy(&to[i], get_member(t, i, m), sizeof(to[i]));
 	}
 }
 

@@ -36,7 +36,7 @@ c_victim() {
 for source in basic_heap peak_places realloc_chain aligned_forms zero_failing cross_free short_threads \
 	temporaries libc_strings plugin_host signal_alloc fork_busy spawn_storm dying steady_work \
 	deep_stack block_shapes named_threads show_state churn known_tree one_habit scribbler deny_reads \
-	step_by_step tagged; do
+	step_by_step tagged four_places; do
 	c_victim $source $source -ldl
 done
 
@@ -53,6 +53,8 @@ c_victim greeter greeter "-I$here/../../src"
 
 # The header's weak references also in a program at a fixed address.
 c_victim mark_moments mark_moments
+c_victim control_moments control_moments
+c_victim control_storm control_storm
 case $($CC --version) in
 *clang*) ;;
 *) c_victim mark_moments mark_moments_fixed -no-pie -fno-pie ;;

@@ -3,11 +3,16 @@
 SPDX-License-Identifier: Apache-2.0
 """
 
+import base64
 import csv
+import gzip
 import json
 import re
+import struct
 import subprocess
+import urllib.request
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 
 import pytest
 
@@ -145,3 +150,60 @@ def test_a_program_with_a_hostile_name_is_recorded_under_a_tame_one(midden, nati
     assert_plain(run(midden, "report", "out.mdn", cwd=tmp_path))
     assert_plain(run(midden, "stats", "out.mdn", cwd=tmp_path))
     assert_plain(run(midden, "record", program, cwd=tmp_path))
+
+
+def columns_of(pack):
+    """The header of what the viewer's page reads, and its texts: web/schema.md."""
+    assert pack[:8] == b"MDNPACK1"
+    start = 16 + int.from_bytes(pack[8:16], "little")
+    header = json.loads(pack[16:start])
+    ends, letters = header["columns"]["text.end"], header["columns"]["text.bytes"]
+    ends = struct.unpack_from(f"<{ends['count']}I", pack, start + ends["at"])
+    text = pack[start + letters["at"] : start + letters["at"] + letters["count"]]
+    return header, [text[a:b] for a, b in zip((0, *ends), ends)]
+
+
+def assert_is_data(pack):
+    header, texts = columns_of(pack)
+    assert "\x1b[2J" in header["stats"]["program"]
+    assert any(b"\x1b" in text for text in texts)  # as they are: the page shows them as numbers
+
+
+@pytest.mark.parametrize("kind", ("spiteful", "hostile"))
+def test_names_in_a_page_are_data_and_neither_tags_nor_scripts(midden, tmp_path, kind):
+    profile, page = tmp_path / "named.mdn", tmp_path / "page.html"
+    maker = machines.BUILD / "tests" / "e2e" / "make_profile"
+    subprocess.run([maker, kind, profile], check=True, timeout=TIMEOUT_S)
+    done = run(midden, "html", "--no-write", "--sources", "--compare", profile, "-o", page, profile)
+    assert_plain(done)
+    text = page.read_bytes()
+    assert COMMANDS.findall(text) == []
+    own = (Path(__file__).parents[3] / "web" / "dist" / "page.html").read_bytes()
+    before, after = own.split(b"<!--midden-data-->")
+    assert text.startswith(before) and text.endswith(after)
+    put_in = text[len(before) : len(text) - len(after)]
+    scripts = rb'\s*<script type="application/gzip" id="midden-(data|old)">([A-Za-z0-9+/=\s]*)</script>\s*'
+    assert re.fullmatch(rb"(?:%s){2}" % scripts, put_in)
+    packs = [gzip.decompress(base64.b64decode(data)) for _, data in re.findall(scripts, put_in)]
+    assert len(packs) == 2
+    for pack in packs:
+        assert len(columns_of(pack)[1]) > 1
+        if kind == "spiteful":
+            assert_is_data(pack)
+
+
+def test_a_server_says_names_in_its_data_alone(midden, spiteful):
+    words = [midden, "view", "--no-open", "--no-auth", str(spiteful)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as viewing:
+        try:
+            address = viewing.stdout.readline().decode().strip()
+            assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", address)
+            answers = {name: urllib.request.urlopen(address + name, timeout=TIMEOUT_S) for name in ("", "state", "data")}
+            bodies = {name: answer.read() for name, answer in answers.items()}
+        finally:
+            viewing.terminate()
+        assert COMMANDS.findall(viewing.stderr.read()) == []
+    for answer in answers.values():
+        assert "\x1b" not in str(answer.headers)
+    assert COMMANDS.findall(bodies[""] + bodies["state"]) == []
+    assert_is_data(gzip.decompress(bodies["data"]))

@@ -49,7 +49,7 @@ static NOINLINE void record(uint64_t producer, uint64_t i)
 	else if (kind == SEGMENT_EVENT_RESIZED)
 		hot_block(block, size_of(i), kind, SEGMENT_API_REALLOC, &start);
 	else if (kind == SEGMENT_EVENT_RESIZE_FAILED)
-		hot_resize_end(kind);
+		gate_end_resize(kind);
 	else
 		(void)hot_release(block, kind);
 }

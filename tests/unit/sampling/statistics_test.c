@@ -53,7 +53,7 @@ static struct ticks test_clock = {.span_ticks = 1, .span_ns = 1};
 
 static void begin(struct run *r, uint64_t seed)
 {
-	struct segment_header header = {.sample_period = PERIOD};
+	struct segment_header header = {.sample_period = PERIOD, .sample_seed = seed};
 
 	memset(r, 0, sizeof(*r));
 	account_init(&r->account, &test_clock, 2);
@@ -63,7 +63,6 @@ static void begin(struct run *r, uint64_t seed)
 	r->period = PERIOD;
 	r->allowance = draw_allowance(&r->random, r->period);
 	r->next_ptr = 0x10000;
-	r->ticks = seed << 32; /* no two recordings have the same stamps */
 	r->sampled = calloc(LIVE_MAX, sizeof(*r->sampled));
 }
 

@@ -1,0 +1,83 @@
+/* orders.c -- events by which the program tells the recorder what to do.
+ * Runs: any thread of the target, outside of malloc.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "capture/orders.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "capture/hot.h"
+#include "capture/ring.h"
+#include "format/clock.h"
+
+#define SLICE_NS 20000000L /* how often a waiting thread looks whether the collector still lives */
+
+bool orders_put(uint32_t kind, uint32_t order, const uint64_t words[3])
+{
+	struct thread *t = hot_enter();
+
+	if (unlikely(!t))
+		return false;
+	uint64_t *at = t->pos;
+	memcpy(&at[1], words, 3 * sizeof(words[0]));
+	at[0] = hot_word(t, kind, order);
+	hot_publish(t, at + 4);
+	hot_leave(t);
+	return true;
+}
+
+bool orders_put_text(const char *text, size_t bytes)
+{
+	bool recording = true;
+
+	for (size_t piece; recording && bytes; bytes -= piece, text += piece) {
+		uint64_t words[3] = {0};
+
+		piece = bytes < sizeof(words) ? bytes : sizeof(words);
+		memcpy(words, text, piece);
+		recording = orders_put(SEGMENT_EVENT_NAME, 0, words);
+	}
+	return recording;
+}
+
+uint64_t orders_get_question(void)
+{
+	uint32_t number = 0;
+
+	while (process && number == 0)
+		number = atomic_fetch_add(&process->questions, 1) + 1;
+	return number;
+}
+
+static bool is_answered(const struct segment_slot *slot, uint64_t question)
+{
+	/* Pairs with the collector's release: the answer is there. */
+	return atomic_load_explicit(&slot->answered, memory_order_acquire) == (uint32_t)question;
+}
+
+/* False: nobody will answer. */
+static bool wait_a_while(const struct segment_slot *slot)
+{
+	struct segment_header *h = process->header;
+	struct timespec slice = {.tv_nsec = SLICE_NS};
+	uint32_t seen = atomic_load_explicit(&slot->answered, memory_order_relaxed);
+
+	ring_wake_collector(h);
+	(void)HOST_CALL4(SYS_futex, &slot->answered, HOST_FUTEX_WAIT, seen, &slice);
+	return atomic_load(&process->state) == PROCESS_RECORDING && ring_has_collector(h);
+}
+
+bool orders_await(uint64_t question, uint64_t most_ms, uint64_t figures[SEGMENT_FIGURES])
+{
+	const struct segment_slot *slot = thread_self->slot;
+	uint64_t last = clock_monotonic_ns() + most_ms * 1000000;
+	bool hopeful = slot != NULL;
+
+	while (hopeful && !is_answered(slot, question))
+		hopeful = wait_a_while(slot) && clock_monotonic_ns() < last;
+	if (!slot || !is_answered(slot, question))
+		return false;
+	if (figures)
+		memcpy(figures, slot->figures, sizeof(slot->figures));
+	return slot->done != 0;
+}

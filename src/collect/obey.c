@@ -1,0 +1,239 @@
+/* obey.c -- what the program orders while it is recorded: snapshots, switches, a fresh start,
+ * answers. Runs: in the collector process, one thread, for the events that ask for it.
+ * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "collect/obey.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "collect/clear.h"
+
+#define WRITES_MOST 65536u /* one for each thread that can wait; more is damage */
+
+void obey_fini(struct account *a)
+{
+	for (uint32_t i = 0; i < a->slot_count; i++)
+		free(a->texts[i].at);
+	free(a->texts);
+	for (size_t i = 0; i < a->writes.count; i++)
+		free(a->writes.at[i].path);
+	vec_free(&a->writes);
+}
+
+/* ---- texts ----------------------------------------------------------------------------------- */
+
+/* Appends the three words of a piece; what is too long is cut. */
+static void add_piece(struct text *text, const struct event *e)
+{
+	const uint64_t words[3] = {e->ptr, e->size, e->hash};
+	size_t room = SEGMENT_TEXT_MAX - text->bytes;
+	size_t bytes = sizeof(words) < room ? sizeof(words) : room;
+
+	if (!text->at)
+		text->at = mem_new(SEGMENT_TEXT_MAX + 1, 1);
+	memcpy(text->at + text->bytes, words, bytes);
+	text->bytes += (uint32_t)bytes;
+	text->at[text->bytes] = '\0';
+}
+
+static void take_snapshot(struct account *a, const struct event *e)
+{
+	struct text *text = &a->texts[e->slot];
+
+	add_piece(text, e);
+	a->marks++;
+	(void)account_take_snapshot(a, e->ticks, text->at, a->actors[e->slot].thread);
+	text->bytes = 0;
+}
+
+/* ---- switches -------------------------------------------------------------------------------- */
+
+void obey_delay(struct account *a)
+{
+	a->switch_word = 1;
+	a->is_choosy = a->was_off = true;
+}
+
+/* For how long it was off is counted where that ends. */
+static void switch_all(struct account *a, uint64_t word)
+{
+	bool was_off = segment_switch_is_off(a->switch_word);
+
+	if (word <= a->switch_word)
+		return; /* a later one was faster */
+	a->switch_word = word;
+	if (!was_off && segment_switch_is_off(word))
+		a->off_since = word >> 1;
+	if (was_off && !segment_switch_is_off(word))
+		a->off_ticks += (word >> 1) - a->off_since;
+}
+
+uint64_t obey_get_off_ticks(const struct account *a, uint64_t now)
+{
+	bool is_off = segment_switch_is_off(a->switch_word);
+
+	return a->off_ticks + (is_off && now > a->off_since ? now - a->off_since : 0);
+}
+
+/* What comes unseen may come between a block and its free: it is no longer temporary. */
+static void forget_latest(struct account *a, uint32_t slot, bool all)
+{
+	for (uint32_t i = 0; i < a->slot_count; i++)
+		if (all || i == slot)
+			a->actors[i].last_ptr = 0;
+}
+
+static void obey_switch(struct account *a, const struct event *e)
+{
+	uint64_t word = e->ticks << 1 | (e->ptr != 0);
+	struct actor *by = &a->actors[e->slot];
+	bool all = e->size != SEGMENT_SCOPE_THREAD;
+
+	a->is_choosy = true;
+	a->was_off = a->was_off || segment_switch_is_off(word);
+	if (all)
+		switch_all(a, word);
+	else
+		by->switch_word = segment_switch_later(by->switch_word, word);
+	if (segment_switch_is_off(word))
+		forget_latest(a, e->slot, all);
+}
+
+static void set_threshold(struct account *a, const struct event *e)
+{
+	if (e->ticks < a->threshold_ticks)
+		return;
+	a->threshold = e->ptr;
+	a->threshold_ticks = e->ticks;
+	a->is_choosy = a->is_choosy || e->ptr != 0;
+}
+
+/* ---- questions ------------------------------------------------------------------------------- */
+
+void obey_answer(struct account *a, uint32_t slot, uint32_t question, bool done)
+{
+	struct segment_slot *to = a->slots ? &a->slots[slot] : NULL;
+
+	if (!to)
+		return;
+	to->done = done;
+	/* Pairs with the target's acquire: figures and `done` are there. */
+	atomic_store_explicit(&to->answered, question, memory_order_release);
+	(void)syscall(SYS_futex, &to->answered, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+static void fill_held(uint64_t *to, const struct holding *held)
+{
+	to[SEGMENT_FIGURE_ALLOCATIONS] = held->allocations;
+	to[SEGMENT_FIGURE_FREES] = held->frees;
+	to[SEGMENT_FIGURE_ALLOCATED_BYTES] = held->allocated_bytes;
+	to[SEGMENT_FIGURE_FREED_BYTES] = held->freed_bytes;
+	to[SEGMENT_FIGURE_LIVE_BYTES] = holding_get_bytes(held);
+	to[SEGMENT_FIGURE_LIVE_BLOCKS] = holding_get_blocks(held);
+	to[SEGMENT_FIGURE_PEAK_BYTES] = held->own_peak_bytes;
+	to[SEGMENT_FIGURE_PEAK_BLOCKS] = held->at_peak_blocks;
+}
+
+static void fill_thread(struct account *a, uint32_t slot, uint64_t *to)
+{
+	struct thread *thread = &a->threads.list.at[a->actors[slot].thread];
+
+	account_settle_threads(a);
+	holding_settle(&thread->held, &a->peak);
+	fill_held(to, &thread->held);
+	to[SEGMENT_FIGURE_TEMPORARY_ALLOCATIONS] = thread->temporary;
+	to[SEGMENT_FIGURE_REALLOCATIONS] = thread->reallocations;
+	to[SEGMENT_FIGURE_THREADS] = 1;
+}
+
+static void fill_all(const struct account *a, uint64_t *to)
+{
+	struct account_totals sum = account_get_totals(a);
+
+	to[SEGMENT_FIGURE_ALLOCATIONS] = sum.allocations;
+	to[SEGMENT_FIGURE_FREES] = sum.frees;
+	to[SEGMENT_FIGURE_ALLOCATED_BYTES] = sum.allocated_bytes;
+	to[SEGMENT_FIGURE_FREED_BYTES] = sum.freed_bytes;
+	to[SEGMENT_FIGURE_LIVE_BYTES] = a->peak.live_bytes;
+	to[SEGMENT_FIGURE_LIVE_BLOCKS] = a->peak.live_blocks;
+	to[SEGMENT_FIGURE_PEAK_BYTES] = a->peak.bytes;
+	to[SEGMENT_FIGURE_PEAK_BLOCKS] = a->peak.blocks;
+	for (size_t i = 0; i < a->threads.list.count; i++) {
+		to[SEGMENT_FIGURE_TEMPORARY_ALLOCATIONS] += a->threads.list.at[i].temporary;
+		to[SEGMENT_FIGURE_REALLOCATIONS] += a->threads.list.at[i].reallocations;
+	}
+	to[SEGMENT_FIGURE_FOREIGN_FREES] = a->foreign_frees;
+	to[SEGMENT_FIGURE_UNTRACKED_FREES] = a->untracked_frees;
+	to[SEGMENT_FIGURE_THREADS] = threads_get_count(&a->threads);
+	to[SEGMENT_FIGURE_STACKS] = a->sites.list.count;
+}
+
+static void answer_ask(struct account *a, const struct event *e)
+{
+	uint64_t figures[SEGMENT_FIGURES] = {0};
+
+	if (e->size == SEGMENT_SCOPE_THREAD)
+		fill_thread(a, e->slot, figures);
+	else
+		fill_all(a, figures);
+	figures[SEGMENT_FIGURE_ELAPSED_NS] = ticks_to_ns(a->clock, e->ticks);
+	if (a->slots)
+		memcpy(a->slots[e->slot].figures, figures, sizeof(figures));
+	obey_answer(a, e->slot, (uint32_t)e->ptr, true);
+}
+
+/* The caller of collect_run has files. */
+static void order_write(struct account *a, const struct event *e)
+{
+	const struct text *text = &a->texts[e->slot];
+
+	if (!text->bytes || a->writes.count >= WRITES_MOST) {
+		obey_answer(a, e->slot, (uint32_t)e->ptr, false);
+		return;
+	}
+	*vec_push(&a->writes) = (struct write_order){
+		.path = mem_copy_string(text->at),
+		.slot = e->slot,
+		.question = (uint32_t)e->ptr,
+	};
+}
+
+static void obey_order(struct account *a, const struct event *e)
+{
+	switch (e->api) {
+	case SEGMENT_ORDER_SWITCH:
+		obey_switch(a, e);
+		break;
+	case SEGMENT_ORDER_CLEAR:
+		clear_figures(a, e->ticks);
+		break;
+	case SEGMENT_ORDER_ASK:
+		answer_ask(a, e);
+		break;
+	case SEGMENT_ORDER_WRITE:
+		order_write(a, e);
+		break;
+	case SEGMENT_ORDER_THRESHOLD:
+		set_threshold(a, e);
+		break;
+	default: /* the reader lets no other order through */
+		break;
+	}
+	a->texts[e->slot].bytes = 0;
+}
+
+void obey_event(struct account *a, const struct event *e)
+{
+	if (e->kind == SEGMENT_EVENT_NAME)
+		add_piece(&a->texts[e->slot], e);
+	else if (e->kind == SEGMENT_EVENT_MARK)
+		take_snapshot(a, e);
+	else
+		obey_order(a, e);
+}
