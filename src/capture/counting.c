@@ -30,10 +30,26 @@ static void compare(const void *block, uint64_t size)
 		atomic_store(&agreed, INT32_MIN / 2);
 }
 
+/* Some allocators allocate when they are asked for the first time (gperftools), through the names
+ * that we stand in for: that must not ask again. */
+static uint64_t ask_allocator(void *block)
+{
+	struct thread *t = thread_self;
+
+	if (!t->tags.counts)
+		return real.usable_size(block);
+	if (t->tags.asking)
+		return 0;
+	t->tags.asking = true;
+	uint64_t size = real.usable_size(block);
+	t->tags.asking = false;
+	return size;
+}
+
 /* With SEGMENT_TAG_EXTRA, from the allocator. */
 static uint64_t ask_size(void *block)
 {
-	uint64_t size = real.usable_size(block) + SEGMENT_TAG_EXTRA;
+	uint64_t size = ask_allocator(block) + SEGMENT_TAG_EXTRA;
 
 	if (!real.may_nest && !has_words() &&
 	    atomic_load_explicit(&agreed, memory_order_relaxed) >= 0)
@@ -67,7 +83,7 @@ static struct segment_tag_counts *enter(uint64_t frame)
 		if (!t->tags.counts)
 			return NULL;
 	}
-	return t->tags.masked ? &t->uncounted : &t->tags.at->counts;
+	return t->tags.masked || t->tags.asking ? &t->uncounted : &t->tags.at->counts;
 }
 
 void counting_note(void *block, size_t bytes, uint32_t api, uint64_t frame)
@@ -79,7 +95,8 @@ void counting_note(void *block, size_t bytes, uint32_t api, uint64_t frame)
 	} else if (c) {
 		struct thread *t = thread_self;
 
-		t->last = block;
+		if (c != &t->uncounted) /* the outer call has yet to count it */
+			t->last = block;
 		c->calls[api]++;
 		c->requested_bytes += bytes;
 		(void)counting_add_slowly(c, block);

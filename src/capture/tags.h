@@ -50,6 +50,7 @@ struct tags {
 	uint32_t serial;
 	bool counts;		  /* tag mode */
 	bool masked;		  /* what is counted now is of no interest */
+	bool asking;		  /* nor is it, while the allocator is asked for a size */
 	struct tags_entry *cache; /* TAGS_CACHE of them; what others left there does no harm */
 };
 
