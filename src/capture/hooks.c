@@ -33,7 +33,8 @@ static inline bool was_recorded(const void *block)
 	return thread_self->last == (block ? block : THREAD_FAILED);
 }
 
-static inline void add(void *block, size_t bytes, uint32_t api, const struct walk_start *start)
+/* These are part of each hook's own frame: hot_enter tells by it whether a hook is still there. */
+static HOT void add(void *block, size_t bytes, uint32_t api, const struct walk_start *start)
 {
 	if (light_is_on())
 		light_add(block, bytes, api, start);
@@ -85,7 +86,7 @@ EXPORT void *malloc(size_t bytes)
 	return counts ? count_malloc(bytes, counts) : record_malloc(bytes);
 }
 
-static inline void release(void *block)
+static HOT void release(void *block)
 {
 	if (light_is_on())
 		light_remove(block, LIGHT_FRAME());
@@ -139,7 +140,7 @@ static void *move_from_arena(const void *block, size_t bytes)
 	return moved;
 }
 
-static inline void *resize(void *block, size_t bytes, const struct walk_start *start)
+static HOT void *resize(void *block, size_t bytes, const struct walk_start *start)
 {
 	bool begun = hot_release(block, SEGMENT_EVENT_RESIZE);
 	bool masked = real.may_nest && COLD_MASK(block);

@@ -54,7 +54,7 @@ static HOT struct thread *hot_hold(uint64_t frame)
 }
 
 #define HOT_IS_READY() likely(thread_self->pos < thread_self->limit)
-#define HOT_FRAME()    ((uint64_t)(uintptr_t)__builtin_dwarf_cfa())
+#define HOT_FRAME()    ARCH_CFA()
 
 /* Takes the right to write an event; NULL: there is none to write. */
 static HOT struct thread *hot_enter(void)
@@ -141,7 +141,7 @@ static HOT bool hot_release_as(void *block, uint32_t kind, uint32_t api)
 	return true;
 }
 
-static inline bool hot_release(void *block, uint32_t kind)
+static HOT bool hot_release(void *block, uint32_t kind)
 {
 	return hot_release_as(block, kind, 0);
 }

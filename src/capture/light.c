@@ -145,10 +145,30 @@ static void keep_sample(struct thread *t, void *block, size_t bytes)
 {
 	struct sampler_block facts = {.bytes = bytes, .period = t->sampler.period};
 
-	if (!sampler_put(block, facts))
+	if (!sampler_put(block, facts) && t->slot)
 		thread_count(&t->slot->losses.lost_events);
 	if (unlikely(sampler_is_crowded()))
 		thin();
+}
+
+/* Counts the sample and draws the next allowance. Busy meanwhile: a handler that forks must find
+ * the segment in use, or the child would go on here without it. */
+static void draw_next(void *block, size_t bytes, uint32_t api)
+{
+	struct thread *t = hot_enter();
+
+	if (!t) { /* recording has ended, or this is a fork child */
+		if (thread_self->allowance)
+			sampler_draw(thread_self);
+		return;
+	}
+	t->sampler.spent += t->sampler.granted - t->allowance + bytes + 1;
+	t->light.calls[api]++;
+	t->sampler.last = block;
+	t->sampler.last_calls = count_calls(t);
+	sampler_draw(t);
+	show_totals(t);
+	hot_leave(t);
 }
 
 /* The allowance does not do for the block: it is the next sample. Then another one is drawn. */
@@ -162,16 +182,7 @@ static void sample(void *block, size_t bytes, uint32_t kind, uint32_t api,
 		t = thread_self;
 		keep_sample(t, block, bytes);
 	}
-	t = thread_self;
-	if (!t->allowance) /* a fork child by now */
-		return;
-	t->sampler.spent += t->sampler.granted - t->allowance + bytes + 1;
-	t->light.calls[api]++;
-	t->sampler.last = block;
-	t->sampler.last_calls = count_calls(t);
-	sampler_draw(t);
-	if (t->state == THREAD_READY)
-		show_totals(t);
+	draw_next(block, bytes, api);
 }
 
 NOINLINE void light_add(void *block, size_t bytes, uint32_t api, const struct walk_start *start)

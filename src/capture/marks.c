@@ -1,7 +1,10 @@
 /* marks.c -- what the program itself asks for, through include/midden/midden.h.
  * Runs: any thread of the target, outside of malloc.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "capture/marks.h"
+
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <time.h>
 
@@ -57,4 +60,23 @@ EXPORT void midden_take_snapshot(const char *name)
 	    process->mode == SEGMENT_MODE_TAGS)
 		await_handled(number);
 	errno = saved;
+}
+
+/* It may have come inside a hook, where no event can be written: the collector takes the snapshot
+ * when it sees the count. */
+static void note_signal(int number)
+{
+	(void)number;
+	if (!process || atomic_load(&process->state) != PROCESS_RECORDING)
+		return;
+	atomic_fetch_add_explicit(&process->header->signals, 1, memory_order_relaxed);
+	ring_wake_collector(process->header);
+}
+
+void marks_take_signal(int number)
+{
+	struct sigaction action = {.sa_handler = note_signal, .sa_flags = SA_RESTART};
+
+	if (number > 0 && number < NSIG)
+		(void)sigaction(number, &action, NULL);
 }

@@ -64,6 +64,6 @@ void orphan_adopt(struct orphan *copy, void *segment, uint64_t bytes)
 	 * already; pos is less than neither. */
 	t->pos = t->chunk_end;
 	t->chunk_limit = THREAD_ORPHAN_LEFT;
-	t->allowance = 0;
+	t->allowance = t->sampler.masked = 0;
 	orphan_drop(copy);
 }

@@ -253,6 +253,8 @@ static void add_run(struct merge *m, const struct profile *p, uint64_t shift_ns)
 	if (duration > to->duration_ns)
 		to->duration_ns = duration;
 	to->children_not_recorded += from->children_not_recorded;
+	if (from->sample_period > to->sample_period)
+		to->sample_period = from->sample_period;
 	if (m->count == 0 || end_rank(from) > end_rank(to)) {
 		to->end = from->end;
 		to->exit_code = from->exit_code;

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "model/merge_figures.h"
 
+#include <math.h>
 #include <stddef.h>
 
 enum rule {
@@ -11,6 +12,7 @@ enum rule {
 	RULE_LOSS,
 	RULE_LEAST,
 	RULE_MOST,
+	RULE_DOUBT, /* a standard deviation: the squares add up */
 };
 
 /* A uint64_t member of a structure. */
@@ -22,6 +24,10 @@ struct member {
 #define ADD(type, name)                               \
 	{                                             \
 		offsetof(struct type, name), RULE_ADD \
+	}
+#define DOUBT(type, name)                               \
+	{                                               \
+		offsetof(struct type, name), RULE_DOUBT \
 	}
 #define LOSS(type, name)                               \
 	{                                              \
@@ -58,6 +64,13 @@ static const struct member site_members[] = {
 	ADD(profile_site, lifetime_sum_ns),
 	ADD(profile_site, temporary),
 	ADD(profile_site, reallocations),
+	DOUBT(profile_site, allocated_doubt.bytes),
+	DOUBT(profile_site, allocated_doubt.milliblocks),
+	DOUBT(profile_site, live_doubt.bytes),
+	DOUBT(profile_site, live_doubt.milliblocks),
+	DOUBT(profile_site, at_peak_doubt.bytes),
+	DOUBT(profile_site, at_peak_doubt.milliblocks),
+	DOUBT(profile_site, temporary_doubt),
 	END,
 };
 
@@ -157,6 +170,11 @@ uint64_t merge_figures_value(uint64_t to, uint64_t from, enum profile_merge mode
 	return to + from;
 }
 
+static uint64_t merge_doubts(uint64_t to, uint64_t from)
+{
+	return (uint64_t)(hypot((double)to, (double)from) + 0.5);
+}
+
 static void combine(void *to, const void *from, const struct member *m, enum profile_merge mode)
 {
 	for (; m->rule != RULE_END; m++) {
@@ -166,6 +184,8 @@ static void combine(void *to, const void *from, const struct member *m, enum pro
 			*a = b < *a ? b : *a;
 		else if (m->rule == RULE_MOST)
 			*a = b > *a ? b : *a;
+		else if (m->rule == RULE_DOUBT && mode != PROFILE_MERGE_MAX)
+			*a = merge_doubts(*a, b);
 		else
 			*a = merge_figures_value(*a, b, mode);
 	}
@@ -217,7 +237,7 @@ static void divide(void *object, const struct member *m, uint64_t count)
 {
 	for (; m->rule != RULE_END; m++) {
 		uint64_t *value = member_of(object, m);
-		if (m->rule == RULE_ADD)
+		if (m->rule == RULE_ADD || m->rule == RULE_DOUBT)
 			*value = merge_figures_divide(*value, count);
 		else if (m->rule == RULE_LOSS)
 			*value = *value / count + (*value % count != 0);

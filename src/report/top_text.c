@@ -8,14 +8,30 @@
 
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "model/interval.h"
 #include "report/flat_text.h"
 #include "report/human.h"
 #include "report/names.h"
 
-#define SECOND_NS     UINT64_C(1000000000)
-#define COLUMNS_TAKEN 64u /* by the figures before a name */
-#define COLUMNS_LEAST 16u /* for a name, however narrow the screen */
-#define FRAME_INDENT  4u
+#define SECOND_NS      UINT64_C(1000000000)
+#define COLUMNS_TAKEN  64u /* by the figures before a name */
+#define COLUMNS_WITHIN 23u /* by an interval among them */
+#define COLUMNS_LEAST  16u /* for a name, however narrow the screen */
+#define FRAME_INDENT   4u
+
+static bool is_sampled(const struct top_text *t)
+{
+	return model_get_profile(t->model)->run.sample_period != 0;
+}
+
+/* The interval of an estimate, or "" where all is counted; malloc'ed. */
+static char *format_within(struct amount a)
+{
+	if (!interval_is_needed(a))
+		return mem_copy_string("");
+	struct interval within = interval_get_bytes(a);
+	return mem_format("%s..%s", human_bytes(within.low).text, human_bytes(within.high).text);
+}
 
 static uint64_t per_second(uint64_t count, uint64_t span_ns)
 {
@@ -55,14 +71,17 @@ static void print_memory(FILE *out, const struct top_text *t)
 	uint64_t resident = p->points.count ? p->points.at[p->points.count - 1].rss_bytes : 0;
 	bool marked = t->mark->start_unix_ns == p->run.start_unix_ns;
 
+	char *within = format_within(whole->live);
+
 	print_line(out, t,
-		   mem_format("live %s in %s, %s since %s%s, peak %s, resident %s",
-			      human_bytes(whole->live.bytes).text,
-			      human_things(whole->live.blocks, "block").text,
+		   mem_format("live %s%s%s%s in %s, %s since %s%s, peak %s, resident %s",
+			      human_bytes(whole->live.bytes).text, *within ? " (" : "", within,
+			      *within ? ")" : "", human_things(whole->live.blocks, "block").text,
 			      human_bytes_change(whole->growth_bytes).text,
 			      marked ? "" : "the start",
 			      marked ? human_duration(t->mark->time_ns).text : "",
 			      human_bytes(p->totals.peak_bytes).text, human_bytes(resident).text));
+	free(within);
 }
 
 static void print_rates(FILE *out, const struct top_text *t)
@@ -100,10 +119,11 @@ static const char *star(const struct top_text *t, enum ranking_key key)
 void top_text_print_titles(FILE *out, const struct top_text *t)
 {
 	print_line(out, t,
-		   mem_format("%10s%s%10s%s%11s%s%10s%s%10s%s%7s  %s", "live",
-			      star(t, RANKING_LIVE), "blocks", star(t, RANKING_BLOCKS), "growth",
-			      star(t, RANKING_GROWTH), "calls/s", star(t, RANKING_CALLS), "bytes/s",
-			      star(t, RANKING_BYTES), t->by_stack ? "" : "stacks",
+		   mem_format("%10s%s%*s%10s%s%11s%s%10s%s%10s%s%7s  %s", "live",
+			      star(t, RANKING_LIVE), is_sampled(t) ? (int)COLUMNS_WITHIN : 0,
+			      is_sampled(t) ? "95% within " : "", "blocks", star(t, RANKING_BLOCKS),
+			      "growth", star(t, RANKING_GROWTH), "calls/s", star(t, RANKING_CALLS),
+			      "bytes/s", star(t, RANKING_BYTES), t->by_stack ? "" : "stacks",
 			      t->by_stack ? "stack" : "function"));
 }
 
@@ -112,13 +132,17 @@ static char *format_figures(const struct top_text *t, const struct ranking_row *
 {
 	const struct ranking_figures *f = &row->figures;
 	uint64_t span_ns = t->ranking->span_ns;
+	char *within = format_within(f->live);
+	char *text = mem_format(
+		"%10s %*s%s%10s %11s %10s %10s %7s", human_bytes(f->live.bytes).text,
+		is_sampled(t) ? (int)COLUMNS_WITHIN - 1 : 0, within, is_sampled(t) ? " " : "",
+		human_count(f->live.blocks).text, human_bytes_change(f->growth_bytes).text,
+		human_count(per_second(f->allocated.blocks, span_ns)).text,
+		human_bytes(per_second(f->allocated.bytes, span_ns)).text,
+		t->by_stack ? "" : human_count(row->stacks).text);
 
-	return mem_format("%10s %10s %11s %10s %10s %7s", human_bytes(f->live.bytes).text,
-			  human_count(f->live.blocks).text,
-			  human_bytes_change(f->growth_bytes).text,
-			  human_count(per_second(f->allocated.blocks, span_ns)).text,
-			  human_bytes(per_second(f->allocated.bytes, span_ns)).text,
-			  t->by_stack ? "" : human_count(row->stacks).text);
+	free(within);
+	return text;
 }
 
 static unsigned get_room(const struct top_text *t, unsigned taken)
@@ -146,7 +170,8 @@ void top_text_print_row(FILE *out, const struct top_text *t, const struct rankin
 	char *figures = format_figures(t, row);
 
 	fprintf(out, "%s  ", figures);
-	print_label(out, t, &l, get_room(t, COLUMNS_TAKEN + 1));
+	print_label(out, t, &l,
+		    get_room(t, COLUMNS_TAKEN + 1 + (is_sampled(t) ? COLUMNS_WITHIN : 0)));
 	free(figures);
 }
 

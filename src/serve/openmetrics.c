@@ -9,6 +9,7 @@
 
 #include "export/labels.h"
 #include "model/flat.h"
+#include "model/interval.h"
 
 enum kind { GAUGE, COUNTER };
 
@@ -107,6 +108,9 @@ static void print_totals(FILE *out, const struct profile *p)
 		 t->temporary_allocations},
 		{{"midden_failed_allocations", "", COUNTER, "Calls that returned no block."},
 		 t->failed_allocations},
+		{{"midden_sample_period_bytes", "bytes", GAUGE,
+		  "Bytes for each block that is recorded; 0: all blocks are."},
+		 p->run.sample_period},
 		{{"midden_own_memory_bytes", "bytes", GAUGE,
 		  "Memory that midden takes inside the process."},
 		 t->own_memory_bytes},
@@ -190,6 +194,33 @@ static void print_family(FILE *out, const struct family *f, const struct named *
 			in_bytes ? all[i].live.bytes : all[i].live.blocks);
 }
 
+/* Within what the estimates of a sampled program lie, with a confidence of 95 %. */
+static void print_intervals(FILE *out, const struct profile *p, const struct named *all,
+			    size_t count)
+{
+	static const struct family whole[] = {
+		{"midden_live_low_bytes", "bytes", GAUGE, "Lower end for midden_live_bytes."},
+		{"midden_live_high_bytes", "bytes", GAUGE, "Upper end for midden_live_bytes."}};
+	static const struct family functions[] = {{"midden_function_live_low_bytes", "bytes", GAUGE,
+						   "Lower end for midden_function_live_bytes."},
+						  {"midden_function_live_high_bytes", "bytes",
+						   GAUGE,
+						   "Upper end for midden_function_live_bytes."}};
+	struct interval live = interval_get_bytes(figure_get_total(p, FIGURE_LEAKED));
+
+	for (unsigned high = 0; high < 2; high++) {
+		print_head(out, &whole[high]);
+		fprintf(out, "%s %" PRIu64 "\n", whole[high].name, high ? live.high : live.low);
+		print_head(out, &functions[high]);
+		for (size_t i = 0; i < count; i++) {
+			struct interval within = interval_get_bytes(all[i].live);
+
+			fprintf(out, "%s{%s} %" PRIu64 "\n", functions[high].name, all[i].labels,
+				high ? within.high : within.low);
+		}
+	}
+}
+
 /* By the function that allocates, those first that hold the most; all add up to what is live. */
 static void print_functions(FILE *out, const struct model *m)
 {
@@ -218,6 +249,8 @@ static void print_functions(FILE *out, const struct model *m)
 	count = add_named(all, count, make_labels(&nowhere, "(others)"), rest);
 	print_family(out, &bytes, all, count);
 	print_family(out, &blocks, all, count);
+	if (model_get_profile(m)->run.sample_period)
+		print_intervals(out, model_get_profile(m), all, count);
 	for (size_t i = 0; i < count; i++)
 		free(all[i].labels);
 	labels_free(names);

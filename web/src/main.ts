@@ -95,7 +95,7 @@ function start(app: App, root: HTMLElement): void {
   followLive(app, status);
   app.onChange();
   // A running program's next profile comes in a second: then what was made ahead is of no use.
-  if (!app.profile.pack.header.live) doWhenIdle(app.preparations());
+  if (!app.profile.pack.header.live) doWhenIdle(app.preparations(), () => document.documentElement.toggleAttribute("data-ready", true));
 }
 
 // The token has done its work: it should not stay in the history.

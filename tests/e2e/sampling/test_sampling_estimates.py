@@ -136,6 +136,16 @@ def test_a_comparison_says_that_figures_are_estimates(profile):
     assert "figures are estimates" in say("diff", profile, profile)
 
 
+def test_a_sum_of_profiles_has_the_doubts_of_both(profile, tmp_path):
+    one, both = read_stats(profile), tmp_path / "both.mdn"
+    say("merge", "-o", both, profile, profile)
+    two = read_stats(both)
+    assert (two["mode"], two["sample_period"]) == ("sample", 65536)
+    assert two["leaked_bytes"] == 2 * one["leaked_bytes"]
+    width = [stats["leaked_bytes_high"] - stats["leaked_bytes_low"] for stats in (one, two)]
+    assert 1.3 * width[0] < width[1] < 1.5 * width[0]
+
+
 def test_pprof_has_the_period(profile, tmp_path):
     out = tmp_path / "four.pb.gz"
     say("export", "-f", "pprof", "-o", out, profile)
@@ -180,3 +190,18 @@ def test_fork_children_are_sampled_on_their_own(record):
     profiles = recording.profiles()
     assert len(profiles) >= 3
     assert all(stats["mode"] == "sample" and stats["lost_events"] == 0 for stats in profiles)
+
+
+@pytest.mark.parametrize(
+    "victim, status",
+    ((("fork_in_handler", "100"), 0), (("signal_jump",), 0), (("signal_anywhere", "threads"), 4), (("fork_busy", "heap", 7), 0)),
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_programs_live_through_what_handlers_and_forks_do_to_hooks(record, native, victim, status):
+    env = {}
+    if victim[0] in ("fork_in_handler", "signal_jump"):  # only this allocator can bear it
+        env["LD_PRELOAD"] = str(native.victim("own_allocator.so"))
+    for period in ("1", "100"):
+        recording = record.victim(*victim, env=env, options=(f"--sample={period}", "--no-symbols"))
+        assert recording.status == status, recording.stderr
+        assert recording.stats["mode"] == "sample"

@@ -114,6 +114,16 @@ def test_metrics_are_openmetrics(serve):
     assert len(check_openmetrics(body.decode())) > 20
 
 
+def test_metrics_of_a_sampled_program_tell_within_what_they_lie(serve):
+    served = serve("--sample=1")  # every block: the estimates are the truth
+    found = served.metrics()
+    assert found["midden_sample_period_bytes"] == 1
+    assert found["midden_live_low_bytes"] <= found["midden_live_bytes"] <= found["midden_live_high_bytes"]
+    assert found["midden_live_bytes"] >= 10000
+    assert any(name.startswith("midden_function_live_high_bytes{") for name in found)
+    check_openmetrics(served.ask("metrics")[2].decode())
+
+
 PROMETHEUS = """
 global:
   scrape_interval: 1s

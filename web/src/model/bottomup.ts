@@ -7,7 +7,7 @@
 // children alone that are large enough to be looked at.
 
 import type { ByThread } from "./bythread.ts";
-import { CallTree, chosenRows, countUp, largestFirst, type TreeNode } from "./calltree.ts";
+import { CallTree, chosenRows, countUp, sortNodes, type TreeNode } from "./calltree.ts";
 import type { Answer } from "./question.ts";
 import { depthsOf, type GroupBy, type Stacks } from "./stacks.ts";
 
@@ -94,7 +94,7 @@ export class BottomUp extends CallTree {
       if (parts.sizes[i]! >= least) nodes.push(made?.get(frame) ?? this.makeNode(node, parts, i, from));
       from = parts.ends[i]!;
     });
-    node.children = nodes.sort(largestFirst);
+    node.children = sortNodes(nodes);
     node.least = least;
     return nodes;
   }

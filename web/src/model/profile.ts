@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Pack } from "../load/pack.ts";
+import { NameOrder } from "./nameorder.ts";
 import { Outermost } from "./outermost.ts";
 import { Shape } from "./shape.ts";
 import { SizesOverTime } from "./sizes.ts";
@@ -125,6 +126,7 @@ export class Profile implements Stacks {
       { step: () => this.sizesBegun().step() },
       { step: () => this.beginShape("function", true).step() },
       { step: () => this.beginShape("line", false).step() },
+      { step: () => this.stepOrder() },
     ];
   }
 
@@ -135,6 +137,20 @@ export class Profile implements Stacks {
     const end = Math.min(this.frameCount, this.lowerNames.length + NAMES_A_STEP);
     for (let i = this.lowerNames.length; i < end; i++) this.lowerNames.push(this.frameGroup[i] === i ? this.functionName(i).toLowerCase() : "");
     return end === this.frameCount;
+  }
+
+  private order: NameOrder | null = null;
+
+  private stepOrder(): boolean {
+    while (!this.order && !this.stepNames());
+    this.order ??= new NameOrder(this.lowerNames.filter((_, i) => this.frameGroup[i] === i));
+    return this.order.step();
+  }
+
+  /** By frame: the place of its function's name among all, whatever their case. */
+  namePlace(frame: number): number {
+    while (!this.stepOrder());
+    return this.order!.places!.get(this.lowerNames[this.frameGroup[frame]!]!)!;
   }
 
   /** 1 for every frame that has the text in its function's name, whatever its case. */

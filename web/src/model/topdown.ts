@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { ByThread } from "./bythread.ts";
-import { CallTree, chosenRows, largestFirst, type TreeNode } from "./calltree.ts";
+import { CallTree, chosenRows, sortNodes, type TreeNode } from "./calltree.ts";
 import type { Answer } from "./question.ts";
 import type { Shape } from "./shape.ts";
 
@@ -66,7 +66,7 @@ export class TopDown extends CallTree {
   open(node: TreeNode, least = 0): TreeNode[] {
     if (node.children && least >= node.least) return node.children;
     const children = this.threads && node.depth === 0 ? this.openThreads() : this.openCalls(node, least);
-    node.children = children.sort(largestFirst);
+    node.children = sortNodes(children);
     node.least = least;
     return children;
   }
@@ -117,6 +117,11 @@ export class TopDown extends CallTree {
   total(node: TreeNode, values: Float64Array): number {
     const sums = this.runningOf(values);
     return sums[node.to]! - sums[node.from]!;
+  }
+
+  override adder(values: Float64Array): (node: TreeNode) => number {
+    const sums = this.runningOf(values);
+    return (node) => sums[node.to]! - sums[node.from]!;
   }
 
   protected own(node: TreeNode, values: Float64Array): number {

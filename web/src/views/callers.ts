@@ -5,9 +5,12 @@ import type { App, View } from "../app.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatShare } from "../draw/format.ts";
 import { Rows } from "../draw/rows.ts";
+import { appendInPieces } from "../idle.ts";
 import { allFunctions, findCallers, type Callers, type FunctionRow, type Neighbour } from "../model/callers.ts";
 import { countsBlocks, type Answer } from "../model/question.ts";
 import { makeControls } from "./controls.ts";
+
+const NEIGHBOURS = 100; // at most, of either kind
 
 class CallersPage {
   readonly element: HTMLElement;
@@ -74,10 +77,12 @@ class CallersPage {
 
   private neighbours(title: string, list: Neighbour[], total: number, none: string): HTMLElement {
     const { app } = this;
-    return h("section", {}, h("h3", {}, title),
-      h("table.plain", {}, ...list.slice(0, 100).map((n) => h("tr", {},
-        h("td.number", {}, formatShare(n.value, total)), h("td.number", {}, this.show(n.value)),
-        h("td", {}, n.group < 0 ? none : h("a", { href: app.link({ zoom: [n.group] }) }, app.profile.functionName(n.group)))))));
+    const body = h("tbody");
+    const row = (n: Neighbour) => h("tr", {},
+      h("td.number", {}, formatShare(n.value, total)), h("td.number", {}, this.show(n.value)),
+      h("td", {}, n.group < 0 ? none : h("a", { href: app.link({ zoom: [n.group] }) }, app.profile.functionName(n.group))));
+    appendInPieces(body, Math.min(list.length, NEIGHBOURS), (i) => row(list[i]!));
+    return h("section", {}, h("h3", {}, title), h("table.plain", {}, body));
   }
 
   private showNeighbours(): void {

@@ -101,10 +101,8 @@ class ComparePage {
   }
 
   private sides(node: TreeNode): [number, number] {
-    const known = this.known.get(node);
-    if (known) return known;
-    const sides: [number, number] = [this.tree!.total(node, this.data!.now), this.tree!.total(node, this.data!.old)];
-    this.known.set(node, sides);
+    let sides = this.known.get(node);
+    if (!sides) this.known.set(node, (sides = [this.tree!.total(node, this.data!.now), this.tree!.total(node, this.data!.old)]));
     return sides;
   }
 
@@ -114,13 +112,16 @@ class ComparePage {
     const tree = this.tree;
     const dark = isDark();
     const same = cssColour("--panel");
+    // From the root a sum costs nothing; otherwise it is remembered.
+    const [addNow, addOld] = [tree.adder(this.data!.now), tree.adder(this.data!.old)];
+    const sides = (n: TreeNode): [number, number] => (tree.inverted ? this.sides(n) : [addNow(n), addOld(n)]);
     const source: IcicleSource<TreeNode> = {
       root: this.top(),
       size: (n) => n.size,
       children: (n, least) => tree.open(n, least),
       label: (n) => this.nameOf(n),
       colour: (n) => {
-        const [now, old] = this.sides(n);
+        const [now, old] = sides(n);
         return now === old ? same : changeColour((now - old) / Math.max(now, old, 1), dark);
       },
       isMarked: (n) => n === this.chosen,

@@ -4,6 +4,7 @@
 import type { App, View } from "../app.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount } from "../draw/format.ts";
+import { appendInPieces } from "../idle.ts";
 import { findLeaks, type Leak, type LeakGroup, type LeakKind } from "../model/leaks.ts";
 import type { Profile } from "../model/profile.ts";
 import { stackList } from "./stack.ts";
@@ -47,9 +48,11 @@ function section(app: App, kind: LeakKind, group: LeakGroup): HTMLElement | null
   if (!group.stacks) return null;
   const rest = group.stacks - group.largest.length;
   const title = kind === "one-off" && app.profile.pack.header.findings?.has_time_line === false ? TOO_SHORT : TITLES[kind];
+  const list = h("div");
+  appendInPieces(list, group.largest.length, (i) => leakItem(app, group.largest[i]!));
   return h("section", { id: `leaks-${kind}`, "data-bytes": group.bytes, "data-blocks": group.blocks }, h("h2", {}, title),
     h("p.note", {}, `${formatBytes(group.bytes)} in ${formatCount(group.blocks)} blocks, ${formatCount(group.stacks)} stacks`),
-    ...group.largest.map((l) => leakItem(app, l)),
+    list,
     rest ? h("p.note", {}, `and ${formatCount(rest)} stacks with less; the tree has them all`) : null);
 }
 

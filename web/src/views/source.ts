@@ -6,6 +6,7 @@ import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatShare } from "../draw/format.ts";
 import { LongTable } from "../draw/longtable.ts";
 import { Highlighter, languageOf } from "../draw/syntax.ts";
+import { appendInPieces } from "../idle.ts";
 import { allFiles, hottestFrames, linesOf, type FileFigures, type LineFigures } from "../model/lines.ts";
 import { countsBlocks, type Answer } from "../model/question.ts";
 import { makeControls } from "./controls.ts";
@@ -69,10 +70,12 @@ class SourcePage {
     const { app } = this;
     const { list } = this.listed!;
     const shown = this.place().file;
-    const items = list.slice(0, FILES_SHOWN).map((f) => h("li", {},
+    const item = (f: FileFigures) => h("li", {},
       h("a", { href: app.link({ file: f.file, line: 0 }), title: app.profile.text(f.file), "aria-current": f.file === shown ? "true" : undefined }, app.profile.text(f.file).split("/").slice(-2).join("/")),
-      h("span.note", { title: "allocated here, and by what is called from here" }, `${this.show(f.self)} of ${this.show(f.total)}`)));
-    clear(this.files, list.length ? h("ul", {}, ...items) : "No stack has source lines: the program has no debug information.");
+      h("span.note", { title: "allocated here, and by what is called from here" }, `${this.show(f.self)} of ${this.show(f.total)}`));
+    const items = h("ul");
+    appendInPieces(items, Math.min(list.length, FILES_SHOWN), (i) => item(list[i]!));
+    clear(this.files, list.length ? items : "No stack has source lines: the program has no debug information.");
   }
 
   private async showFile(): Promise<void> {
@@ -113,7 +116,7 @@ class SourcePage {
 
   private margin(f: LineFigures | undefined): HTMLElement[] {
     const total = this.app.answer().total;
-    const cell = (n: number) => h("td.number", { title: this.show(n) }, n ? `${this.show(n)}` : "");
+    const cell = (n: number) => h("td.number", { title: this.show(n) }, n ? this.show(n) : "");
     const strength = f ? Math.min(1, Math.abs(f.total) / Math.max(1, Math.abs(total))) : 0;
     const cells = [cell(f?.self ?? 0), cell(f?.total ?? 0)];
     if (f) cells[1]!.setAttribute("style", `background:color-mix(in srgb, var(--chart3) ${Math.round(10 + 60 * strength)}%, transparent)`);

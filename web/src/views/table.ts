@@ -102,9 +102,8 @@ class TablePage {
   }
 
   private sortByName(nodes: TreeNode[]): void {
-    const names = new Map(nodes.map((n) => [n, this.app.profile.functionName(n.frame)]));
-    const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
-    nodes.sort((a, b) => Number(a.size === 0) - Number(b.size === 0) || compare(names.get(a)!, names.get(b)!));
+    const places = new Map(nodes.map((n) => [n, this.app.profile.namePlace(n.frame)]));
+    nodes.sort((a, b) => Number(a.size === 0) - Number(b.size === 0) || places.get(a)! - places.get(b)!);
   }
 
   private showHead(): void {
