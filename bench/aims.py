@@ -18,6 +18,7 @@ COLLECTOR_NS_MOST, COLLECTOR_LIVE_NS_MOST = 25, 60
 ADDED_NS_MOST = {"depth10": 60, "depth60": 120, "live": 125}
 DEPTH10_WALL_MOST = 3.2
 REAL_WALL_MOST, PYTHON_WALL_MOST = 1.15, 1.3
+TAGGED_WALL_MOST = {"depth10": 1.15, "threads4": 1.15}
 SAMPLED_WALL_MOST = {"depth10": 1.1, "sqlite3": 1.02, "cc1plus": 1.02, "redis": 1.02}
 
 
@@ -80,6 +81,13 @@ def sampling_aims(result):
         yield at_most(f"{name}: sampled, wall time against native", ratio, SAMPLED_WALL_MOST[name], "×")
 
 
+def tagging_aims(result):
+    name = result.load.name
+    if name in TAGGED_WALL_MOST:
+        ratio = of_midden(result, result.wall_ratio, "midden --tags")
+        yield at_most(f"{name}: counted by tag, wall time against native", ratio, TAGGED_WALL_MOST[name], "×")
+
+
 def peer_aims(result):
     if result.load.kind == "real" or not result.has("heaptrack"):
         return
@@ -130,7 +138,7 @@ def check(results):
     """All aims that concern what was run, by subject."""
     results = [result for result in results if result.has("midden")]
     aims = []
-    for subject in (speed_aims, sampling_aims, peer_aims):
+    for subject in (speed_aims, sampling_aims, tagging_aims, peer_aims):
         aims += [aim for result in results for aim in subject(result)]
     aims += thread_aims(results)
     for subject in (memory_aims, collector_aims):

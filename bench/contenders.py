@@ -95,6 +95,18 @@ class Sampling(Midden):
         return [self.binary, "record", *options, "--", *command], {}
 
 
+class Tagging(Sampling):
+    def __init__(self, build):
+        super().__init__(build)
+        self.name, self.what = "midden --tags", "counters by tag, no events (`midden record --tags`)"
+
+    def wrap(self, command, directory):
+        return [self.binary, "record", "-q", "--tags", "-o", directory / "out.mdn", "--", *command], {}
+
+    def report(self, directory, program):
+        return [self.binary, "tags", directory / "out.mdn"]
+
+
 class Heaptrack(Contender):
     pace, rounds_most = SLOW, 3
 
@@ -183,6 +195,7 @@ def all_contenders(build):
         Preload("forward", forward, str(Path(build) / "bench" / "libforward.so")),
         Midden(build),
         Sampling(build),
+        Tagging(build),
         Heaptrack(),
         Memusage(),
         Gperftools(),

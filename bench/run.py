@@ -37,7 +37,7 @@ ROUNDS, QUICK_ROUNDS, ROUNDS_LEAST = 7, 3, 3
 MINUTES, QUICK_MINUTES = 13.0, 1.4
 QUICK_SCALE = 0.25
 QUICK_LOADS = ("depth10", "depth60", "threads4", "threads1", "live", "churn", "sqlite3", "python3", "cc1plus")
-QUICK_CONTENDERS = ("native", "native again", "forward", "midden", "midden --sample", "heaptrack")
+QUICK_CONTENDERS = ("native", "native again", "forward", "midden", "midden --sample", "midden --tags", "heaptrack")
 TIMEOUT_S = 120.0
 
 

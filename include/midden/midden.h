@@ -258,6 +258,78 @@ static inline void midden_pool_destroy(const struct midden_pool *pool)
 		midden_close_pool(pool->memory);
 }
 
+/* ---- tags ------------------------------------------------------------------------------------ */
+
+/* A tag is a name for what the calling thread is about. Tags nest, to any depth; names are of any
+ * length, and copied. What is allocated and freed inside of one is counted there (docs/tags.md).
+ * None of these allocates, and errno stays. */
+
+/* In libmidden.so. Not to be called directly: they may be absent. */
+extern uint64_t midden_push_tag(const char *name) MIDDEN_REFERENCE;
+extern uint64_t midden_push_method_tag(const char *class_name,
+				       const char *function) MIDDEN_REFERENCE;
+extern void midden_pop_tag(void) MIDDEN_REFERENCE;
+extern void midden_leave_tag(uint64_t handle) MIDDEN_REFERENCE;
+extern uint64_t midden_get_tag(void) MIDDEN_REFERENCE;
+extern uint64_t midden_adopt_tag(uint64_t handle) MIDDEN_REFERENCE;
+
+/* Enters a tag inside the current one. Returns a handle of it, 0 where there is no midden, for
+ * midden_tag_leave and midden_tag_adopt. */
+static inline uint64_t midden_tag_push(const char *name)
+{
+	return midden_push_tag ? midden_push_tag(name) : 0;
+}
+
+/* The same with the name CLASS::FUNCTION. */
+static inline uint64_t midden_tag_push_method(const char *class_name, const char *function)
+{
+	return midden_push_method_tag ? midden_push_method_tag(class_name, function) : 0;
+}
+
+/* Leaves the current tag. One pop too many is counted and does nothing. */
+static inline void midden_tag_pop(void)
+{
+	if (midden_pop_tag)
+		midden_pop_tag();
+}
+
+/* Leaves the tag that a push has returned, and with it those inside it that were not left: a
+ * longjmp may have passed over their pops. */
+static inline void midden_tag_leave(uint64_t handle)
+{
+	if (midden_leave_tag)
+		midden_leave_tag(handle);
+}
+
+/* The tag that the calling thread is in, to be adopted by another thread; 0: none. */
+static inline uint64_t midden_tag_current(void)
+{
+	return midden_get_tag ? midden_get_tag() : 0;
+}
+
+/* Puts the calling thread into the tag of that handle, whichever thread it is from, and returns the
+ * one that it was in, to be adopted again when the task is done. 0 is to be in no tag. */
+static inline uint64_t midden_tag_adopt(uint64_t handle)
+{
+	return midden_adopt_tag ? midden_adopt_tag(handle) : 0;
+}
+
+#if defined(__GNUC__) && !defined(__cplusplus)
+static inline void midden_tag_cleanup(const uint64_t *handle)
+{
+	midden_tag_leave(*handle);
+}
+
+#define MIDDEN_JOIN_(a, b) a##b
+#define MIDDEN_JOIN(a, b)  MIDDEN_JOIN_(a, b)
+
+/* Enters a tag that is left with the enclosing block, however that is left (but by longjmp). C++
+ * has midden::tag in midden.hpp. */
+#define MIDDEN_TAG(name)                                                                 \
+	__attribute__((cleanup(midden_tag_cleanup), unused)) const uint64_t MIDDEN_JOIN( \
+		midden_tag_, __LINE__) = midden_tag_push(name)
+#endif
+
 #ifdef __cplusplus
 }
 #endif

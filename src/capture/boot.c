@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "capture/counting.h"
 #include "capture/family.h"
 
 /* ---- arena ----------------------------------------------------------------------------------- */
@@ -32,16 +33,17 @@ static void *arena_take(size_t alignment, size_t bytes)
 		}
 		end = start + bytes;
 	} while (!atomic_compare_exchange_weak(&arena_used, &used, end));
-	memcpy(boot_arena + start - sizeof(size_t), &bytes, sizeof(size_t));
+	size_t word = bytes << 3 | COUNTING_MAPPED; /* no block for the quick ways: counting.h */
+	memcpy(boot_arena + start - sizeof(size_t), &word, sizeof(size_t));
 	return boot_arena + start;
 }
 
 size_t boot_block_bytes(const void *block)
 {
-	size_t bytes;
+	size_t word;
 
-	memcpy(&bytes, (const char *)block - sizeof(size_t), sizeof(size_t));
-	return bytes;
+	memcpy(&word, (const char *)block - sizeof(size_t), sizeof(size_t));
+	return word >> 3;
 }
 
 size_t boot_get_used(void)

@@ -39,8 +39,9 @@ static bool is_switched_off(void)
 	/* A program with more rights than its user must not start commands that the user names. */
 	if (getauxval(AT_SECURE) || (mode && strcmp(mode, "off") == 0))
 		return true;
-	if (mode && *mode && strcmp(mode, "exact") != 0 && strcmp(mode, "sample") != 0)
-		say("MIDDEN_MODE is neither exact nor sample nor off: taken as exact");
+	if (mode && *mode && strcmp(mode, "exact") != 0 && strcmp(mode, "sample") != 0 &&
+	    strcmp(mode, "tags") != 0)
+		say("MIDDEN_MODE is none of exact, sample, tags and off: taken as exact");
 	return false;
 }
 
@@ -54,12 +55,14 @@ static void begin(struct segment_header *h)
 	atomic_store(&p->switch_word, h->delayed != 0);
 	atomic_store(&p->has_begun, h->delayed == 0);
 	p->max_depth = (uint32_t)depth;
+	p->mode = h->mode;
 	p->pid = host_getpid();
 	atomic_store(&p->clock, h->clock == SEGMENT_CLOCK_COUNTER ? PROCESS_CLOCK_ALONE
 								  : PROCESS_CLOCK_KERNEL);
 	p->thread_bytes = sizeof(struct thread) + memo_bytes((uint32_t)depth) +
 			  _Alignof(struct shortcut_table) + sizeof(struct shortcut_table) +
-			  python_bytes((uint32_t)depth) + (depth + 1) * sizeof(uint32_t);
+			  python_bytes((uint32_t)depth) +
+			  (depth + 1 + TAGS_FRAMES) * sizeof(uint32_t);
 	p->thread_bytes = (p->thread_bytes + 4095) & ~(size_t)4095;
 	follow = h->follow != 0;
 	parent_segment = h;
@@ -317,4 +320,10 @@ NOINLINE void cold_failed(void)
 		return;
 	thread_count(&t->slot->losses.failed_allocations);
 	t->last = THREAD_FAILED;
+}
+
+NOINLINE void *cold_fail(void)
+{
+	cold_failed();
+	return NULL;
 }

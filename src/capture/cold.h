@@ -35,6 +35,9 @@ void cold_unmask(bool masked);
 /* Counts an allocation that returned NULL. */
 NOINLINE void cold_failed(void);
 
+/* The same; returns NULL. */
+NOINLINE void *cold_fail(void);
+
 /* Starts the recording of this process if it has not been tried yet. */
 void cold_start(void);
 

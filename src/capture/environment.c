@@ -131,13 +131,30 @@ static size_t add_entries(char **array, size_t count, size_t room, bool settings
 	return count;
 }
 
-/* What must not be cut off comes first. */
+/* The mode of this process, for its collector; NULL: the usual one. */
+static char *find_target_mode(void)
+{
+	static char modes[][sizeof(ENV_TARGET_MODE) + 8] = {ENV_TARGET_MODE "=sample",
+							    ENV_TARGET_MODE "=tags"};
+	const char *mode = environment_find(ENV_MODE);
+
+	for (size_t i = 0; mode && i < sizeof(modes) / sizeof(modes[0]); i++)
+		if (strcmp(mode, modes[i] + sizeof(ENV_TARGET_MODE)) == 0)
+			return modes[i];
+	return NULL;
+}
+
+/* What must not be cut off comes first. The collector itself is not recorded. */
 void environment_for_collector(char **array, size_t room)
 {
 	static char off[] = ENV_MODE "=off";
+	char *mode = find_target_mode();
+	size_t count = 0;
 
-	array[0] = off;
-	size_t count = add_entries(array, 1, room, true);
+	array[count++] = off;
+	if (mode)
+		array[count++] = mode;
+	count = add_entries(array, count, room, true);
 
 	count = add_entries(array, count, room, false);
 	array[count] = NULL;

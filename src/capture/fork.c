@@ -28,15 +28,20 @@ static void count_child(void)
 static pid_t fork_by(pid_t (*make_child)(void))
 {
 	struct orphan *copy = orphan_prepare();
+	struct tags_path *tags = copy ? NULL : tags_save();
 	pid_t child = make_child();
 
 	if (child == 0) {
 		cold_after_fork(copy);
+		if (tags)
+			tags_restore(tags);
+		tags_drop(tags);
 		return 0;
 	}
 	if (child > 0)
 		count_child();
 	orphan_drop(copy);
+	tags_drop(tags);
 	return child;
 }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "capture/boot.h"
+#include "capture/counting.h"
 #include "capture/hot.h"
 #include "capture/light.h"
 #include "capture/modules.h"
@@ -67,11 +68,22 @@ static NOINLINE void *record_malloc(size_t bytes)
 	return block;
 }
 
+/* In tag mode. */
+static NOINLINE void *count_malloc(size_t bytes, struct segment_tag_counts *counts)
+{
+	void *block = real.malloc(bytes);
+
+	if (unlikely(!block))
+		return cold_fail();
+	return counting_add(counts, block, bytes, SEGMENT_API_MALLOC);
+}
+
 EXPORT void *malloc(size_t bytes)
 {
 	if (light_take(bytes, SEGMENT_API_MALLOC))
 		return real.malloc(bytes);
-	return record_malloc(bytes);
+	struct segment_tag_counts *counts = thread_self->tags.fast;
+	return counts ? count_malloc(bytes, counts) : record_malloc(bytes);
 }
 
 static HOT void release(void *block)
@@ -94,7 +106,9 @@ static NOINLINE void record_free(void *block, const void *caller)
 
 EXPORT void free(void *block)
 {
-	if (light_release(block))
+	struct segment_tag_counts *counts = thread_self->tags.fast;
+
+	if (light_release(block) || (counts && block && counting_remove(counts, block)))
 		real.free(block);
 	else
 		record_free(block, __builtin_return_address(0));

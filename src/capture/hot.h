@@ -110,7 +110,7 @@ static HOT bool hot_block(void *block, size_t bytes, uint32_t kind, uint32_t api
 	}
 	struct thread *t = hot_hold(frame);
 	if (likely(t))
-		hot_put_block(t, block, bytes, what, walk_node(t, start));
+		hot_put_block(t, block, bytes, what, walk_tagged(t, start));
 	return t != NULL;
 }
 

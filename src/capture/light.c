@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "capture/cold.h"
+#include "capture/counting.h"
 
 _Atomic uint32_t light_mode = LIGHT_UNKNOWN;
 
@@ -13,18 +14,28 @@ _Atomic uint32_t light_mode = LIGHT_UNKNOWN;
 
 void light_begin(const struct segment_header *h)
 {
-	bool sampled = h && h->mode == SEGMENT_MODE_SAMPLE;
+	uint32_t mode = LIGHT_NONE;
 
-	if (sampled)
+	if (h && h->mode == SEGMENT_MODE_SAMPLE)
+		mode = LIGHT_SAMPLE;
+	if (h && h->mode == SEGMENT_MODE_TAGS)
+		mode = LIGHT_TAGS;
+	if (mode == LIGHT_SAMPLE)
 		sampler_begin();
-	atomic_store(&light_mode, sampled ? LIGHT_SAMPLE : LIGHT_NONE);
+	atomic_store(&light_mode, mode);
 }
 
 NOINLINE bool light_find_mode(void)
 {
 	if (atomic_load(&light_mode) == LIGHT_UNKNOWN)
 		cold_start();
-	return atomic_load(&light_mode) == LIGHT_SAMPLE;
+	return atomic_load(&light_mode) >= LIGHT_SAMPLE;
+}
+
+/* In tag mode, all is counting.c's. */
+static bool is_counting(void)
+{
+	return atomic_load_explicit(&light_mode, memory_order_relaxed) == LIGHT_TAGS;
 }
 
 void light_attach(struct thread *t)
@@ -176,6 +187,10 @@ static void sample(void *block, size_t bytes, uint32_t kind, uint32_t api,
 
 NOINLINE void light_add(void *block, size_t bytes, uint32_t api, const struct walk_start *start)
 {
+	if (is_counting()) {
+		counting_note(block, bytes, api, start->sp);
+		return;
+	}
 	struct thread *t = enter(start->sp);
 
 	if (!t)
@@ -197,6 +212,10 @@ static uint32_t note_temporary(struct thread *t, const void *block)
 
 NOINLINE void light_remove(void *block, uint64_t frame)
 {
+	if (is_counting()) {
+		counting_note_free(block, frame);
+		return;
+	}
 	struct sampler_block facts;
 	struct thread *t = enter(frame);
 
@@ -212,7 +231,9 @@ NOINLINE void light_remove(void *block, uint64_t frame)
 NOINLINE void light_move_begin(struct light_move *m, void *block, uint64_t frame)
 {
 	*m = (struct light_move){.block = block};
-	if (enter(frame))
+	if (is_counting())
+		m->usable_bytes = counting_measure(block);
+	else if (enter(frame))
 		m->sampled =
 			sampler_take(block, &m->facts) && hot_release(block, SEGMENT_EVENT_RESIZE);
 }
@@ -228,6 +249,10 @@ void light_move_undo(const struct light_move *m)
 NOINLINE void light_move_end(const struct light_move *m, void *moved, size_t bytes,
 			     const struct walk_start *start)
 {
+	if (is_counting()) {
+		counting_note_move(m->usable_bytes, moved, bytes, start->sp);
+		return;
+	}
 	struct thread *t = enter(start->sp);
 
 	if (!t)
@@ -255,6 +280,8 @@ NOINLINE void light_move_end(const struct light_move *m, void *moved, size_t byt
 
 NOINLINE bool light_mask(uint64_t frame)
 {
+	if (is_counting())
+		return counting_mask();
 	struct thread *t = enter(frame);
 
 	if (!t || !cold_mask(t, frame))
@@ -268,6 +295,10 @@ NOINLINE void light_unmask(bool masked)
 {
 	struct thread *t = thread_self;
 
+	if (is_counting()) {
+		counting_unmask(masked);
+		return;
+	}
 	cold_unmask(masked);
 	if (masked && t->sampler.masked) {
 		t->allowance = t->sampler.masked;

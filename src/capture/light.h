@@ -23,6 +23,7 @@ enum light_mode {
 	LIGHT_NONE = 0, /* every call is recorded */
 	LIGHT_UNKNOWN,	/* nothing has started yet */
 	LIGHT_SAMPLE,
+	LIGHT_TAGS,
 };
 extern _Atomic uint32_t light_mode HIDDEN;
 
@@ -99,6 +100,7 @@ NOINLINE void light_remove(void *block, uint64_t frame);
 struct light_move {
 	void *block;
 	struct sampler_block facts;
+	uint64_t usable_bytes; /* tag mode alone */
 	bool sampled;
 };
 NOINLINE void light_move_begin(struct light_move *m, void *block, uint64_t frame);

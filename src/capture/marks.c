@@ -6,12 +6,39 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 
+#include "capture/cold.h"
 #include "capture/orders.h"
 #include "capture/ring.h"
+#include "format/clock.h"
 #include "midden/midden.h"
 
-#define EXPORT __attribute__((visibility("default")))
+#define WAIT_SLICE_NS 5000000L /* as long as a wake-up may get lost */
+#define EXPORT	      __attribute__((visibility("default")))
+
+/* A counter has no time: in tag mode what is counted now is what is to be kept, so the collector
+ * must have read it before the program goes on. Not for ever, should it be stopped. */
+static void await_handled(uint32_t number)
+{
+	struct segment_header *h = process->header;
+	const uint64_t end = clock_monotonic_ns() + (uint64_t)h->patience_ms * 1000000;
+	struct timespec slice = {.tv_nsec = WAIT_SLICE_NS};
+
+	for (;;) {
+		uint32_t seen = atomic_load(&h->marks_handled);
+
+		if ((int32_t)(seen - number) >= 0 || clock_monotonic_ns() >= end)
+			return;
+		ring_wake_collector(h);
+		(void)HOST_CALL4(SYS_futex, &h->marks_handled, HOST_FUTEX_WAIT, seen, &slice);
+	}
+}
+
+static bool is_recording(void)
+{
+	return process && atomic_load(&process->state) == PROCESS_RECORDING;
+}
 
 /* The collector keeps the state as of the last piece. */
 EXPORT void midden_take_snapshot(const char *name)
@@ -21,13 +48,17 @@ EXPORT void midden_take_snapshot(const char *name)
 	size_t last;
 	uint64_t words[3] = {0};
 
+	if (thread_self->state == THREAD_NEW && is_recording())
+		(void)cold_attach();
 	if (bytes > SEGMENT_MARK_NAME_MAX)
 		bytes = SEGMENT_MARK_NAME_MAX;
 	last = bytes ? (bytes - 1) % SEGMENT_MARK_PIECE + 1 : 0;
 	if (last)
 		memcpy(words, name + bytes - last, last);
-	if (orders_put_text(name, bytes - last))
-		(void)orders_put(SEGMENT_EVENT_MARK, 0, words);
+	uint32_t number = is_recording() ? atomic_fetch_add(&process->marks, 1) + 1 : 0;
+	if (orders_put_text(name, bytes - last) && orders_put(SEGMENT_EVENT_MARK, 0, words) &&
+	    process->mode == SEGMENT_MODE_TAGS)
+		await_handled(number);
 	errno = saved;
 }
 

@@ -181,6 +181,11 @@ static bool attach(void)
 		t->limit = NULL;
 		return false;
 	}
+	if (process->mode == SEGMENT_MODE_TAGS && !tags_open(t)) {
+		t->state = THREAD_OFF;
+		t->limit = NULL;
+		return false;
+	}
 	/* Pairs with the collector's acquire: all fields above are set. */
 	atomic_store_explicit(&t->slot->state, SEGMENT_SLOT_LIVE, memory_order_release);
 	if (has_end_key)

@@ -18,6 +18,7 @@
 #include "capture/memo.h"
 #include "capture/shortcut.h"
 #include "capture/stackrange.h"
+#include "capture/tags.h"
 #include "format/segment.h"
 
 struct python_thread;
@@ -79,6 +80,8 @@ struct thread {
 	void *freeing; /* block whose free is recorded already, while an allocator's own delete runs
 			*/
 
+	struct tags tags;
+	struct segment_tag_counts uncounted;
 	uint64_t *chunk_end;  /* one past the last place where an event may begin */
 	uint64_t switch_word; /* this thread's own switch: see segment_switch_later */
 	uint64_t stamp;	      /* of the last event, while stamps are estimated: stamp.h */
@@ -95,7 +98,8 @@ struct thread {
 	struct stackrange stack;
 
 	uint32_t max_depth;
-	uint32_t *frames; /* of a walk without the memo, leaf first: places with SEGMENT_NODE_* */
+	/* of a walk without the memo, leaf first: places with SEGMENT_NODE_*; and of its tags */
+	uint32_t *frames;
 	struct memo memo;
 	struct shortcut_table *shortcuts;
 	struct python_thread *python;
@@ -108,6 +112,8 @@ struct thread {
 	uint64_t window_start; /* of `window`; window_words of it hold */
 	uint32_t window_words;
 	uint64_t window[THREAD_WINDOW_WORDS];
+	struct tags_entry tag_cache[TAGS_CACHE];
+	struct tags_stack tag_stacks[TAGS_STACKS];
 	struct cfi_work cfi;
 	struct cfi_copy cfi_copy;
 };
@@ -135,6 +141,8 @@ struct process {
 	_Atomic uint64_t ordered_ticks; /* when it became ORDERED; 0: not yet */
 	_Atomic uint64_t sample_period;
 	uint32_t max_depth;
+	uint32_t mode;		/* enum segment_mode */
+	_Atomic uint32_t marks; /* made, for those who wait for them: marks.c */
 	struct segment_header *header;
 	struct segment_layout layout;
 	size_t thread_bytes;

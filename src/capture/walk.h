@@ -12,4 +12,12 @@
 /* The node of the stack that starts at a hook's caller. Counts what it could not do. */
 uint32_t walk_node(struct thread *t, const struct walk_start *start);
 
+/* The same with the tags that the thread is in as the outermost frames. */
+static inline uint32_t walk_tagged(struct thread *t, const struct walk_start *start)
+{
+	uint32_t node = walk_node(t, start);
+
+	return likely(t->tags.at == t->tags.root) ? node : tags_add_frames(t, node);
+}
+
 #endif

@@ -42,6 +42,7 @@ static const char help[] =
 	"                       innermost (default); only; full, with all native ones; domains,\n"
 	"                       apart from those of native code; off\n"
 	"      --trace          keep every single event in the profile, 1 to 5 bytes each\n"
+	"      --tags           no events: count by tag, thread by thread, for `midden tags`\n"
 	"      --sample[=BYTES]\n"
 	"                       sample one block in so many bytes (default: 512K) instead of\n"
 	"                       recording each: cheap enough to leave on, figures are estimates\n"
@@ -71,7 +72,8 @@ static const char help[] =
 	"MIDDEN_FOLLOW, MIDDEN_MAX_DEPTH, MIDDEN_BUFFER, MIDDEN_PATIENCE, MIDDEN_SYMBOLS,\n"
 	"MIDDEN_PYTHON, MIDDEN_TRACE, MIDDEN_START=0 (--delayed), MIDDEN_SNAPSHOT_EVERY,\n"
 	"MIDDEN_SNAPSHOT_AT, MIDDEN_SNAPSHOT_SIGNAL, MIDDEN_HTTP, MIDDEN_HTTP_TOKEN_FILE;\n"
-	"MIDDEN_MODE=sample, MIDDEN_SAMPLE, MIDDEN_SAMPLE_BLOCKS, MIDDEN_SAMPLE_SEED.\n"
+	"MIDDEN_MODE=tags, MIDDEN_MODE=sample, MIDDEN_SAMPLE, MIDDEN_SAMPLE_BLOCKS,\n"
+	"MIDDEN_SAMPLE_SEED.\n"
 	"\n"
 	"Exit status: the program's own; 127 or 126 if it could not be started, 2 for wrong "
 	"usage.\n";
@@ -84,6 +86,7 @@ enum {
 	OPTION_PYTHON,
 	OPTION_NO_SYMBOLS,
 	OPTION_TRACE,
+	OPTION_TAGS,
 	OPTION_DELAYED,
 	OPTION_SNAPSHOT_EVERY,
 	OPTION_SNAPSHOT_AT,
@@ -107,6 +110,7 @@ static const struct option long_options[] = {
 	{"patience", required_argument, NULL, OPTION_PATIENCE},
 	{"python", required_argument, NULL, OPTION_PYTHON},
 	{"trace", no_argument, NULL, OPTION_TRACE},
+	{"tags", no_argument, NULL, OPTION_TAGS},
 	{"delayed", no_argument, NULL, OPTION_DELAYED},
 	{"snapshot-every", required_argument, NULL, OPTION_SNAPSHOT_EVERY},
 	{"snapshot-at", required_argument, NULL, OPTION_SNAPSHOT_AT},
@@ -168,6 +172,8 @@ static int apply(struct request *r, int option, const char *value, struct error 
 	case OPTION_TRACE:
 		r->recording.trace = true;
 		return 0;
+	case OPTION_TAGS:
+		return recording_set_mode(&r->recording, "tags", e);
 	case OPTION_DELAYED:
 		r->recording.collect.delayed = true;
 		return 0;

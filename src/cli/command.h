@@ -30,6 +30,7 @@ extern const struct command command_merge;
 extern const struct command command_report;
 extern const struct command command_snapshot;
 extern const struct command command_stats;
+extern const struct command command_tags;
 extern const struct command command_resolve;
 extern const struct command command_top;
 extern const struct command command_view;

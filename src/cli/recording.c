@@ -182,7 +182,6 @@ static void describe(struct profile *p, const struct subject *s)
 	p->run.command = profile_add_string(p, s->command);
 	p->run.directory = profile_add_string(p, s->directory);
 	p->run.host = profile_add_string(p, host);
-	p->run.mode = profile_add_string(p, p->run.sample_period ? "sample" : "exact");
 	p->run.version = profile_add_string(p, MIDDEN_VERSION);
 	/* The loader gives the program itself no name. */
 	for (size_t i = 1; i < p->modules.count; i++)
@@ -271,6 +270,10 @@ static void fill_report(struct recording_report *r, const struct profile *p)
 	const struct profile_totals *t = &p->totals;
 
 	r->end = p->run.end;
+	r->by_tag = strcmp(profile_string(p, p->run.mode), "tags") == 0;
+	r->status.allocations = t->allocations;
+	r->status.frees = t->frees;
+	r->allocated_bytes = t->allocated_bytes;
 	r->leaked_bytes = t->leaked_bytes;
 	r->leaked_blocks = t->leaked_blocks;
 	r->peak_blocks = t->peak_blocks;

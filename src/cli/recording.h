@@ -40,6 +40,7 @@ int recording_parse_size(const char *text, uint64_t *value);
 int recording_set_max_depth(struct recording_options *options, const char *text, struct error *e);
 int recording_set_buffer(struct recording_options *options, const char *text, struct error *e);
 int recording_set_patience(struct recording_options *options, const char *text, struct error *e);
+int recording_set_mode(struct recording_options *options, const char *text, struct error *e);
 int recording_set_python(struct recording_options *options, const char *text, struct error *e);
 
 /* Samples instead of recording every block; NULL: with the period that is set. */
@@ -67,6 +68,8 @@ struct recording_report {
 	uint64_t losses;
 	uint64_t duration_ns;
 	uint32_t children;
+	uint32_t by_tag; /* counted by tag: no peak, no leaks */
+	uint64_t allocated_bytes;
 	uint32_t is_denied;  /* the target may not read stacks other than its threads' own */
 	uint32_t is_hidden;  /* nothing was recorded: the program has a malloc of its own */
 	uint64_t trace_lost; /* events that the trace misses */

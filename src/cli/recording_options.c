@@ -68,6 +68,19 @@ int recording_set_patience(struct recording_options *options, const char *text, 
 	return 0;
 }
 
+int recording_set_mode(struct recording_options *options, const char *text, struct error *e)
+{
+	if (!*text || strcmp(text, "exact") == 0 || strcmp(text, "off") == 0)
+		options->collect.mode = SEGMENT_MODE_EXACT;
+	else if (strcmp(text, "sample") == 0)
+		options->collect.mode = SEGMENT_MODE_SAMPLE;
+	else if (strcmp(text, "tags") == 0)
+		options->collect.mode = SEGMENT_MODE_TAGS;
+	else
+		return error_set(e, "the mode must be exact, sample or tags, not '%s'", text);
+	return 0;
+}
+
 int recording_set_python(struct recording_options *options, const char *text, struct error *e)
 {
 	static const char *const modes[SEGMENT_PYTHON_MODES] = {
@@ -134,15 +147,12 @@ static uint64_t get_random_seed(void)
 
 static int init_sample(struct recording_options *options, struct error *e)
 {
-	const char *mode = getenv(ENV_MODE);
 	const char *period = getenv(ENV_SAMPLE);
 	const char *blocks = getenv(ENV_SAMPLE_BLOCKS);
 	const char *seed = getenv(ENV_SAMPLE_SEED);
 
 	options->collect.sample_period = UINT64_C(512) << 10;
 	options->collect.sample_seed = get_random_seed();
-	if (mode && strcmp(mode, "sample") == 0)
-		options->collect.mode = SEGMENT_MODE_SAMPLE;
 	if ((period && set_period(options, period, e)) ||
 	    (blocks && recording_set_sample_blocks(options, blocks, e)) ||
 	    (seed && recording_set_sample_seed(options, seed, e)))
@@ -179,6 +189,8 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	const char *python = getenv(ENV_PYTHON);
 	const char *symbols = getenv(ENV_SYMBOLS);
 	const char *trace = getenv(ENV_TRACE);
+	const char *target = getenv(ENV_TARGET_MODE);
+	const char *mode = target ? target : getenv(ENV_MODE);
 	const char *start = getenv(ENV_START);
 	const char *http = getenv(ENV_HTTP);
 	const char *token_file = getenv(ENV_HTTP_TOKEN_FILE);
@@ -192,7 +204,8 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	options->collect.follow = follow && strcmp(follow, "0") != 0;
 	options->collect.delayed = start && strcmp(start, "0") == 0;
 	options->trace = is_on(trace);
-	if ((depth && recording_set_max_depth(options, depth, e)) ||
+	if ((mode && recording_set_mode(options, mode, e)) ||
+	    (depth && recording_set_max_depth(options, depth, e)) ||
 	    (buffer && recording_set_buffer(options, buffer, e)) ||
 	    (patience && recording_set_patience(options, patience, e)) ||
 	    (python && *python && recording_set_python(options, python, e)) ||
@@ -208,6 +221,8 @@ int recording_options_finish(struct recording_options *options, struct error *e)
 	if (options->trace && options->collect.mode == SEGMENT_MODE_SAMPLE)
 		return error_set(e, "a trace has every event, samples are a few of them: "
 				    "choose one");
+	if (options->trace && options->collect.mode == SEGMENT_MODE_TAGS)
+		return error_set(e, "a trace has every event, and tag mode none: choose one");
 	return servant_prepare(&options->http, e);
 }
 

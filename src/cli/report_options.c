@@ -44,6 +44,7 @@ const char report_options_help[] =
 	"  -x, --exclude PAT    those not through it (repeatable)\n"
 	"  --module PAT         those through a program or library (repeatable)\n"
 	"  --not-module PAT     those not through it (repeatable)\n"
+	"  --tag PAT            those inside of a tag (repeatable)\n"
 	"  --thread PAT         what threads of that name or number allocated (repeatable)\n"
 	"  --min-size SIZE      blocks of at least SIZE bytes: 512, 4K, 1.5M; of stacks with\n"
 	"                       smaller ones too, a trace tells which\n"
@@ -56,7 +57,7 @@ const char report_options_help[] =
 	"  --inverted           allocating functions first, their callers below (default)\n"
 	"  --top-down           from the program's start down to the allocating functions\n"
 	"  --flat               one line per function\n"
-	"  --by KEY             one line per function, line, module or thread\n"
+	"  --by KEY             one line per function, line, module, tag or thread\n"
 	"  -t, --threshold PCT  sum up what is below this share of the whole (default 1)\n"
 	"  -d, --depth N        show N levels of calls (default: all)\n"
 	"  -n, --limit N        show N lines of a table (default: all; lifetimes: 25); in a tree,\n"
@@ -77,6 +78,7 @@ enum option_code {
 	OPTION_FINDINGS,
 	OPTION_MODULE,
 	OPTION_NOT_MODULE,
+	OPTION_TAG,
 	OPTION_THREAD,
 	OPTION_MIN_SIZE,
 	OPTION_MAX_SIZE,
@@ -84,6 +86,7 @@ enum option_code {
 	OPTION_FLAT,
 	OPTION_BY,
 	OPTION_BY_THREAD,
+	OPTION_BY_TAG,
 	OPTION_NO_FOLD,
 };
 
@@ -104,6 +107,7 @@ static const struct option options[] = {
 	{"exclude", required_argument, NULL, 'x'},
 	{"module", required_argument, NULL, OPTION_MODULE},
 	{"not-module", required_argument, NULL, OPTION_NOT_MODULE},
+	{"tag", required_argument, NULL, OPTION_TAG},
 	{"thread", required_argument, NULL, OPTION_THREAD},
 	{"min-size", required_argument, NULL, OPTION_MIN_SIZE},
 	{"max-size", required_argument, NULL, OPTION_MAX_SIZE},
@@ -112,6 +116,7 @@ static const struct option options[] = {
 	{"flat", no_argument, NULL, OPTION_FLAT},
 	{"by", required_argument, NULL, OPTION_BY},
 	{"by-thread", no_argument, NULL, OPTION_BY_THREAD},
+	{"by-tag", no_argument, NULL, OPTION_BY_TAG},
 	OPTIONS_TREE,
 	{"limit", required_argument, NULL, 'n'},
 	{"no-fold", no_argument, NULL, OPTION_NO_FOLD},
@@ -202,6 +207,7 @@ static int parse_by(struct report_options *o, const char *key)
 		[FLAT_BY_FUNCTION] = "function",
 		[FLAT_BY_LINE] = "line",
 		[FLAT_BY_MODULE] = "module",
+		[FLAT_BY_TAG] = "tag",
 	};
 	unsigned i = 0;
 
@@ -209,11 +215,11 @@ static int parse_by(struct report_options *o, const char *key)
 	o->by_thread = strcmp(key, "thread") == 0;
 	if (o->by_thread)
 		return COMMAND_GOOD;
-	while (i <= FLAT_BY_MODULE && strcmp(key, keys[i]) != 0)
+	while (i <= FLAT_BY_TAG && strcmp(key, keys[i]) != 0)
 		i++;
-	if (i > FLAT_BY_MODULE)
-		return message_usage("report", "--by is function, line, module or thread, not %s",
-				     key);
+	if (i > FLAT_BY_TAG)
+		return message_usage("report",
+				     "--by is function, line, module, tag or thread, not %s", key);
 	o->sheet.key = (enum flat_key)i;
 	return COMMAND_GOOD;
 }
@@ -249,6 +255,8 @@ static int parse_filter(struct report_options *o, int code, const char *argument
 		return parse_pattern(&f->modules, argument);
 	case OPTION_NOT_MODULE:
 		return parse_pattern(&f->no_modules, argument);
+	case OPTION_TAG:
+		return parse_pattern(&f->tags, argument);
 	case OPTION_THREAD:
 		return parse_pattern(&f->threads, argument);
 	case OPTION_MIN_SIZE:
@@ -324,6 +332,8 @@ static int parse_option(void *request, int code, const char *argument)
 		return parse_histogram(o, argument);
 	case OPTION_BY:
 		return parse_by(o, argument);
+	case OPTION_BY_TAG:
+		return parse_by(o, "tag");
 	case OPTION_TREE:
 	case OPTION_FLAT:
 	case OPTION_BY_THREAD:
@@ -337,6 +347,7 @@ static int parse_option(void *request, int code, const char *argument)
 	case 'x':
 	case OPTION_MODULE:
 	case OPTION_NOT_MODULE:
+	case OPTION_TAG:
 	case OPTION_THREAD:
 	case OPTION_MIN_SIZE:
 	case OPTION_MAX_SIZE:
@@ -356,7 +367,7 @@ static int check(const struct report_options *o)
 	if ((s->shape == SHEET_SIZES || s->shape == SHEET_LIFETIMES) &&
 	    !filter_is_empty(&o->filter))
 		return message_usage("report", "--histogram is of the whole program: no filters");
-	if (s->shape == SHEET_LIFETIME && o->by_thread)
+	if (s->shape == SHEET_LIFETIME && (o->by_thread || s->key == FLAT_BY_TAG))
 		return message_usage("report", "--lifetime is by function, line or module");
 	if (s->shape != SHEET_THREADS)
 		return COMMAND_GOOD;

@@ -14,6 +14,14 @@ static const char *plural(uint64_t count)
 	return count == 1 ? "" : "s";
 }
 
+static void print_counts(const struct recording_report *r)
+{
+	message_print("%s allocation%s of %s, %s free%s in %s",
+		      human_count(r->status.allocations).text, plural(r->status.allocations),
+		      human_bytes(r->allocated_bytes).text, human_count(r->status.frees).text,
+		      plural(r->status.frees), human_duration(r->duration_ns).text);
+}
+
 static void print_result(const struct recording_report *r)
 {
 	message_print("maximum %s in %s block%s, leaked %s in %s block%s, %s allocation%s in %s",
@@ -58,9 +66,13 @@ void summary_print(const struct recording_report *r, bool quiet, bool follow)
 		message_print("%s: written to %s instead", r->text, r->path);
 	if (quiet || r->is_launcher)
 		return;
-	print_result(r);
+	if (r->by_tag)
+		print_counts(r);
+	else
+		print_result(r);
 	print_notes(r, follow);
-	message_print("wrote %s; see `midden report %s`", r->path, r->path);
+	message_print("wrote %s; see `midden %s %s`", r->path, r->by_tag ? "tags" : "report",
+		      r->path);
 }
 
 void summary_print_progress(const struct collect_status *s)

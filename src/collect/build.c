@@ -6,7 +6,6 @@
  * are checked, loops of stacks are cut, strings are bounded. */
 #include "collect/collect.h"
 
-#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,14 +13,14 @@
 #include "base/pages.h"
 #include "collect/build_sampled.h"
 #include "collect/collector.h"
+#include "collect/footprint.h"
+#include "collect/naming.h"
 #include "collect/obey.h"
 
-#define PATH_BYTES_MAX 4096u
-/* memo and leaf ends that the library keeps for a thread: what one that is busy touches of them */
-#define PRIVATE_THREAD_BYTES (64u << 10)
-#define OTHER_THREADS_NAME   "(other threads)"
+#define PATH_BYTES_MAX	   4096u
+#define OTHER_THREADS_NAME "(other threads)"
 
-#define read_once(field)     __atomic_load_n(&(field), __ATOMIC_RELAXED)
+#define read_once(field)   __atomic_load_n(&(field), __ATOMIC_RELAXED)
 
 struct build {
 	struct collector *c;
@@ -442,50 +441,6 @@ static void build_snapshots(struct build *b)
 	b->p->totals.lost_snapshots = a->lost_snapshots;
 }
 
-static uint64_t round_to_pages(const struct build *b, uint64_t bytes)
-{
-	uint64_t page = b->c->watch.page_bytes;
-
-	return (bytes + page - 1) / page * page;
-}
-
-/* What the target's mapping of the segment has resident, reckoned from the high-water marks (all
- * that was ever used stays), and the library's private memory per thread. */
-static uint64_t get_own_memory(const struct build *b)
-{
-	const struct segment_map *map = &b->c->map;
-	const struct segment_layout *l = &map->layout;
-	struct segment_header *h = map->header;
-	uint64_t page = b->c->watch.page_bytes;
-	uint32_t page_roots = (uint32_t)(page / sizeof(uint32_t));
-	struct {
-		uint32_t used, most;
-		uint64_t unit;
-	} const parts[] = {
-		{atomic_load(&h->slots_used), l->slot_count, sizeof(struct segment_slot)},
-		{atomic_load(&h->modules_used), l->module_count, sizeof(struct segment_module)},
-		{atomic_load(&h->strings_used), l->string_bytes, 1},
-		{atomic_load(&h->named_used), l->named_count, sizeof(struct segment_named)},
-		{atomic_load(&h->places_used), l->place_count, sizeof(struct segment_place)},
-		{atomic_load(&h->nodes_used), l->node_count, sizeof(struct segment_node)},
-		{atomic_load(&h->chunks_used), l->chunk_count, sizeof(struct segment_chunk)},
-		/* Hashed: each node may have touched a page of its own. */
-		{atomic_load(&h->nodes_used), SEGMENT_ROOT_COUNT / page_roots, page},
-		{atomic_load(&h->places_used), SEGMENT_PLACE_ROOTS / page_roots, page},
-		{atomic_load(&h->named_used), SEGMENT_NAMED_ROOTS / page_roots, page},
-		{atomic_load(&h->texts_used), SEGMENT_TEXT_ROOTS / page_roots, page},
-		{1, 1, sizeof(struct segment_header)},
-	};
-	uint64_t bytes = (uint64_t)b->c->streams.open_max * PRIVATE_THREAD_BYTES;
-
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		uint32_t used = parts[i].used < parts[i].most ? parts[i].used : parts[i].most;
-
-		bytes += round_to_pages(b, used * parts[i].unit);
-	}
-	return bytes;
-}
-
 static void build_losses(struct build *b, struct stream_losses *sum)
 {
 	const struct account *a = &b->c->account;
@@ -520,7 +475,7 @@ static void build_totals(struct build *b)
 	t->threads = threads_get_count(&a->threads);
 	t->stacks = a->sites.list.count;
 	t->rss_peak_bytes = b->c->watch.rss_peak_bytes;
-	t->own_memory_bytes = get_own_memory(b);
+	t->own_memory_bytes = footprint_get(b->c);
 	for (unsigned i = 0; i < SEGMENT_API_KINDS; i++)
 		t->api_calls[i] = a->api_calls[i];
 	for (size_t i = 0; i < a->threads.list.count; i++) {
@@ -529,19 +484,13 @@ static void build_totals(struct build *b)
 	}
 }
 
-static const char *get_machine_name(uint32_t machine)
-{
-	if (machine == EM_X86_64)
-		return "x86_64";
-	return machine == EM_AARCH64 ? "aarch64" : "";
-}
-
 static void build_run(struct build *b)
 {
 	const struct collector *c = b->c;
 	struct profile_run *run = &b->p->run;
 
-	run->machine = profile_add_string(b->p, get_machine_name(c->hello.machine));
+	run->machine = profile_add_string(b->p, naming_get_machine(c->hello.machine));
+	run->mode = profile_add_string(b->p, naming_get_mode(c->mode));
 	run->start_unix_ns = c->clock.base_unix_ns;
 	run->duration_ns = to_ns(b, b->now);
 	run->cleared_ns = to_ns(b, c->account.cleared_ticks);
@@ -581,6 +530,9 @@ static struct profile *build(struct collector *c, bool brief)
 	}
 	build_totals(&b);
 	build_losses(&b, &losses);
+	tag_counts_build(&c->tags, &c->map, b.p);
+	if (c->mode == SEGMENT_MODE_TAGS)
+		tag_counts_add_totals(b.p);
 	lifetimes_build(&c->account.lifetimes, b.p);
 	build_sampled(&c->account, b.p);
 	return b.p;

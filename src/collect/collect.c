@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "collect/collect.h"
 
+#include <limits.h>
 #include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +82,7 @@ struct collector *collect_new(const struct collect_config *config,
 	}
 	c->hello = *hello;
 	c->follow = config->follow;
+	c->mode = config->mode;
 	ticks_init(&c->clock, ticks_choose(hello->machine));
 	account_init(&c->account, &c->clock, layout.slot_count);
 	c->account.trace = config->trace;
@@ -104,6 +106,7 @@ void collect_free(struct collector *c)
 		return;
 	watch_close(&c->watch);
 	drain_fini(&c->drain);
+	tag_counts_fini(&c->tags);
 	streams_fini(&c->streams);
 	account_fini(&c->account);
 	segment_map_close(&c->map);
@@ -142,9 +145,27 @@ void collect_get_status(const struct collector *c, struct collect_status *status
 	};
 }
 
+/* The counts by tag go with the snapshots of this round; who waits for that may go on then. */
+static void keep_tags(struct collector *c)
+{
+	struct segment_header *header = c->map.header;
+	const struct account *a = &c->account;
+
+	tag_counts_keep(&c->tags, &c->map, (uint32_t)a->snapshots.count);
+	if (c->marks == a->marks)
+		return;
+	c->marks = a->marks;
+	atomic_store(&header->marks_handled, c->marks);
+	(void)syscall(SYS_futex, &header->marks_handled, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
 uint64_t collect_drain(struct collector *c)
 {
-	return drain_round(&c->drain, &c->streams);
+	uint64_t handled = drain_round(&c->drain, &c->streams);
+
+	if (c->account.snapshots.count != c->tags.snapshots || c->account.marks != c->marks)
+		keep_tags(c);
+	return handled;
 }
 
 static uint64_t count_namesakes(const struct account *a)
@@ -165,6 +186,7 @@ bool collect_take_snapshot(struct collector *c, const char *name, struct collect
 	(void)collect_drain(c);
 	if (!account_take_snapshot(a, c->drain.limit, name, UINT32_MAX))
 		return false;
+	keep_tags(c);
 	*kept = (struct collect_snapshot){
 		.number = a->snapshots.count,
 		.time_ns = ticks_to_ns(&c->clock, c->drain.limit),

@@ -9,6 +9,7 @@
 #include "collect/drain.h"
 #include "collect/segment_map.h"
 #include "collect/streams.h"
+#include "collect/tag_counts.h"
 #include "collect/ticks.h"
 #include "collect/watch.h"
 
@@ -20,6 +21,9 @@ struct collector {
 	struct account account;
 	struct streams streams;
 	struct drain drain;
+	struct tag_counts tags;
+	uint32_t mode;	/* enum segment_mode */
+	uint32_t marks; /* of the target's, handled */
 	struct watch watch;
 	uint64_t open_lost; /* events lost by live threads, as last looked up */
 	uint64_t end_ticks; /* when the recording ended; 0: it goes on */

@@ -49,6 +49,7 @@ static void take_snapshot(struct account *a, const struct event *e)
 	struct text *text = &a->texts[e->slot];
 
 	add_piece(text, e);
+	a->marks++;
 	(void)account_take_snapshot(a, e->ticks, text->at, a->actors[e->slot].thread);
 	text->bytes = 0;
 }

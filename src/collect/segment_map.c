@@ -31,6 +31,10 @@
 #define PLACES_MIN	 32768u
 #define NODES_MAX	 8388608u
 #define NODES_MIN	 65536u
+#define TAGS_MAX	 1048576u /* 128 MiB */
+#define TAGS_MIN	 4096u
+#define TAG_TEXT_MAX	 (64u << 20)
+#define TAG_TEXT_MIN	 (256u << 10)
 #define BUFFER_MIN	 (UINT64_C(1) << 20)
 #define BUFFER_MAX	 (UINT64_C(8) << 30)
 #define ADDRESS_SHARE	 8u
@@ -57,6 +61,9 @@ static void plan(struct segment_layout *l, uint64_t *buffer_bytes, unsigned shif
 		.named_count = (uint32_t)clamp(NAMED_MAX >> shift, NAMED_MIN, NAMED_MAX),
 		.place_count = (uint32_t)clamp(PLACES_MAX >> shift, PLACES_MIN, PLACES_MAX),
 		.node_count = (uint32_t)clamp(NODES_MAX >> shift, NODES_MIN, NODES_MAX),
+		.tag_count = (uint32_t)clamp(TAGS_MAX >> shift, TAGS_MIN, TAGS_MAX),
+		.tag_text_bytes =
+			(uint32_t)clamp(TAG_TEXT_MAX >> shift, TAG_TEXT_MIN, TAG_TEXT_MAX),
 	};
 	/* One more per thread: each may always hold the chunk that it writes. */
 	l->chunk_count = (uint32_t)(*buffer_bytes / SEGMENT_CHUNK_BYTES) + l->slot_count;
@@ -168,6 +175,8 @@ static void address(struct segment_map *m, char *base)
 	m->named = (void *)(base + m->layout.named_offset);
 	m->places = (void *)(base + m->layout.places_offset);
 	m->nodes = (void *)(base + m->layout.nodes_offset);
+	m->tags = (void *)(base + m->layout.tags_offset);
+	m->tag_text = base + m->layout.tag_text_offset;
 	m->chunks = (void *)(base + m->layout.chunks_offset);
 }
 

@@ -21,6 +21,8 @@ struct segment_map {
 	struct segment_named *named;
 	struct segment_place *places;
 	struct segment_node *nodes;
+	struct segment_tag *tags;
+	char *tag_text;
 	struct segment_chunk *chunks;
 	int fd;		/* -1 once closed */
 	uint64_t inode; /* tells this segment from another one in /proc/PID/maps */

@@ -8,7 +8,7 @@
 #define ENV_PREFIX "MIDDEN_"
 
 /* Read by the library in the target. */
-#define ENV_MODE "MIDDEN_MODE" /* exact (default) | sample | off; the collector reads it too */
+#define ENV_MODE "MIDDEN_MODE" /* exact (default) | sample | tags | off */
 /* path of the recorder's socket; set by `record`, not by users */
 #define ENV_SOCKET "MIDDEN_SOCKET"
 /* PID.NUMBER; handed on by the library to itself through an exec, not set by users */
@@ -17,6 +17,8 @@
 #define ENV_FOLLOW  "MIDDEN_FOLLOW"  /* 1: record child processes too */
 
 /* Read by the collector that the library starts. */
+/* what MIDDEN_MODE was for the target; set by the library, not by users */
+#define ENV_TARGET_MODE	    "MIDDEN_TARGET_MODE"
 #define ENV_OUTPUT	    "MIDDEN_OUTPUT"    /* FILE; %p pid, %n program, %h host, %% */
 #define ENV_MAX_DEPTH	    "MIDDEN_MAX_DEPTH" /* frames per stack, 512 */
 #define ENV_BUFFER	    "MIDDEN_BUFFER"    /* bytes of event buffers in the segment, 4M */

@@ -11,10 +11,10 @@
  * The collector treats everything the target wrote as hostile: it computes all offsets from its
  * own copy of the layout and checks every index before use.
  *
- *   +--------+-------+---------+---------+-------+--------+-------+-------+--------+
- *   | header | slots | modules | strings | named | places | roots | nodes | chunks |    (page
- *   +--------+-------+---------+---------+-------+--------+-------+-------+--------+     aligned,
- *                                                                                       sparse)
+ *   +--------+-------+---------+---------+-------+--------+-------+-------+------+-----+--------+
+ *   | header | slots | modules | strings | named | places | roots | nodes | tags |names| chunks |
+ *   +--------+-------+---------+---------+-------+--------+-------+-------+------+-----+--------+
+ *                                                                     (page aligned, sparse)
  *
  * A frame of a stack is a piece of code at an address (a place), or a named frame: one that has no
  * address of its own, whose name, file and line the target itself says (an interpreter's function,
@@ -58,6 +58,8 @@ struct segment_layout {
 	uint64_t places_offset;
 	uint64_t roots_offset;
 	uint64_t nodes_offset;
+	uint64_t tags_offset;
+	uint64_t tag_text_offset;
 	uint64_t chunks_offset;
 	uint32_t slot_count; /* counts include the unused index 0 */
 	uint32_t module_count;
@@ -65,6 +67,8 @@ struct segment_layout {
 	uint32_t named_count;
 	uint32_t place_count;
 	uint32_t node_count;
+	uint32_t tag_count;
+	uint32_t tag_text_bytes;
 	uint32_t chunk_count;
 };
 
@@ -101,8 +105,9 @@ enum segment_python {
 
 enum segment_mode {
 	SEGMENT_MODE_EXACT = 0, /* every call is an event */
-	SEGMENT_MODE_SAMPLE =
-		1, /* a block of n bytes is, with probability 1 - exp(-(n+1)/period) */
+	/* a block of n bytes is, with probability 1 - exp(-(n+1)/period) */
+	SEGMENT_MODE_SAMPLE = 1,
+	SEGMENT_MODE_TAGS = 2, /* none is: counters by tag */
 };
 
 #define SEGMENT_PERIOD_MAX (UINT64_C(1) << 40)
@@ -115,6 +120,15 @@ struct segment_losses {
 	_Atomic uint64_t failed_allocations;
 	/* the part of truncated_stacks due to missing unwind data */
 	_Atomic uint64_t unwind_failures;
+};
+
+/* What went wrong with tags; all rare. */
+struct segment_tag_losses {
+	_Atomic uint64_t lost_pushes;	 /* no room for the tag: counted at the one around it */
+	_Atomic uint64_t unmatched_pops; /* no tag was there to leave */
+	_Atomic uint64_t skipped_pops;	 /* tags left all at once because one around them was */
+	_Atomic uint64_t stale_handles;	 /* of another process, or of none */
+	_Atomic uint64_t inherited;	 /* tags that a fork child was born inside of */
 };
 
 struct segment_header {
@@ -142,7 +156,9 @@ struct segment_header {
 	_Atomic uint32_t freed;	      /* counts returned chunks; full targets wait on it (futex) */
 	_Atomic uint32_t waiters;     /* targets waiting on `freed` */
 	_Atomic uint32_t chunk_limit; /* chunks the target may bring into use in all */
-	_Atomic uint32_t hurried;     /* events come fast: stamps of a lone thread may be rough */
+	/* marks handled: in tag mode, whoever made one waits for it (futex) */
+	_Atomic uint32_t marks_handled;
+	_Atomic uint32_t hurried; /* events come fast: stamps of a lone thread may be rough */
 
 	/* Shared stacks of free indices: {tag:32, index:32}, tag changes with every push and pop
 	 * (ABA). */
@@ -166,6 +182,9 @@ struct segment_header {
 	_Atomic uint32_t texts_used; /* how many there are in `strings` */
 	_Atomic uint32_t execs; /* begun and not failed: not 0 when the program is another by now */
 	_Alignas(128) _Atomic uint32_t nodes_used;
+	_Alignas(128) _Atomic uint32_t tags_used;
+	_Atomic uint32_t tag_text_used;
+	struct segment_tag_losses tag_losses;
 	_Alignas(128) struct segment_losses losses;
 };
 
@@ -308,6 +327,50 @@ struct segment_node {
 #define SEGMENT_NODE_NAMED	0x10000000u /* a named frame; never with EXACT or CUT */
 #define SEGMENT_NODE_PLACE_MASK 0x00ffffffu
 
+/* ---- tags ------------------------------------------------------------------------------------ */
+
+enum segment_api {
+	SEGMENT_API_MALLOC = 0,
+	SEGMENT_API_CALLOC = 1,
+	SEGMENT_API_REALLOC = 2,
+	SEGMENT_API_ALIGNED = 3,
+	SEGMENT_API_NEW = 4,
+	SEGMENT_API_OTHER = 5,
+	SEGMENT_API_KINDS = 6
+};
+
+#define SEGMENT_TAG_EXTRA 8u
+
+/* What has been done inside a tag, tags inside it apart. Written by one thread, with plain stores;
+ * anyone may read them at any time. A realloc of a block counts at its new size as allocated, at
+ * its old one as freed. */
+struct segment_tag_counts {
+	uint64_t entered;
+	uint64_t requested_bytes;
+	/* The blocks' usable sizes and SEGMENT_TAG_EXTRA for each of them: what glibc's allocator
+	 * has at hand. */
+	uint64_t allocated_bytes;
+	uint64_t freed_bytes; /* of the blocks that were freed here, wherever they are from */
+	uint64_t frees;	      /* of blocks by free and its like ... */
+	uint64_t resizes;     /* ... and by a realloc, which is among the calls too */
+	uint64_t calls[SEGMENT_API_KINDS];
+};
+
+/* A path of tags that a thread has been in: a tree per thread. Entries are append-only, a parent's
+ * index is smaller than its child's. The children of a tag are filed in a binary trie by the hash
+ * of their names, below `child`. */
+struct segment_tag {
+	struct segment_tag_counts counts;
+	uint32_t parent;	 /* 0: none, this is what the thread does outside of all tags */
+	_Atomic uint32_t serial; /* of the thread; set last (release) */
+	uint32_t name;		 /* offset in tag names, NUL-terminated */
+	uint32_t open;		 /* times entered and not left */
+	/* The target's own: */
+	uint32_t hash;
+	uint32_t child;
+	uint32_t link[2]; /* further children of the parent */
+};
+
 /* ---- events ---------------------------------------------------------------------------------- */
 
 /* A chunk is a 64-byte head and SEGMENT_CHUNK_PAYLOAD bytes of events. A thread's stream is the
@@ -378,19 +441,6 @@ enum segment_order {
 	SEGMENT_ORDER_KINDS = 7
 };
 
-enum segment_api {
-	SEGMENT_API_MALLOC = 0,
-	SEGMENT_API_CALLOC = 1,
-	SEGMENT_API_REALLOC = 2,
-	SEGMENT_API_ALIGNED = 3,
-	SEGMENT_API_NEW = 4,
-	SEGMENT_API_OTHER = 5,
-	SEGMENT_API_KINDS = 6
-};
-
-#define SEGMENT_MARK_PIECE    24u /* bytes of a name in one event */
-#define SEGMENT_MARK_NAME_MAX 95u
-
 /* In place of the api, of THINNED ... */
 #define SEGMENT_THINNED_DROPPED 0u
 #define SEGMENT_THINNED_KEPT	1u
@@ -456,8 +506,11 @@ static inline void segment_layout_build(struct segment_layout *l)
 	l->roots_offset =
 		l->places_offset + segment_round(l->place_count * sizeof(struct segment_place));
 	l->nodes_offset = l->roots_offset + segment_round(SEGMENT_ROOT_COUNT * sizeof(uint32_t));
-	l->chunks_offset =
+	l->tags_offset =
 		l->nodes_offset + segment_round(l->node_count * sizeof(struct segment_node));
+	l->tag_text_offset =
+		l->tags_offset + segment_round(l->tag_count * sizeof(struct segment_tag));
+	l->chunks_offset = l->tag_text_offset + segment_round(l->tag_text_bytes);
 	l->total_bytes = l->chunks_offset + (uint64_t)l->chunk_count * sizeof(struct segment_chunk);
 	l->total_bytes = segment_round(l->total_bytes);
 }
@@ -491,6 +544,7 @@ struct segment_welcome {
 };
 
 _Static_assert(sizeof(struct segment_node) == 16, "nodes are 16 bytes: four per cache line");
+_Static_assert(sizeof(struct segment_tag) == 128, "two cache lines, not shared with another");
 _Static_assert(sizeof(struct segment_chunk) == SEGMENT_CHUNK_BYTES, "chunk size");
 _Static_assert(SEGMENT_CHUNK_PAYLOAD % 8 == 0, "payload is whole words");
 _Static_assert(sizeof(struct segment_slot) % 128 == 0, "no false sharing between slots");

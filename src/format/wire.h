@@ -68,6 +68,7 @@ enum wire_section_flags {
 #define WIRE_TAG_TRACE	   WIRE_TAG('T', 'R', 'C', 'E') /* a block of events */
 #define WIRE_TAG_INDEX	   WIRE_TAG('T', 'I', 'D', 'X') /* of those blocks, by time */
 #define WIRE_TAG_SNAPSHOTS WIRE_TAG('S', 'N', 'A', 'P') /* moments that were asked for */
+#define WIRE_TAG_TAGS	   WIRE_TAG('T', 'A', 'G', 'S') /* counters by tag */
 /* no payload; its sequence counts the others */
 #define WIRE_TAG_END WIRE_TAG('E', 'N', 'D', ' ')
 
@@ -112,6 +113,7 @@ enum wire_info_column {
 	WIRE_INFO_TRACE = 13,
 	WIRE_INFO_SNAPSHOTS = 14,
 	WIRE_INFO_INPUTS = 20,
+	WIRE_INFO_TAGS = 24,
 };
 
 enum wire_text_column {
@@ -185,6 +187,11 @@ enum wire_totals_column {
 	WIRE_TOTALS_LOST_SNAPSHOTS = 23,
 	WIRE_TOTALS_UNTRACKED_FREES = 28,
 	WIRE_TOTALS_API_CALLS = 32, /* to 39: one per entry of enum segment_api */
+	WIRE_TOTALS_LOST_TAGS = 48,
+	WIRE_TOTALS_UNMATCHED_TAG_POPS = 49,
+	WIRE_TOTALS_SKIPPED_TAG_POPS = 50,
+	WIRE_TOTALS_STALE_TAG_HANDLES = 51,
+	WIRE_TOTALS_INHERITED_TAGS = 52,
 };
 
 enum wire_threads_column {
@@ -324,6 +331,21 @@ enum wire_snapshots_column {
 	WIRE_SNAPSHOTS_THREAD = 4,
 	WIRE_SNAPSHOTS_LIVE_BYTES = 5,
 	WIRE_SNAPSHOTS_LIVE_BLOCKS = 6,
+};
+
+enum wire_tags_column {
+	WIRE_TAGS_SNAPSHOT = 1,
+	WIRE_TAGS_THREAD = 2,
+	WIRE_TAGS_PARENT = 3, /* row + 1 */
+	WIRE_TAGS_NAME = 4,
+	WIRE_TAGS_ENTERED = 5,
+	WIRE_TAGS_OPEN = 6,
+	WIRE_TAGS_REQUESTED_BYTES = 7,
+	WIRE_TAGS_ALLOCATED_BYTES = 8,
+	WIRE_TAGS_FREED_BYTES = 9,
+	WIRE_TAGS_FREES = 10,
+	WIRE_TAGS_RESIZES = 11,
+	WIRE_TAGS_CALLS = 16, /* to 23: one per entry of enum segment_api */
 };
 
 enum wire_trace_column {

@@ -15,6 +15,7 @@ enum frame_mark {
 	MARK_EXCLUDED = 2,
 	MARK_MODULE = 4,
 	MARK_NO_MODULE = 8,
+	MARK_TAG = 32,
 	MARK_START = 16, /* can be the code that starts programs and threads */
 };
 
@@ -24,14 +25,15 @@ void filter_free(struct filter *f)
 	pattern_free_list(&f->exclude);
 	pattern_free_list(&f->modules);
 	pattern_free_list(&f->no_modules);
+	pattern_free_list(&f->tags);
 	pattern_free_list(&f->threads);
 }
 
 bool filter_is_empty(const struct filter *f)
 {
 	return !f->include.all.count && !f->exclude.all.count && !f->modules.all.count &&
-	       !f->no_modules.all.count && !f->threads.all.count && !f->size_min &&
-	       !f->has_size_max;
+	       !f->no_modules.all.count && !f->tags.all.count && !f->threads.all.count &&
+	       !f->size_min && !f->has_size_max;
 }
 
 bool filter_asks_for_stacks(const struct filter *f)
@@ -58,6 +60,19 @@ static bool has_module(const struct pattern_list *list, const struct model_frame
 	return false;
 }
 
+static bool has_tag(const struct pattern *pattern, const struct model_frame *frame)
+{
+	return frame->named == PROFILE_NAMED_TAG && pattern_has(pattern, frame->function);
+}
+
+static bool has_any_tag(const struct pattern_list *list, const struct model_frame *frame)
+{
+	for (size_t i = 0; i < list->all.count; i++)
+		if (has_tag(list->all.at[i], frame))
+			return true;
+	return false;
+}
+
 static uint8_t *mark_frames(const struct filter *f, const struct model *m)
 {
 	size_t count = model_get_frame_count(m);
@@ -65,12 +80,14 @@ static uint8_t *mark_frames(const struct filter *f, const struct model *m)
 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct model_frame *frame = model_get_frame(m, i);
-		bool starts =
-			strcmp(frame->function, "_start") == 0 || origin_is_libc(frame->module);
+		/* Tags are around the code that starts things: it ends the stack all the same. */
+		bool starts = strcmp(frame->function, "_start") == 0 ||
+			      origin_is_libc(frame->module) || frame->named == PROFILE_NAMED_TAG;
 		marks[i] = (uint8_t)((has_function(&f->include, frame) ? MARK_INCLUDED : 0) |
 				     (has_function(&f->exclude, frame) ? MARK_EXCLUDED : 0) |
 				     (has_module(&f->modules, frame) ? MARK_MODULE : 0) |
 				     (has_module(&f->no_modules, frame) ? MARK_NO_MODULE : 0) |
+				     (has_any_tag(&f->tags, frame) ? MARK_TAG : 0) |
 				     (starts ? MARK_START : 0));
 	}
 	return marks;
@@ -123,13 +140,15 @@ static enum filter_verdict judge_stack(const struct filter *f, unsigned marks)
 		return FILTER_FUNCTION;
 	if ((f->modules.all.count && !(marks & MARK_MODULE)) || marks & MARK_NO_MODULE)
 		return FILTER_MODULE;
+	if (f->tags.all.count && !(marks & MARK_TAG))
+		return FILTER_TAG;
 	return FILTER_KEPT;
 }
 
 static bool asks_for_frames(const struct filter *f)
 {
 	return f->include.all.count || f->exclude.all.count || f->modules.all.count ||
-	       f->no_modules.all.count;
+	       f->no_modules.all.count || f->tags.all.count;
 }
 
 uint8_t *filter_judge(const struct filter *f, const struct model *m)
@@ -215,12 +234,25 @@ static bool has_any_thread(const struct pattern *pattern, const struct profile *
 	return i < p->threads.count;
 }
 
+static bool has_tag_anywhere(const struct pattern *pattern, const struct model *m)
+{
+	size_t count = model_get_frame_count(m);
+	uint32_t i = 0;
+
+	while (i < count && !has_tag(pattern, model_get_frame(m, i)))
+		i++;
+	return i < count;
+}
+
 void filter_list_misses(const struct filter *f, const struct model *m, struct filter_misses *misses)
 {
 	add_misses(misses, &f->include, m, false);
 	add_misses(misses, &f->exclude, m, false);
 	add_misses(misses, &f->modules, m, true);
 	add_misses(misses, &f->no_modules, m, true);
+	for (size_t i = 0; i < f->tags.all.count; i++)
+		if (!has_tag_anywhere(f->tags.all.at[i], m))
+			*vec_push(&misses->all) = (struct filter_miss){"tag", f->tags.all.at[i]};
 	for (size_t i = 0; i < f->threads.all.count; i++)
 		if (!has_any_thread(f->threads.all.at[i], model_get_profile(m)))
 			*vec_push(&misses->all) =

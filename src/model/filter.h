@@ -15,6 +15,7 @@ struct filter {
 	struct pattern_list exclude;	/* none of these is */
 	struct pattern_list modules;	/* the stack goes through one of these modules */
 	struct pattern_list no_modules; /* through none of these */
+	struct pattern_list tags;	/* allocated inside of one of these tags */
 	struct pattern_list threads;	/* allocated by one of these, by name or number */
 	uint64_t size_min;
 	uint64_t size_max; /* counts if has_size_max */
@@ -26,6 +27,7 @@ enum filter_verdict {
 	FILTER_KEPT,
 	FILTER_FUNCTION,
 	FILTER_MODULE,
+	FILTER_TAG,
 	FILTER_SIZE,	   /* blocks that are too small or too large: of a site, that part */
 	FILTER_THREAD,	   /* allocated by other threads: of a site, that part */
 	FILTER_SUPPRESSED, /* a leak that a rule names: see suppress.h */
@@ -57,7 +59,7 @@ bool filter_spares_start(const struct filter *f, const struct model *m);
 
 /* A pattern that nothing in the profile has to do with. */
 struct filter_miss {
-	const char *what; /* "function", "module", "thread" */
+	const char *what; /* "function", "module", "tag", "thread" */
 	const struct pattern *pattern;
 };
 

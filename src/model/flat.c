@@ -20,6 +20,7 @@ struct counting {
 	struct counter *counters; /* by key */
 	uint32_t *keys;		  /* by frame */
 	struct counter *parts;	  /* by function of a line; NULL unless rows are lines */
+	uint32_t none;		  /* key of what has no tag; no frame has it */
 	uint32_t *functions;	  /* by frame: the first one of the same line and function */
 };
 
@@ -54,9 +55,10 @@ static bool is_same_module(const struct model_frame *a, const struct model_frame
 uint32_t *flat_list_keys(const struct model *m, enum flat_key key)
 {
 	size_t count = model_get_frame_count(m);
-	uint32_t *keys = mem_new(count, sizeof(*keys));
+	uint32_t *keys = mem_new(count + 1, sizeof(*keys));
 	struct map index = {0};
 
+	keys[count] = (uint32_t)count; /* of what has none */
 	for (uint32_t i = 0; i < count; i++) {
 		const struct model_frame *f = model_get_frame(m, i);
 		keys[i] = f->group;
@@ -103,6 +105,19 @@ static void count_stack(struct counter *counters, const uint32_t *keys, size_t s
 	}
 }
 
+/* What is left of a stack by tag: those it has, the innermost first, or `none`. */
+static void keep_tags(const struct model *m, struct model_stack *stack, uint32_t none)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < stack->frames.count; i++)
+		if (model_get_frame(m, stack->frames.at[i])->named == PROFILE_NAMED_TAG)
+			stack->frames.at[kept++] = stack->frames.at[i];
+	if (!kept)
+		stack->frames.at[kept++] = none;
+	stack->frames.count = kept;
+}
+
 static void add_stack(const struct counting *counting, size_t site, const struct model_stack *stack,
 		      struct amount amount)
 {
@@ -143,6 +158,8 @@ static struct flat_row make_row(const struct counting *counting, uint32_t key)
 {
 	const struct counter *c = &counting->counters[key];
 
+	if (key == counting->none)
+		key = FLAT_NO_TAG;
 	return (struct flat_row){counting->parts ? c->named_by : key, c->self, c->total};
 }
 
@@ -172,7 +189,7 @@ static void list_rows(struct flat *f, const struct counting *counting)
 
 	if (counting->parts)
 		choose_names(f, counting);
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i <= count; i++)
 		if (counting->counters[i].last_site)
 			*vec_push(&f->rows) = make_row(counting, i);
 	if (f->rows.count)
@@ -185,8 +202,9 @@ static void counting_init(struct counting *c, const struct model *m, enum flat_k
 	size_t count = model_get_frame_count(m);
 
 	*c = (struct counting){
-		.counters = mem_new(count, sizeof(*c->counters)),
+		.counters = mem_new(count + 1, sizeof(*c->counters)),
 		.keys = flat_list_keys(m, key),
+		.none = (uint32_t)count,
 	};
 	if (key != FLAT_BY_LINE)
 		return;
@@ -222,6 +240,8 @@ struct flat *flat_build_of(const struct model *m, enum figure figure, enum flat_
 		if (amount_is_zero(amount))
 			continue;
 		model_get_stack(m, i, &stack);
+		if (key == FLAT_BY_TAG)
+			keep_tags(m, &stack, counting.none);
 		add_stack(&counting, i, &stack, amount);
 		f->whole = amount_plus(f->whole, amount);
 	}

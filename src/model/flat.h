@@ -11,15 +11,18 @@ enum flat_key {
 	FLAT_BY_FUNCTION,
 	FLAT_BY_LINE, /* of source; frames without a line are told apart as they are */
 	FLAT_BY_MODULE,
+	FLAT_BY_TAG, /* that the program was in; what was in none has a row too */
 };
 
-/* "It" is what a row stands for: a function, a line or a module. */
+/* "It" is what a row stands for: a function, a line, a module or a tag. */
 struct flat_row {
 	uint32_t frame;	     /* one frame of it: the members that the key names have a meaning; of a
 			      * line that several functions have, the one with the most */
 	struct amount self;  /* stacks that it is the allocating end of */
 	struct amount total; /* stacks that it is anywhere on; once each, however often it recurs */
 };
+
+#define FLAT_NO_TAG UINT32_MAX /* the frame of the row of what was in no tag */
 
 /* Rows by self, then total, the largest first, equal ones by name. */
 struct flat {

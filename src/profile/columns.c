@@ -27,6 +27,7 @@ static const struct column info_columns[] = {
 	COLUMN(WIRE_INFO_TRACE, PLAIN, U64, struct columns_info, rows[COLUMNS_TRACE]),
 	COLUMN(WIRE_INFO_SNAPSHOTS, PLAIN, U64, struct columns_info, rows[COLUMNS_SNAPSHOTS]),
 	COLUMN(WIRE_INFO_INPUTS, PLAIN, U64, struct columns_info, rows[COLUMNS_INPUTS]),
+	COLUMN(WIRE_INFO_TAGS, PLAIN, U64, struct columns_info, rows[COLUMNS_TAGS]),
 	COLUMN(WIRE_INFO_RESOLVED, PLAIN, BOOL, struct columns_info, resolved),
 	COLUMN(WIRE_INFO_DAMAGED, PLAIN, BOOL, struct columns_info, damaged),
 	COLUMN(WIRE_INFO_DAMAGE, BYTES, BYTES, struct columns_info, damage),
@@ -98,6 +99,12 @@ static const struct column totals_columns[] = {
 	COLUMN(WIRE_TOTALS_API_CALLS + 5, PLAIN, U64, struct profile_totals, api_calls[5]),
 	COLUMN(WIRE_TOTALS_API_CALLS + 6, PLAIN, U64, struct profile_totals, api_calls[6]),
 	COLUMN(WIRE_TOTALS_API_CALLS + 7, PLAIN, U64, struct profile_totals, api_calls[7]),
+	COLUMN(WIRE_TOTALS_LOST_TAGS, PLAIN, U64, struct profile_totals, lost_tags),
+	COLUMN(WIRE_TOTALS_UNMATCHED_TAG_POPS, PLAIN, U64, struct profile_totals,
+	       unmatched_tag_pops),
+	COLUMN(WIRE_TOTALS_SKIPPED_TAG_POPS, PLAIN, U64, struct profile_totals, skipped_tag_pops),
+	COLUMN(WIRE_TOTALS_STALE_TAG_HANDLES, PLAIN, U64, struct profile_totals, stale_tag_handles),
+	COLUMN(WIRE_TOTALS_INHERITED_TAGS, PLAIN, U64, struct profile_totals, inherited_tags),
 };
 
 #define INPUT_TOTAL(id, member) \
@@ -147,6 +154,11 @@ static const struct column inputs_columns[] = {
 	INPUT_TOTAL(WIRE_TOTALS_API_CALLS + 5, api_calls[5]),
 	INPUT_TOTAL(WIRE_TOTALS_API_CALLS + 6, api_calls[6]),
 	INPUT_TOTAL(WIRE_TOTALS_API_CALLS + 7, api_calls[7]),
+	INPUT_TOTAL(WIRE_TOTALS_LOST_TAGS, lost_tags),
+	INPUT_TOTAL(WIRE_TOTALS_UNMATCHED_TAG_POPS, unmatched_tag_pops),
+	INPUT_TOTAL(WIRE_TOTALS_SKIPPED_TAG_POPS, skipped_tag_pops),
+	INPUT_TOTAL(WIRE_TOTALS_STALE_TAG_HANDLES, stale_tag_handles),
+	INPUT_TOTAL(WIRE_TOTALS_INHERITED_TAGS, inherited_tags),
 };
 
 static const struct column threads_columns[] = {
@@ -176,6 +188,28 @@ static const struct column threads_columns[] = {
 	COLUMN(WIRE_THREADS_SIZE_MAX, PLAIN, U64, struct profile_thread, size_max),
 	COLUMN(WIRE_THREADS_LOSSES, PLAIN, U64, struct profile_thread, losses),
 	COLUMN(WIRE_THREADS_INPUT, DELTA, U32, struct profile_thread, input),
+};
+
+static const struct column tags_columns[] = {
+	COLUMN(WIRE_TAGS_SNAPSHOT, DELTA, U32, struct profile_tag, snapshot),
+	COLUMN(WIRE_TAGS_THREAD, DELTA, U32, struct profile_tag, thread),
+	COLUMN(WIRE_TAGS_PARENT, BEHIND, U32, struct profile_tag, parent),
+	COLUMN(WIRE_TAGS_NAME, DELTA, U32, struct profile_tag, name),
+	COLUMN(WIRE_TAGS_ENTERED, PLAIN, U64, struct profile_tag, entered),
+	COLUMN(WIRE_TAGS_OPEN, PLAIN, U32, struct profile_tag, open),
+	COLUMN(WIRE_TAGS_REQUESTED_BYTES, PLAIN, U64, struct profile_tag, requested_bytes),
+	COLUMN(WIRE_TAGS_ALLOCATED_BYTES, PLAIN, U64, struct profile_tag, allocated_bytes),
+	COLUMN(WIRE_TAGS_FREED_BYTES, PLAIN, U64, struct profile_tag, freed_bytes),
+	COLUMN(WIRE_TAGS_FREES, PLAIN, U64, struct profile_tag, frees),
+	COLUMN(WIRE_TAGS_RESIZES, PLAIN, U64, struct profile_tag, resizes),
+	COLUMN(WIRE_TAGS_CALLS + 0, PLAIN, U64, struct profile_tag, calls[0]),
+	COLUMN(WIRE_TAGS_CALLS + 1, PLAIN, U64, struct profile_tag, calls[1]),
+	COLUMN(WIRE_TAGS_CALLS + 2, PLAIN, U64, struct profile_tag, calls[2]),
+	COLUMN(WIRE_TAGS_CALLS + 3, PLAIN, U64, struct profile_tag, calls[3]),
+	COLUMN(WIRE_TAGS_CALLS + 4, PLAIN, U64, struct profile_tag, calls[4]),
+	COLUMN(WIRE_TAGS_CALLS + 5, PLAIN, U64, struct profile_tag, calls[5]),
+	COLUMN(WIRE_TAGS_CALLS + 6, PLAIN, U64, struct profile_tag, calls[6]),
+	COLUMN(WIRE_TAGS_CALLS + 7, PLAIN, U64, struct profile_tag, calls[7]),
 };
 
 static const struct column sizes_columns[] = {
@@ -355,6 +389,7 @@ const struct table columns_vecs[COLUMNS_VECS] = {
 		IN_VEC("trace blocks", WIRE_TAG_INDEX, blocks, struct profile_block, blocks),
 	[COLUMNS_SNAPSHOTS] = IN_VEC("snapshots", WIRE_TAG_SNAPSHOTS, snapshots,
 				     struct profile_snapshot, snapshots),
+	[COLUMNS_TAGS] = IN_VEC("tags", WIRE_TAG_TAGS, tags, struct profile_tag, tags),
 	[COLUMNS_INPUTS] = IN_VEC("inputs", WIRE_TAG_INPUTS, inputs, struct profile_input, inputs),
 };
 
@@ -402,6 +437,7 @@ SAME_SHAPE(changes);
 SAME_SHAPE(parts);
 SAME_SHAPE(blocks);
 SAME_SHAPE(snapshots);
+SAME_SHAPE(tags);
 
 static struct any_vec get_vec(const struct table *t, const void *base)
 {

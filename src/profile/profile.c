@@ -46,6 +46,7 @@ void profile_free(struct profile *p)
 	vec_free(&p->changes);
 	vec_free(&p->blocks);
 	vec_free(&p->snapshots);
+	vec_free(&p->tags);
 	trace_store_free(p->trace);
 	if (p->index)
 		free(p->index->ids);
@@ -145,7 +146,8 @@ static int check_counts(const struct profile *p, struct error *e)
 	const size_t counts[] = {p->strings.count, p->modules.count,   p->nodes.count,
 				 p->frames.count,  p->sites.count,     p->threads.count,
 				 p->points.count,  p->changes.count,   p->parts.count,
-				 p->blocks.count,  p->snapshots.count, p->inputs.count};
+				 p->blocks.count,  p->snapshots.count, p->inputs.count,
+				 p->tags.count};
 
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
 		if (counts[i] > UINT32_MAX)
@@ -324,11 +326,33 @@ static int check_trace(const struct profile *p, struct error *e)
 	return 0;
 }
 
+static bool is_same_tree(const struct profile_tag *a, const struct profile_tag *b)
+{
+	return a->snapshot == b->snapshot && a->thread == b->thread;
+}
+
+static int check_tags(const struct profile *p, struct error *e)
+{
+	for (size_t i = 0; i < p->tags.count; i++) {
+		const struct profile_tag *tag = &p->tags.at[i];
+		if (!has_string(p, tag->name))
+			return error_set(e, "tag %zu: string %u not defined", i, tag->name.v);
+		if (tag->snapshot > p->snapshots.count)
+			return error_set(e, "tag %zu: snapshot %u not defined", i, tag->snapshot);
+		if (tag->parent > i)
+			return error_set(e, "tag %zu: parent %u is not before it", i, tag->parent);
+		if (tag->parent && !is_same_tree(&p->tags.at[tag->parent - 1], tag))
+			return error_set(e, "tag %zu: parent %u is of another tree", i,
+					 tag->parent);
+	}
+	return 0;
+}
+
 int profile_check(const struct profile *p, struct error *e)
 {
 	if (check_counts(p, e) || check_strings(p, e) || check_modules(p, e) || check_nodes(p, e) ||
 	    check_frames(p, e) || check_sites(p, e) || check_parts(p, e) || check_inputs(p, e) ||
-	    check_time_line(p, e) || check_trace(p, e) || check_snapshots(p, e))
+	    check_time_line(p, e) || check_trace(p, e) || check_snapshots(p, e) || check_tags(p, e))
 		return -1;
 	return 0;
 }

@@ -17,6 +17,17 @@
 
 #define PROFILE_SIZE_BUCKETS 65 /* [0] size 0, [i] 2^(i-1) <= size < 2^i */
 #define PROFILE_LIFE_BUCKETS 65 /* the same on ns */
+#define PROFILE_APIS	     8	/* at least SEGMENT_API_KINDS */
+
+/* The functions by which blocks are made; the collector's, enum segment_api. */
+enum profile_api {
+	PROFILE_API_MALLOC = 0,
+	PROFILE_API_CALLOC = 1,
+	PROFILE_API_REALLOC = 2,
+	PROFILE_API_ALIGNED = 3,
+	PROFILE_API_NEW = 4,
+	PROFILE_API_OTHER = 5,
+};
 
 /* Offset of a NUL-terminated string in profile.strings; 0 is "". */
 struct string_id {
@@ -94,7 +105,14 @@ struct profile_totals {
 	uint64_t trace_lost_events; /* that could not be written to the trace */
 	uint64_t lost_snapshots;    /* that there was no room for */
 	uint64_t untracked_frees;   /* of blocks made while recording was stopped */
-	uint64_t api_calls[8];	    /* by enum segment_api: allocations per entry point */
+	/* of tags: pushes that found no room, pops of nothing, pops that were left out, handles
+	 * that were no longer good, tags that the process was forked inside of */
+	uint64_t lost_tags;
+	uint64_t unmatched_tag_pops;
+	uint64_t skipped_tag_pops;
+	uint64_t stale_tag_handles;
+	uint64_t inherited_tags;
+	uint64_t api_calls[PROFILE_APIS]; /* by enum profile_api: allocations per entry point */
 };
 
 /* One of the recordings that a merged profile was made of. */
@@ -277,6 +295,24 @@ struct profile_snapshot {
 	uint64_t live_blocks;
 };
 
+/* What a thread has done inside a path of tags (include/midden/midden.h), tags inside it apart.
+ * Bytes are requested bytes where it says so, and the blocks' usable sizes otherwise: the size that
+ * was asked for is not known when a block is freed. */
+struct profile_tag {
+	uint32_t snapshot;     /* at which it was so: row of `snapshots` plus one; 0: at the end */
+	uint32_t thread;       /* serial */
+	uint32_t parent;       /* row of `tags` plus one, before this one; 0: the thread's root */
+	struct string_id name; /* of the innermost tag; "" for a root */
+	uint32_t open;	       /* times entered and not left */
+	uint64_t entered;
+	uint64_t requested_bytes;
+	uint64_t allocated_bytes;
+	uint64_t freed_bytes;
+	uint64_t frees;
+	uint64_t resizes;	      /* of blocks by realloc, which is a call too */
+	uint64_t calls[PROFILE_APIS]; /* by enum profile_api */
+};
+
 /* A block of the trace; events are in order of time, block after block. */
 struct profile_block {
 	uint64_t events;
@@ -300,6 +336,7 @@ struct profile {
 	VEC(struct profile_point) points;
 	VEC(struct profile_change) changes;
 	VEC(struct profile_snapshot) snapshots;
+	VEC(struct profile_tag) tags;
 	VEC(struct profile_block) blocks; /* of the trace (trace.h) */
 	struct trace_store *trace;	  /* NULL: there is none */
 	struct profile_bucket sizes[PROFILE_SIZE_BUCKETS];

@@ -105,6 +105,8 @@ static void trim_strings(struct profile *p)
 	}
 	for (size_t i = 0; i < p->snapshots.count; i++)
 		trim_index(&p->snapshots.at[i].name.v, p->strings.count);
+	for (size_t i = 0; i < p->tags.count; i++)
+		trim_index(&p->tags.at[i].name.v, p->strings.count);
 	for (size_t i = 0; i < p->frames.count; i++) {
 		trim_index(&p->frames.at[i].function.v, p->strings.count);
 		trim_index(&p->frames.at[i].file.v, p->strings.count);
@@ -159,6 +161,16 @@ static void trim_snapshots(struct profile *p)
 	p->snapshots.count = kept;
 }
 
+/* Rows of a snapshot that got lost: the others are of other moments. */
+static void trim_tags(struct profile *p)
+{
+	size_t kept = 0;
+
+	while (kept < p->tags.count && p->tags.at[kept].snapshot <= p->snapshots.count)
+		kept++;
+	p->tags.count = kept;
+}
+
 void recover_trim(struct profile *p)
 {
 	trim_strings(p);
@@ -166,5 +178,6 @@ void recover_trim(struct profile *p)
 	trim_stacks(p);
 	trim_parts(p);
 	trim_snapshots(p);
+	trim_tags(p);
 	trim_changes(p);
 }

@@ -78,6 +78,8 @@ static size_t find_early_text(const struct profile *p)
 	}
 	for (size_t i = 0; i < p->snapshots.count; i++)
 		raise_to(&highest, p->snapshots.at[i].name);
+	for (size_t i = 0; i < p->tags.count; i++)
+		raise_to(&highest, p->tags.at[i].name);
 	if (highest >= p->strings.count)
 		return p->strings.count;
 	return highest + strnlen(p->strings.at + highest, p->strings.count - highest - 1) + 1;
@@ -102,6 +104,7 @@ void write_tables(struct sink *s, const struct profile *p)
 	write_table(r, &columns_lives, p);
 	write_vec(r, COLUMNS_POINTS, p);
 	write_vec(r, COLUMNS_SNAPSHOTS, p);
+	write_vec(r, COLUMNS_TAGS, p);
 	write_vec(r, COLUMNS_MODULES, p);
 	write_vec(r, COLUMNS_NODES, p);
 	write_vec(r, COLUMNS_SITES, p);

@@ -59,6 +59,7 @@ void answer_json_add_filter(struct json *j, const struct model *m, const struct 
 	add_patterns(j, "exclude", &f->exclude);
 	add_patterns(j, "module", &f->modules);
 	add_patterns(j, "not_module", &f->no_modules);
+	add_patterns(j, "tag", &f->tags);
 	add_patterns(j, "thread", &f->threads);
 	if (f->size_min)
 		json_add_uint(j, "min_size", f->size_min);
@@ -86,7 +87,8 @@ static const char *const plain[2] = {"bytes", "blocks"};
 static const char *const counted[2] = {"counted_bytes", "counted_blocks"};
 
 static const char *const reasons[FILTER_VERDICTS] = {
-	[FILTER_FUNCTION] = "function", [FILTER_MODULE] = "module",	    [FILTER_SIZE] = "size",
+	[FILTER_FUNCTION] = "function", [FILTER_MODULE] = "module",
+	[FILTER_TAG] = "tag",		[FILTER_SIZE] = "size",
 	[FILTER_THREAD] = "thread",	[FILTER_SUPPRESSED] = "suppressed",
 };
 

@@ -80,6 +80,7 @@ void answer_text_print_filter(FILE *out, const struct model *m, const struct fil
 	print_patterns(line, "not through ", &f->exclude, style->utf8);
 	print_patterns(line, "in ", &f->modules, style->utf8);
 	print_patterns(line, "not in ", &f->no_modules, style->utf8);
+	print_patterns(line, "tags ", &f->tags, style->utf8);
 	print_patterns(line, "threads ", &f->threads, style->utf8);
 	print_sizes(line, f);
 	(void)fclose(line);
@@ -96,10 +97,8 @@ void answer_text_print_filter(FILE *out, const struct model *m, const struct fil
 }
 
 static const char *const reasons[FILTER_VERDICTS] = {
-	[FILTER_FUNCTION] = "by function",
-	[FILTER_MODULE] = "by module",
-	[FILTER_SIZE] = "by size",
-	[FILTER_THREAD] = "by thread",
+	[FILTER_FUNCTION] = "by function", [FILTER_MODULE] = "by module", [FILTER_TAG] = "by tag",
+	[FILTER_SIZE] = "by size",	   [FILTER_THREAD] = "by thread",
 };
 
 static void print_part(FILE *out, const struct answer *a, enum filter_verdict verdict,

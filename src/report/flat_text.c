@@ -18,6 +18,7 @@ static const char *const words[][2] = {
 	[FLAT_BY_FUNCTION] = {"function", "functions"},
 	[FLAT_BY_LINE] = {"line", "lines"},
 	[FLAT_BY_MODULE] = {"module", "modules"},
+	[FLAT_BY_TAG] = {"tag", "tags"},
 };
 
 static double share(const struct flat *f, struct amount a)
@@ -35,11 +36,20 @@ static struct names_label module_label(const struct model_frame *f, bool utf8)
 				    names_escape(f->module, utf8)};
 }
 
+static struct names_label tag_label(const struct model *m, uint32_t id, bool utf8)
+{
+	const char *name = id == FLAT_NO_TAG ? "(no tag)" : model_get_frame(m, id)->function;
+
+	return (struct names_label){names_escape(name, utf8), names_escape("", utf8)};
+}
+
 struct names_label flat_text_label(const struct model *m, uint32_t id, enum flat_key key, bool utf8)
 {
 	const struct profile *p = model_get_profile(m);
-	struct model_frame frame = *model_get_frame(m, id);
 
+	if (key == FLAT_BY_TAG)
+		return tag_label(m, id, utf8);
+	struct model_frame frame = *model_get_frame(m, id);
 	if (key == FLAT_BY_MODULE)
 		return module_label(&frame, utf8);
 	/* A function's row stands for all its lines: without a number. */

@@ -142,10 +142,15 @@ void tree_json_print(FILE *out, const struct tree *t)
 static void add_row(struct json *j, const struct flat *f, const struct flat_row *row,
 		    enum figures_sign sign)
 {
-	const struct model_frame *frame = model_get_frame(f->model, row->frame);
+	const struct model_frame *frame =
+		row->frame == FLAT_NO_TAG ? NULL : model_get_frame(f->model, row->frame);
 
 	json_begin_object(j, NULL);
-	if (f->key == FLAT_BY_MODULE)
+	if (!frame)
+		json_add_null(j, "tag");
+	else if (f->key == FLAT_BY_TAG)
+		json_add_string(j, "tag", frame->function);
+	else if (f->key == FLAT_BY_MODULE)
 		json_add_text(j, "module", frame->module);
 	else
 		tree_json_add_frame(j, frame, f->key == FLAT_BY_LINE);
@@ -164,6 +169,7 @@ void tree_json_add_flat(struct json *j, const struct flat *f, enum figures_sign 
 		[FLAT_BY_FUNCTION] = "functions",
 		[FLAT_BY_LINE] = "lines",
 		[FLAT_BY_MODULE] = "modules",
+		[FLAT_BY_TAG] = "tags",
 	};
 
 	json_begin_list(j, lists[f->key]);

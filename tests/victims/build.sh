@@ -36,7 +36,7 @@ c_victim() {
 for source in basic_heap peak_places realloc_chain aligned_forms zero_failing cross_free short_threads \
 	temporaries libc_strings plugin_host signal_alloc fork_busy spawn_storm dying steady_work \
 	deep_stack block_shapes named_threads show_state churn known_tree one_habit scribbler deny_reads \
-	step_by_step four_places; do
+	step_by_step tagged four_places; do
 	c_victim $source $source -ldl
 done
 
@@ -60,7 +60,7 @@ case $($CC --version) in
 *) c_victim mark_moments mark_moments_fixed -no-pie -fno-pie ;;
 esac
 
-for source in new_forms static_objects; do
+for source in new_forms static_objects tag_scopes; do
 	[ -n "$CXX" ] || continue
 	$CXX -std=c++17 -fsized-deallocation $flags "$here/$source.cpp" -o "$out/$source" -pthread
 done

@@ -318,6 +318,22 @@ static void a_collector_we_start_is_neither_preloaded_nor_recorded(void **state)
 	check_equal(array, EXPECTED(ENV_MODE "=off", home, shell, "LD_PRELOADED=no"));
 }
 
+static void the_collector_learns_the_mode_of_its_target(void **state)
+{
+	static char tags[] = ENV_MODE "=tags", other[] = ENV_MODE "=tag";
+	char *array[4] = {NULL};
+	char **saved = environ;
+
+	(void)state;
+	environ = ENVIRONMENT(tags, home);
+	environment_for_collector(array, 4);
+	check_equal(array, EXPECTED(ENV_MODE "=off", ENV_TARGET_MODE "=tags", home));
+	environ = ENVIRONMENT(other, home);
+	environment_for_collector(array, 4);
+	environ = saved;
+	check_equal(array, EXPECTED(ENV_MODE "=off", home));
+}
+
 static void an_environment_that_does_not_fit_is_cut_behind_our_settings(void **state)
 {
 	static char a[] = "A=1", b[] = "B=2", output[] = ENV_OUTPUT "=x", sentinel[] = "sentinel";
@@ -372,6 +388,7 @@ int main(void)
 		cmocka_unit_test(before_libc_has_an_environment_the_loaders_is_used),
 		cmocka_unit_test(with_neither_the_kernels_copy_is_read),
 		cmocka_unit_test(a_collector_we_start_is_neither_preloaded_nor_recorded),
+		cmocka_unit_test(the_collector_learns_the_mode_of_its_target),
 		cmocka_unit_test(an_environment_that_does_not_fit_is_cut_behind_our_settings),
 		cmocka_unit_test(the_kernels_copy_is_given_without_preload_too),
 	};

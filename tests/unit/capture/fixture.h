@@ -91,6 +91,8 @@ static inline int fixture_make_segment(const struct fixture_options *o, uint64_t
 					.named_count = 1u << 12,
 					.place_count = 1u << 14,
 					.node_count = fixture_or(o->nodes, 1u << 16),
+					.tag_count = 1024,
+					.tag_text_bytes = 65536,
 					.chunk_count = fixture_or(o->chunks, 33)};
 	int fd = memfd_create("segment", MFD_CLOEXEC);
 

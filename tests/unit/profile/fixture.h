@@ -198,6 +198,28 @@ static inline void fixture_add_snapshots(struct profile *p)
 	}
 }
 
+/* Two trees, at the end and at a snapshot. */
+static inline void fixture_add_tags(struct profile *p)
+{
+	for (uint32_t i = 0; p->snapshots.count && i < 8; i++) {
+		struct profile_tag *tag = vec_push(&p->tags);
+		memset(tag, 0, sizeof(*tag));
+		tag->snapshot = i / 4;
+		tag->thread = 1 + i / 2 % 2;
+		tag->parent = i % 2 ? i : 0;
+		tag->name = p->run.host;
+		tag->open = fixture_below(3);
+		tag->entered = fixture_number();
+		tag->requested_bytes = fixture_number();
+		tag->allocated_bytes = fixture_number();
+		tag->freed_bytes = fixture_number();
+		tag->frees = fixture_number();
+		tag->resizes = fixture_number();
+		for (unsigned k = 0; k < PROFILE_APIS; k++)
+			tag->calls[k] = fixture_number();
+	}
+}
+
 static inline void fixture_add_time_line(struct profile *p, size_t points, size_t changes)
 {
 	for (uint64_t time_ns = 0; p->points.count < points; time_ns += fixture_below(1000000)) {
@@ -259,6 +281,7 @@ static inline struct profile *fixture_profile(uint64_t seed, const struct fixtur
 	fixture_add_time_line(p, size->points, size->changes);
 	fixture_add_parts(p, size->parts);
 	fixture_add_snapshots(p);
+	fixture_add_tags(p);
 	p->resolved = true;
 	return p;
 }
@@ -361,6 +384,7 @@ static inline void fixture_assert_equal(const struct profile *a, const struct pr
 	FIXTURE_ROWS_EQUAL(a, b, parts);
 	FIXTURE_ROWS_EQUAL(a, b, blocks);
 	FIXTURE_ROWS_EQUAL(a, b, snapshots);
+	FIXTURE_ROWS_EQUAL(a, b, tags);
 	assert_int_equal(a->resolved, b->resolved);
 	assert_int_equal(a->damaged, b->damaged);
 	assert_string_equal(a->damage, b->damage);

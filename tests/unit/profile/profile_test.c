@@ -234,6 +234,26 @@ static void break_snapshot_order(struct profile *p)
 	p->snapshots.at[1].point = p->snapshots.at[0].point;
 }
 
+static void break_tag_parent(struct profile *p)
+{
+	p->tags.at[1].parent = 2;
+}
+
+static void break_tag_tree(struct profile *p)
+{
+	p->tags.at[3].parent = 1;
+}
+
+static void break_tag_name(struct profile *p)
+{
+	p->tags.at[0].name.v = (uint32_t)p->strings.count;
+}
+
+static void break_tag_snapshot(struct profile *p)
+{
+	p->tags.at[7].snapshot = (uint32_t)p->snapshots.count + 1;
+}
+
 static void break_table(struct profile *p)
 {
 	p->frames.count = 0;
@@ -254,7 +274,8 @@ static void every_broken_invariant_is_found(void **state)
 		break_change_point,  break_change_site,	   break_change_order, break_table,
 		break_damage_text,   break_part_site,	   break_part_order,   break_point_events,
 		break_clock,	     break_block,	   break_block_order,  break_snapshot_point,
-		break_snapshot_name, break_snapshot_order, break_input,	       break_thread_input};
+		break_snapshot_name, break_snapshot_order, break_input,	       break_thread_input,
+		break_tag_parent,    break_tag_tree,	   break_tag_name,     break_tag_snapshot};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(breaks) / sizeof(breaks[0]); i++) {

@@ -1,0 +1,162 @@
+/* tag_counts.c -- what the target has counted by tag, read from the segment.
+ * Runs: in the collector process, one thread; the target goes on counting meanwhile.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Everything comes from the target: a parent must lie before its child and be of the same thread,
+ * names end within their table. Each number is read once; those of a tag that is in use at the
+ * moment may be of different moments, by one call. */
+#include "collect/tag_counts.h"
+
+#include <string.h>
+
+#define KEPT_MAX 4194304u /* rows, 512 MiB: further snapshots have no counts */
+
+_Static_assert((int)PROFILE_API_OTHER == (int)SEGMENT_API_OTHER &&
+		       (int)PROFILE_API_ALIGNED == (int)SEGMENT_API_ALIGNED,
+	       "one numbering");
+
+#define read_once(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
+
+void tag_counts_fini(struct tag_counts *t)
+{
+	vec_free(&t->kept);
+}
+
+static uint32_t get_used(const struct segment_map *map)
+{
+	uint32_t used = atomic_load_explicit(&map->header->tags_used, memory_order_acquire);
+
+	return used < map->layout.tag_count ? used : map->layout.tag_count - 1;
+}
+
+static uint64_t take_extra(uint64_t bytes, uint64_t blocks)
+{
+	uint64_t extra = blocks * SEGMENT_TAG_EXTRA;
+
+	return bytes > extra ? bytes - extra : 0;
+}
+
+static struct profile_tag get_row(const struct segment_tag *from, uint32_t serial)
+{
+	struct profile_tag row = {
+		.thread = serial,
+		.name = {read_once(from->name)},
+		.entered = read_once(from->counts.entered),
+		.open = read_once(from->open),
+		.requested_bytes = read_once(from->counts.requested_bytes),
+		.allocated_bytes = read_once(from->counts.allocated_bytes),
+		.freed_bytes = read_once(from->counts.freed_bytes),
+		.frees = read_once(from->counts.frees),
+		.resizes = read_once(from->counts.resizes),
+	};
+	uint64_t calls = 0;
+
+	for (unsigned i = 0; i < SEGMENT_API_KINDS; i++)
+		calls += row.calls[i] = read_once(from->counts.calls[i]);
+	row.allocated_bytes = take_extra(row.allocated_bytes, calls);
+	row.freed_bytes = take_extra(row.freed_bytes, row.frees + row.resizes);
+	return row;
+}
+
+/* Appends the rows of one moment; *at is the array, which must not be known by another name. A tag
+ * whose parent makes no sense, or is still being made, is left out with all inside it. */
+static void add_rows(struct tag_counts *t, const struct segment_map *map, uint32_t snapshot)
+{
+	uint32_t used = get_used(map);
+	uint32_t *places = mem_new((size_t)used + 1, sizeof(*places)); /* row + 1 */
+
+	vec_reserve(&t->kept, used);
+	for (uint32_t i = 1; i <= used; i++) {
+		const struct segment_tag *from = &map->tags[i];
+		/* Pairs with the release that follows the last field. */
+		uint32_t serial = atomic_load_explicit(&from->serial, memory_order_acquire);
+		uint32_t parent = read_once(from->parent);
+
+		if (!serial || parent >= i || (parent && !places[parent]))
+			continue;
+		struct profile_tag row = get_row(from, serial);
+		row.snapshot = snapshot;
+		row.parent = places[parent];
+		if (parent && t->kept.at[row.parent - 1].thread != serial)
+			continue;
+		*vec_push(&t->kept) = row;
+		places[i] = (uint32_t)t->kept.count;
+	}
+	free(places);
+}
+
+void tag_counts_keep(struct tag_counts *t, const struct segment_map *map, uint32_t count)
+{
+	while (t->snapshots < count) {
+		t->snapshots++;
+		if (t->kept.count + get_used(map) <= KEPT_MAX)
+			add_rows(t, map, t->snapshots);
+	}
+}
+
+/* ---- the profile ----------------------------------------------------------------------------- */
+
+static struct string_id add_name(const struct segment_map *map, struct profile *p, uint32_t offset)
+{
+	VEC(char) text = {0};
+	char letter = 1;
+
+	if (!offset)
+		return (struct string_id){0};
+	for (uint32_t at = offset; letter && at < map->layout.tag_text_bytes; at++) {
+		letter = read_once(map->tag_text[at]);
+		*vec_push(&text) = letter;
+	}
+	*vec_push(&text) = '\0';
+	struct string_id id = profile_add_string(p, text.at);
+	vec_free(&text);
+	return id;
+}
+
+static void build_losses(struct segment_tag_losses *from, struct profile_totals *t)
+{
+	t->lost_tags = atomic_load(&from->lost_pushes);
+	t->unmatched_tag_pops = atomic_load(&from->unmatched_pops);
+	t->skipped_tag_pops = atomic_load(&from->skipped_pops);
+	t->stale_tag_handles = atomic_load(&from->stale_handles);
+	t->inherited_tags = atomic_load(&from->inherited);
+}
+
+/* The rows of snapshots keep their order, and follow those of now: what is cut off at the end of a
+ * file are the latest snapshots. */
+void tag_counts_build(const struct tag_counts *t, const struct segment_map *map, struct profile *p)
+{
+	struct tag_counts now = {0};
+
+	add_rows(&now, map, 0);
+	size_t first = now.kept.count;
+	vec_reserve(&p->tags, first + t->kept.count);
+	for (size_t i = 0; i < first + t->kept.count; i++) {
+		struct profile_tag row = i < first ? now.kept.at[i] : t->kept.at[i - first];
+
+		row.name = add_name(map, p, row.name.v);
+		if (i >= first && row.parent)
+			row.parent += (uint32_t)first;
+		*vec_push(&p->tags) = row;
+	}
+	tag_counts_fini(&now);
+	build_losses(&map->header->tag_losses, &p->totals);
+}
+
+void tag_counts_add_totals(struct profile *p)
+{
+	struct profile_totals *t = &p->totals;
+
+	for (size_t i = 0; i < p->tags.count && !p->tags.at[i].snapshot; i++) {
+		const struct profile_tag *tag = &p->tags.at[i];
+
+		for (unsigned k = 0; k < PROFILE_APIS; k++) {
+			t->allocations += tag->calls[k];
+			t->api_calls[k] += tag->calls[k];
+		}
+		t->frees += tag->frees + tag->resizes;
+		t->reallocations += tag->resizes;
+		t->allocated_bytes += tag->requested_bytes;
+		t->freed_bytes += tag->freed_bytes;
+	}
+}

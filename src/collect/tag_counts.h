@@ -1,0 +1,31 @@
+/* tag_counts.h -- what the target has counted by tag, read from the segment.
+ * Runs: in the collector process, one thread; the target goes on counting meanwhile.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef MIDDEN_COLLECT_TAG_COUNTS_H
+#define MIDDEN_COLLECT_TAG_COUNTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "collect/segment_map.h"
+#include "profile/profile.h"
+
+/* Kept for snapshots: rows as in a profile, but for the name, which is an offset in the segment. */
+struct tag_counts {
+	VEC(struct profile_tag) kept;
+	uint32_t snapshots; /* that it holds, or had no room for */
+};
+
+void tag_counts_fini(struct tag_counts *t);
+
+/* Keeps the counts as they are now for the snapshots up to number `count`. */
+void tag_counts_keep(struct tag_counts *t, const struct segment_map *map, uint32_t count);
+
+/* Adds the counts as they are now, those kept, and what went wrong, to the profile. */
+void tag_counts_build(const struct tag_counts *t, const struct segment_map *map, struct profile *p);
+
+/* In tag mode the counters are all there is: they give the totals of the profile too. */
+void tag_counts_add_totals(struct profile *p);
+
+#endif
