@@ -31,11 +31,27 @@ _midden() {
 		:
 		return
 		;;
+	record:--python)
+		mapfile -t COMPREPLY < <(compgen -W "mixed only full domains off" -- "$word")
+		return
+		;;
 	record:--sample-blocks)
 		:
 		return
 		;;
 	record:--sample-seed)
+		:
+		return
+		;;
+	record:--snapshot-every)
+		:
+		return
+		;;
+	record:--snapshot-at)
+		:
+		return
+		;;
+	record:--snapshot-signal)
 		:
 		return
 		;;
@@ -389,7 +405,7 @@ _midden() {
 		;;
 	esac
 	case $command in
-	record) options="-o --output -f --follow -q --quiet -v --verbose --progress --max-depth --buffer --patience --trace --sample --sample-blocks --sample-seed --delayed --http --http-token-file --no-symbols --library -h --help" ;;
+	record) options="-o --output -f --follow -q --quiet -v --verbose --progress --max-depth --buffer --patience --python --trace --sample --sample-blocks --sample-seed --delayed --snapshot-every --snapshot-at --snapshot-signal --http --http-token-file --no-symbols --library -h --help" ;;
 	report) options="--peak --leaks --allocated --calls --temporary --realloc --own-peak --live-at --growth --figure --lifetime --histogram --snapshots --snapshot --snapshot-deltas --timeline --findings -i --include -x --exclude --module --not-module --thread --min-size --max-size --suppressions --no-suppressions --tree --inverted --top-down --flat --by -t --threshold -d --depth -n --limit --no-fold --all-frames --json --color --no-pager -h --help --debug-dir --sysroot --map --full-names --no-write" ;;
 	snapshot) options="-w --write -h --help" ;;
 	stats) options="--json --sites --points --all-frames --color --no-pager -h --help --debug-dir --sysroot --map --full-names --no-write" ;;

@@ -15,6 +15,8 @@ SPDX-License-Identifier: Apache-2.0
 """
 
 import argparse
+import contextlib
+import fcntl
 import hashlib
 import os
 import re
@@ -121,17 +123,25 @@ def finish_root(root, wanted):
     (root / ".packages").write_text(wanted)
 
 
-def lay_out(release, with_cross):
-    """The directory of a release; one with cross compilers also serves who needs none."""
-    choices = [("", True)] if with_cross else [("", True), ("-native", False)]
-    for suffix, cross in choices:
-        names = packages(cross)
-        wanted = hashlib.sha256(" ".join(names).encode()).hexdigest()
-        root = HERE / "roots" / f"{release}{suffix}"
+def root_of(release, cross):
+    """(directory, packages, what tells that they are in it)"""
+    names = packages(cross)
+    wanted = hashlib.sha256(" ".join(names).encode()).hexdigest()
+    return HERE / "roots" / f"{release}{'' if cross else '-native'}", names, wanted
+
+
+def find_root(release, with_cross):
+    """The directory of a release, or None; one with cross compilers also serves who needs none."""
+    for cross in (True,) if with_cross else (True, False):
+        root, _, wanted = root_of(release, cross)
         if is_laid_out(root, wanted):
             return root
+    return None
+
+
+def lay_out(release, cross):
+    root, names, wanted = root_of(release, cross)
     shutil.rmtree(root, ignore_errors=True)
-    root.parent.mkdir(parents=True, exist_ok=True)
     architectures = ",".join([native_architecture()] + [other_architecture()] * cross)
     log = HERE / "logs" / f"{release}-layout.log"
     command = ["mmdebstrap", "--mode=root", "--variant=extract", f"--architectures={architectures}"]
@@ -143,7 +153,20 @@ def lay_out(release, with_cross):
         shutil.rmtree(root, ignore_errors=True)
         raise Skipped(f"{release} could not be laid out, see {log}")
     finish_root(root, wanted)
-    return root
+
+
+@contextlib.contextmanager
+def laid_out(release, with_cross):
+    """The directory of a release. It stays while it is in use, whoever else wants it with other packages."""
+    (HERE / "roots").mkdir(parents=True, exist_ok=True)
+    with open(HERE / "roots" / f"{release}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        if not find_root(release, with_cross):
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not find_root(release, with_cross):
+                lay_out(release, with_cross)
+            fcntl.flock(lock, fcntl.LOCK_SH)
+        yield find_root(release, with_cross)
 
 
 # Mounts and processes end with the command: it has namespaces of its own for both.
@@ -272,9 +295,16 @@ class Cell:
         if not library.is_symlink():
             library.symlink_to("/build/tree/libmidden.so")
 
+    def find_headers(self, release):
+        """An option for those of the C++ library that clang 11 does not find beside a cross compiler."""
+        found = release.root.glob(f"usr/{self.machine}-linux-gnu/include/c++/*/{self.machine}-linux-gnu")
+        return "".join(f" -isystem /{path.relative_to(release.root)}" for path in found)
+
     def test_victims(self, release):
         environment = {"MIDDEN_BUILD": "/build/tree", "MIDDEN_TEST_REPEATS": "1", "RUSTC": ""}
         environment["CC"], environment["CXX"] = self.compilers()
+        if self.emulated and self.compiler == "clang":
+            environment["CXX"] += self.find_headers(release)
         tests = TESTS
         if self.emulated:
             self.make_wrapper(release)
@@ -289,9 +319,12 @@ class Cell:
         release.run("victims", *command, **environment)
 
     def run(self, with_cross):
+        with laid_out(self.release, with_cross) as root:
+            return self.run_in(root)
+
+    def run_in(self, root):
         log = HERE / "logs" / f"{self.name.replace('/', '-')}.log"
         log.write_text("")
-        root = lay_out(self.release, with_cross)
         if self.emulated and not (root / f"usr/bin/qemu-{self.machine}-static").exists():
             raise Skipped(f"qemu-{self.machine}-static is missing")
         here = HERE / "builds" / self.release / native_architecture() / "gcc"

@@ -11,7 +11,7 @@ arm64 | aarch64) cross="gcc-x86-64-linux-gnu g++-x86-64-linux-gnu libc6-dev-amd6
 *) cross="gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross" ;;
 esac
 test="g++ clang clang-format clang-tidy llvm libclang-rt-14-dev libcmocka-dev binutils
-      libunwind-dev libc6-dbg python3 python3-pytest python3-pytest-xdist valgrind heaptrack gdb git xz-utils perl
+      libunwind-dev libc6-dbg python3 python3-dev libpython3-dev python3-pytest python3-pytest-xdist valgrind heaptrack gdb git xz-utils perl
       sqlite3 prometheus
       redis-server nginx-light rustc musl-tools libjemalloc-dev libgoogle-perftools-dev
       libmimalloc-dev mandoc zsh dwz libdebuginfod1 qemu-user-static graphviz libdevel-nytprof-perl chromium $cross"

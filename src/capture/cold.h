@@ -30,7 +30,7 @@ NOINLINE bool cold_refill(struct thread *t);
  * masked it already. */
 bool cold_mask(void *block, uint64_t frame);
 void cold_unmask(bool masked);
-#define COLD_MASK(block) cold_mask((block), (uint64_t)(uintptr_t)__builtin_dwarf_cfa())
+#define COLD_MASK(block) cold_mask((block), ARCH_CFA())
 
 /* Counts an allocation that returned NULL. */
 NOINLINE void cold_failed(void);

@@ -54,7 +54,7 @@ static HOT struct thread *hot_hold(uint64_t frame)
 }
 
 #define HOT_IS_READY() likely(thread_self->pos < thread_self->limit)
-#define HOT_FRAME()    ((uint64_t)(uintptr_t)__builtin_dwarf_cfa())
+#define HOT_FRAME()    ARCH_CFA()
 
 /* Takes the right to write an event; NULL: there is none to write. */
 static HOT struct thread *hot_enter(void)

@@ -11,6 +11,7 @@
 #include "capture/family.h"
 #include "capture/light.h"
 #include "capture/link.h"
+#include "capture/marks.h"
 #include "capture/sanitizer.h"
 #include "capture/stackrange.h"
 #include "capture/thread.h"
@@ -71,6 +72,7 @@ static __attribute__((constructor)) void init(int argc, char **argv, char **envp
 	if (thread_self->state == THREAD_NEW)
 		(void)cold_attach();
 	check_interposition();
+	marks_take_signal((int)process->header->snapshot_signal);
 	atomic_store(&process->header->reads_denied, stackrange_is_denied());
 	family_patch();
 	if (on_exit)

@@ -111,6 +111,6 @@ void light_move_undo(const struct light_move *m);
  * are recorded. False: an outer one sees to it. */
 NOINLINE bool light_mask(uint64_t frame);
 NOINLINE void light_unmask(bool masked);
-#define LIGHT_FRAME() ((uint64_t)(uintptr_t)__builtin_dwarf_cfa())
+#define LIGHT_FRAME() ARCH_CFA()
 
 #endif

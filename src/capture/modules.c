@@ -23,6 +23,7 @@
 #include "capture/image.h"
 #include "capture/loadlist.h"
 #include "capture/peek.h"
+#include "capture/python.h"
 #include "capture/sampler.h"
 #include "capture/sections.h"
 #include "capture/texts.h"
@@ -116,6 +117,7 @@ static uint32_t register_object(const struct object *o)
 	m->path_offset = texts_add(&texts, o->path, strlen(o->path));
 	/* Pairs with the acquire in is_registered and in the collector. */
 	atomic_store_explicit(&m->ready, 1, memory_order_release);
+	python_look_at(id, &o->image, &o->headers);
 	return id;
 }
 

@@ -10,6 +10,7 @@
 
 #include "capture/host.h"
 #include "capture/light.h"
+#include "capture/python.h"
 #include "capture/ring.h"
 #include "capture/stamp.h"
 #include "format/clock.h"
@@ -129,6 +130,8 @@ static void init_state(struct thread *t, uint32_t slot_index)
 	arrays += -(uintptr_t)arrays % _Alignof(struct shortcut_table);
 	t->shortcuts = (struct shortcut_table *)(void *)arrays;
 	arrays += sizeof(*t->shortcuts);
+	t->python = (struct python_thread *)(void *)arrays;
+	arrays += python_bytes(depth);
 	t->frames = (uint32_t *)(void *)arrays;
 }
 

@@ -20,6 +20,8 @@
 #include "capture/stackrange.h"
 #include "format/segment.h"
 
+struct python_thread;
+
 enum thread_state {
 	THREAD_NEW = 0,
 	THREAD_STARTING, /* being attached: a signal handler's malloc passes through */
@@ -96,6 +98,9 @@ struct thread {
 	uint32_t *frames; /* of a walk without the memo, leaf first: places with SEGMENT_NODE_* */
 	struct memo memo;
 	struct shortcut_table *shortcuts;
+	struct python_thread *python;
+	bool python_ready;	    /* what that points to has been set up */
+	uint32_t native_generation; /* of the memo, which has 0 where there is Python: see walk.c */
 	struct thread_sampler sampler;
 
 	bool doubtful; /* the walk has left a frame by its record: what follows may be stale */
@@ -135,6 +140,7 @@ struct process {
 	size_t thread_bytes;
 	_Atomic(char *) blocks[PROCESS_BLOCKS]; /* thread states by slot index */
 	int pid;
+	_Atomic uint32_t python;      /* enum python_state */
 	_Atomic uint64_t switch_word; /* as segment_switch_later has it; 0: on */
 	_Atomic uint64_t threshold;   /* which blocks have a stack: SEGMENT_ORDER_THRESHOLD */
 	_Atomic uint32_t has_begun;   /* something may have been recorded: frees count */

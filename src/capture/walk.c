@@ -15,11 +15,13 @@
 #include "capture/host.h"
 #include "capture/memo.h"
 #include "capture/modules.h"
+#include "capture/python.h"
 #include "capture/rules.h"
 #include "capture/say.h"
 #include "capture/shortcut.h"
 #include "capture/stacktree.h"
 #include "capture/walk_full.h"
+#include "capture/walk_goal.h"
 #include "capture/walk_sink.h"
 #include "capture/walk_step.h"
 
@@ -237,6 +239,29 @@ static bool walk_deep(struct thread *t, const struct walk_start *start, uint32_t
 	return true;
 }
 
+bool walk_to_goal(struct thread *t, const struct walk_start *start, struct walk_goal *goal,
+		  struct walk_sink *sink)
+{
+	enum walk_result result = WALK_ON;
+	struct walk w;
+
+	walk_begin(&w, t, start);
+	for (uint32_t i = 0; i < WALK_HARD_LIMIT && result == WALK_ON; i++) {
+		uint32_t exact = w.exact ? SEGMENT_NODE_EXACT : 0;
+		uint64_t sp = w.sp, address = walk_lookup_address(&w);
+		struct memo_frame unused = {0};
+		uint32_t place;
+		uint64_t rule = rules_find(t, address, w.generation, &place);
+
+		result = step(&w, rule, &unused);
+		if (!walk_goal_is(goal, address, sp, w.sp))
+			walk_sink_keep(sink, place | exact);
+		else if (!walk_goal_pass(goal, sink))
+			return true;
+	}
+	return result == WALK_END;
+}
+
 static NOINLINE uint32_t walk_over(struct thread *t, const struct walk_start *start)
 {
 	uint32_t count;
@@ -247,6 +272,30 @@ static NOINLINE uint32_t walk_over(struct thread *t, const struct walk_start *st
 	return stacktree_intern(t, count);
 }
 
+static inline uint32_t walk_quickly(struct thread *t, const struct walk_start *start);
+
+/* Where there is Python, a walk is of its frames too, which say themselves what has changed. So
+ * that other programs pay nothing for the question, the memo then never is of the generation that
+ * walk_quickly asks for, but while no frame of Python is there to walk. */
+static NOINLINE uint32_t walk_python(struct thread *t, const struct walk_start *start,
+				     uint32_t generation)
+{
+	struct memo *m = &t->memo;
+	uint32_t node;
+
+	if (python_walk(t, start, &node))
+		return node;
+	if (t->native_generation != generation) {
+		memo_clear(m);
+		shortcut_forget_steps(t->shortcuts);
+	}
+	m->generation = generation;
+	node = walk_quickly(t, start);
+	t->native_generation = m->generation;
+	m->generation = 0;
+	return node;
+}
+
 static NOINLINE uint32_t walk_new(struct thread *t, const struct walk_start *start)
 {
 	struct memo *m = &t->memo;
@@ -255,6 +304,8 @@ static NOINLINE uint32_t walk_new(struct thread *t, const struct walk_start *sta
 
 	walk_begin(&w, t, start);
 	if (unlikely(m->generation != w.generation)) {
+		if (python_is_here())
+			return walk_python(t, start, w.generation);
 		m->generation = w.generation;
 		memo_clear(m);
 		shortcut_forget_steps(t->shortcuts);
@@ -293,6 +344,9 @@ static inline uint32_t walk_quickly(struct thread *t, const struct walk_start *s
 uint32_t walk_node(struct thread *t, const struct walk_start *start)
 {
 	uint32_t quick = walk_quickly(t, start);
+
+	if (python_is_here())
+		return quick;
 	uint32_t full = stacktree_intern(t, walk_full(t, start));
 
 	if (quick != full)

@@ -5,6 +5,7 @@
 
 #include "capture/cfi.h"
 #include "capture/rules.h"
+#include "capture/walk_goal.h"
 #include "capture/walk_sink.h"
 #include "capture/walk_step.h"
 
@@ -120,15 +121,14 @@ static void count_lost(const struct thread *t, const struct walk_sink *sink)
 		thread_count(&t->slot->losses.truncated_stacks);
 }
 
-NOINLINE uint32_t walk_full(struct thread *t, const struct walk_start *start)
+NOINLINE void walk_full_to_goal(struct thread *t, const struct walk_start *start,
+				struct walk_goal *goal, struct walk_sink *sink)
 {
-	struct walk_sink sink;
 	uint64_t regs[ARCH_REGS] = {0};
 	enum walk_result result = WALK_ON;
 	bool outside = false;
 	struct walk w;
 
-	walk_sink_init(&sink, t);
 	/* From this very function outwards; frames count from the hook's caller on. */
 	arch_capture(regs);
 	const struct walk_start here = {
@@ -139,12 +139,26 @@ NOINLINE uint32_t walk_full(struct thread *t, const struct walk_start *start)
 		uint32_t exact = w.exact ? SEGMENT_NODE_EXACT : 0;
 		uint32_t place;
 
+		uint64_t sp = w.sp, address = walk_lookup_address(&w);
+
 		outside = outside || (w.pc == start->pc && w.sp == start->sp);
 		result = step(&w, regs, &place);
-		if (outside)
-			walk_sink_keep(&sink, place | exact);
+		if (outside && goal && walk_goal_is(goal, address, sp, w.sp)) {
+			if (!walk_goal_pass(goal, sink))
+				return;
+		} else if (outside) {
+			walk_sink_keep(sink, place | exact);
+		}
 	}
 	if (result != WALK_END)
-		count_lost(t, &sink);
+		count_lost(t, sink);
+}
+
+NOINLINE uint32_t walk_full(struct thread *t, const struct walk_start *start)
+{
+	struct walk_sink sink;
+
+	walk_sink_init(&sink, t);
+	walk_full_to_goal(t, start, NULL, &sink);
 	return walk_sink_finish(&sink, &t->slot->losses);
 }

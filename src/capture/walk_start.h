@@ -20,7 +20,7 @@ struct walk_start {
 #define WALK_START()                                                                \
 	((struct walk_start){                                                       \
 		.pc = arch_strip((uint64_t)(uintptr_t)__builtin_return_address(0)), \
-		.sp = (uint64_t)(uintptr_t)__builtin_dwarf_cfa(),                   \
+		.sp = ARCH_CFA(),                                                   \
 		.fp = *(const uint64_t *)__builtin_frame_address(0),                \
 	})
 

@@ -38,6 +38,9 @@ static const char help[] =
 	"      --buffer SIZE    memory for events on their way, e.g. 16M (default: 4M)\n"
 	"      --patience MS    how long the program may wait for a collector that does not move\n"
 	"                       before it goes on unrecorded (default: 2000)\n"
+	"      --python FRAMES  those of Python programs: mixed, with the native ones below the\n"
+	"                       innermost (default); only; full, with all native ones; domains,\n"
+	"                       apart from those of native code; off\n"
 	"      --trace          keep every single event in the profile, 1 to 5 bytes each\n"
 	"      --sample[=BYTES]\n"
 	"                       sample one block in so many bytes (default: 512K) instead of\n"
@@ -46,6 +49,14 @@ static const char help[] =
 	"                       beyond, samples become rarer\n"
 	"      --sample-seed N  choose samples as another run with the same N did\n"
 	"      --delayed        record nothing until the program calls midden_start()\n"
+	"      --snapshot-every SECONDS\n"
+	"                       keep what is live again and again, as `midden snapshot` does\n"
+	"      --snapshot-at LIMITS\n"
+	"                       and each time a limit is reached: rss=SIZE, live=SIZE (bytes of\n"
+	"                       the program), memory=PERCENT% (of the machine's); e.g. "
+	"live=1G,rss=2G\n"
+	"      --snapshot-signal SIGNAL\n"
+	"                       and when the program gets this signal, e.g. USR2\n"
 	"      --http[=ADDRESS]\n"
 	"                       answer questions about the program while it runs: pprof, metrics\n"
 	"                       and snapshots over HTTP (default: any port of 127.0.0.1)\n"
@@ -58,7 +69,8 @@ static const char help[] =
 	"\n"
 	"Each option has a variable for use with LD_PRELOAD=libmidden.so alone: MIDDEN_OUTPUT,\n"
 	"MIDDEN_FOLLOW, MIDDEN_MAX_DEPTH, MIDDEN_BUFFER, MIDDEN_PATIENCE, MIDDEN_SYMBOLS,\n"
-	"MIDDEN_TRACE, MIDDEN_START=0 (--delayed), MIDDEN_HTTP, MIDDEN_HTTP_TOKEN_FILE;\n"
+	"MIDDEN_PYTHON, MIDDEN_TRACE, MIDDEN_START=0 (--delayed), MIDDEN_SNAPSHOT_EVERY,\n"
+	"MIDDEN_SNAPSHOT_AT, MIDDEN_SNAPSHOT_SIGNAL, MIDDEN_HTTP, MIDDEN_HTTP_TOKEN_FILE;\n"
 	"MIDDEN_MODE=sample, MIDDEN_SAMPLE, MIDDEN_SAMPLE_BLOCKS, MIDDEN_SAMPLE_SEED.\n"
 	"\n"
 	"Exit status: the program's own; 127 or 126 if it could not be started, 2 for wrong "
@@ -69,9 +81,13 @@ enum {
 	OPTION_MAX_DEPTH,
 	OPTION_BUFFER,
 	OPTION_PATIENCE,
+	OPTION_PYTHON,
 	OPTION_NO_SYMBOLS,
 	OPTION_TRACE,
 	OPTION_DELAYED,
+	OPTION_SNAPSHOT_EVERY,
+	OPTION_SNAPSHOT_AT,
+	OPTION_SNAPSHOT_SIGNAL,
 	OPTION_HTTP,
 	OPTION_HTTP_TOKEN_FILE,
 	OPTION_LIBRARY,
@@ -89,8 +105,12 @@ static const struct option long_options[] = {
 	{"max-depth", required_argument, NULL, OPTION_MAX_DEPTH},
 	{"buffer", required_argument, NULL, OPTION_BUFFER},
 	{"patience", required_argument, NULL, OPTION_PATIENCE},
+	{"python", required_argument, NULL, OPTION_PYTHON},
 	{"trace", no_argument, NULL, OPTION_TRACE},
 	{"delayed", no_argument, NULL, OPTION_DELAYED},
+	{"snapshot-every", required_argument, NULL, OPTION_SNAPSHOT_EVERY},
+	{"snapshot-at", required_argument, NULL, OPTION_SNAPSHOT_AT},
+	{"snapshot-signal", required_argument, NULL, OPTION_SNAPSHOT_SIGNAL},
 	{"http", optional_argument, NULL, OPTION_HTTP},
 	{"http-token-file", required_argument, NULL, OPTION_HTTP_TOKEN_FILE},
 	{"no-symbols", no_argument, NULL, OPTION_NO_SYMBOLS},
@@ -143,12 +163,20 @@ static int apply(struct request *r, int option, const char *value, struct error 
 		return recording_set_sample_blocks(&r->recording, value, e);
 	case OPTION_SAMPLE_SEED:
 		return recording_set_sample_seed(&r->recording, value, e);
+	case OPTION_PYTHON:
+		return recording_set_python(&r->recording, value, e);
 	case OPTION_TRACE:
 		r->recording.trace = true;
 		return 0;
 	case OPTION_DELAYED:
 		r->recording.collect.delayed = true;
 		return 0;
+	case OPTION_SNAPSHOT_EVERY:
+		return triggers_parse_every(&r->recording.triggers, value, e);
+	case OPTION_SNAPSHOT_AT:
+		return triggers_parse_limits(&r->recording.triggers, value, e);
+	case OPTION_SNAPSHOT_SIGNAL:
+		return triggers_parse_signal(&r->recording.triggers, value, e);
 	case OPTION_HTTP:
 		return servant_parse_address(&r->recording.http, value, e);
 	case OPTION_HTTP_TOKEN_FILE:

@@ -349,6 +349,7 @@ static enum collect_end run_to_end(struct collector *c, const struct recording_j
 	struct so_far so_far = {.collector = c, .job = job};
 	struct control_duty duty = {.collector = c, .build = build_so_far, .context = &so_far};
 	struct writing writing = {.collector = c, .build = build_so_far, .context = &so_far};
+	struct triggers triggers = {.options = &job->options->triggers};
 	struct recording_report now = {0};
 	struct listeners listeners = list_listeners(job->wires, report->pid);
 	uint64_t told_ns = 0, tick_ns = CONTROL_NS;
@@ -358,6 +359,7 @@ static enum collect_end run_to_end(struct collector *c, const struct recording_j
 	while ((end = collect_run(c, tick_ns, &replaced)) == COLLECT_END_TICK) {
 		tick_ns = serve(&listeners, &duty) ? BUSY_NS : CONTROL_NS;
 		writing_serve(&writing);
+		triggers_look(&triggers, c);
 		collect_get_status(c, &now.status);
 		if (!job->options->progress || now.status.elapsed_ns - told_ns < PROGRESS_NS)
 			continue;
@@ -535,6 +537,7 @@ int recording_run(const struct recording_options *options, const struct segment_
 	subject_init(&job.subject, hello->pid);
 	choose_path(options, job.subject.program, wires, &report);
 	config.trace = job.trace = open_trace(options, &report);
+	config.signal = options->triggers.signal;
 	struct collector *c = collect_new(&config, hello, &e);
 	if (!c)
 		recording_refuse(wires->connection);

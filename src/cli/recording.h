@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "cli/servant.h"
+#include "cli/triggers.h"
 #include "collect/collect.h"
 #include "format/segment.h"
 
@@ -24,6 +25,7 @@ struct recording_options {
 	bool symbol_progress; /* tell how the look-up of symbols goes */
 	bool trace;	      /* keep every event */
 	struct servant_options http;
+	struct trigger_options triggers;
 	bool is_script; /* the program named is a script: its file holds the last image, not the
 			   first */
 };
@@ -31,10 +33,14 @@ struct recording_options {
 /* The defaults, then what the environment says. -1 with `e` for a value that makes no sense. */
 int recording_options_init(struct recording_options *options, struct error *e);
 
+/* A number with an optional K, M or G. */
+int recording_parse_size(const char *text, uint64_t *value);
+
 /* Setters for one option's text; -1 with `e`. */
 int recording_set_max_depth(struct recording_options *options, const char *text, struct error *e);
 int recording_set_buffer(struct recording_options *options, const char *text, struct error *e);
 int recording_set_patience(struct recording_options *options, const char *text, struct error *e);
+int recording_set_python(struct recording_options *options, const char *text, struct error *e);
 
 /* Samples instead of recording every block; NULL: with the period that is set. */
 int recording_set_sample(struct recording_options *options, const char *text, struct error *e);

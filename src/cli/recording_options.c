@@ -14,8 +14,7 @@
 #include "format/clock.h"
 #include "format/env.h"
 
-/* A number with an optional K, M or G. */
-static int parse_size(const char *text, uint64_t *value)
+int recording_parse_size(const char *text, uint64_t *value)
 {
 	static const char units[] = "KMG";
 	char *end;
@@ -39,7 +38,7 @@ static int parse_size(const char *text, uint64_t *value)
 
 static int parse_in_range(const char *text, uint64_t low, uint64_t high, uint64_t *value)
 {
-	return parse_size(text, value) || *value < low || *value > high ? -1 : 0;
+	return recording_parse_size(text, value) || *value < low || *value > high ? -1 : 0;
 }
 
 int recording_set_max_depth(struct recording_options *options, const char *text, struct error *e)
@@ -67,6 +66,24 @@ int recording_set_patience(struct recording_options *options, const char *text, 
 		return error_set(e, "the patience must be 10 to 600000 ms, not '%s'", text);
 	options->collect.patience_ms = (uint32_t)value;
 	return 0;
+}
+
+int recording_set_python(struct recording_options *options, const char *text, struct error *e)
+{
+	static const char *const modes[SEGMENT_PYTHON_MODES] = {
+		[SEGMENT_PYTHON_MIXED] = "mixed", [SEGMENT_PYTHON_ONLY] = "only",
+		[SEGMENT_PYTHON_FULL] = "full",	  [SEGMENT_PYTHON_DOMAINS] = "domains",
+		[SEGMENT_PYTHON_OFF] = "off",
+	};
+
+	for (uint32_t i = 0; i < SEGMENT_PYTHON_MODES; i++) {
+		if (strcmp(text, modes[i]) != 0)
+			continue;
+		options->collect.python = (enum segment_python)i;
+		return 0;
+	}
+	return error_set(e, "frames of Python can be mixed, only, full, domains or off, not '%s'",
+			 text);
 }
 
 /* ---- samples --------------------------------------------------------------------------------- */
@@ -100,7 +117,7 @@ int recording_set_sample_blocks(struct recording_options *options, const char *t
 
 int recording_set_sample_seed(struct recording_options *options, const char *text, struct error *e)
 {
-	if (parse_size(text, &options->collect.sample_seed))
+	if (recording_parse_size(text, &options->collect.sample_seed))
 		return error_set(e, "the seed of samples must be a number, not '%s'", text);
 	return 0;
 }
@@ -140,12 +157,26 @@ static bool is_on(const char *value)
 	return value && *value && strcmp(value, "0") != 0;
 }
 
+static int init_triggers(struct trigger_options *triggers, struct error *e)
+{
+	const char *every = getenv(ENV_SNAPSHOT_EVERY);
+	const char *limits = getenv(ENV_SNAPSHOT_AT);
+	const char *number = getenv(ENV_SNAPSHOT_SIGNAL);
+
+	if ((every && *every && triggers_parse_every(triggers, every, e)) ||
+	    (limits && triggers_parse_limits(triggers, limits, e)) ||
+	    (number && *number && triggers_parse_signal(triggers, number, e)))
+		return -1;
+	return 0;
+}
+
 int recording_options_init(struct recording_options *options, struct error *e)
 {
 	const char *depth = getenv(ENV_MAX_DEPTH);
 	const char *buffer = getenv(ENV_BUFFER);
 	const char *patience = getenv(ENV_PATIENCE);
 	const char *follow = getenv(ENV_FOLLOW);
+	const char *python = getenv(ENV_PYTHON);
 	const char *symbols = getenv(ENV_SYMBOLS);
 	const char *trace = getenv(ENV_TRACE);
 	const char *start = getenv(ENV_START);
@@ -164,11 +195,12 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	if ((depth && recording_set_max_depth(options, depth, e)) ||
 	    (buffer && recording_set_buffer(options, buffer, e)) ||
 	    (patience && recording_set_patience(options, patience, e)) ||
+	    (python && *python && recording_set_python(options, python, e)) ||
 	    (is_on(http) && servant_parse_address(&options->http, http, e)) ||
 	    (token_file && *token_file && servant_read_token(&options->http, token_file, e)) ||
 	    init_sample(options, e))
 		return -1;
-	return 0;
+	return init_triggers(&options->triggers, e);
 }
 
 int recording_options_finish(struct recording_options *options, struct error *e)

@@ -139,12 +139,9 @@ static uint32_t add_frame(struct build *b, uint32_t index)
 
 static struct profile_node get_named(struct build *b, uint32_t index)
 {
-	uint32_t kind;
+	uint32_t kind = index < b->named_count ? read_once(b->c->map.named[index].kind) : 0;
 
-	if (!index || index >= b->named_count)
-		return (struct profile_node){0};
-	kind = read_once(b->c->map.named[index].kind);
-	if (kind == SEGMENT_NAMED_NONE || kind >= SEGMENT_NAMED_KINDS)
+	if (!index || kind == SEGMENT_NAMED_NONE || kind >= SEGMENT_NAMED_KINDS)
 		return (struct profile_node){0};
 	return (struct profile_node){.named = kind, .frames = add_frame(b, index)};
 }
@@ -534,14 +531,9 @@ static void build_totals(struct build *b)
 
 static const char *get_machine_name(uint32_t machine)
 {
-	switch (machine) {
-	case EM_X86_64:
+	if (machine == EM_X86_64)
 		return "x86_64";
-	case EM_AARCH64:
-		return "aarch64";
-	default:
-		return "";
-	}
+	return machine == EM_AARCH64 ? "aarch64" : "";
 }
 
 static void build_run(struct build *b)

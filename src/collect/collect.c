@@ -56,12 +56,14 @@ static void fill_header(struct collector *c, const struct collect_config *config
 	header->max_depth = config->max_depth;
 	header->follow = config->follow;
 	header->patience_ms = config->patience_ms;
+	header->python = config->python;
 	header->collector_pid = getpid();
 	header->mode = config->mode;
 	header->sample_blocks = config->sample_blocks;
 	header->sample_period = config->sample_period;
 	header->sample_seed = config->sample_seed;
 	header->delayed = config->delayed;
+	header->snapshot_signal = (uint32_t)config->signal;
 	header->magic = SEGMENT_MAGIC;
 }
 
@@ -136,6 +138,7 @@ void collect_get_status(const struct collector *c, struct collect_status *status
 			       a->missed_frees + c->open_lost,
 		.threads_live = c->streams.open,
 		.elapsed_ns = ticks_to_ns(&c->clock, collector_get_time(c)),
+		.rss_bytes = c->watch.rss_bytes,
 	};
 }
 
@@ -466,6 +469,11 @@ static void rest(struct collector *c, uint64_t handled)
 bool collect_has_execed(const struct collector *c)
 {
 	return atomic_load_explicit(&c->map.header->execs, memory_order_relaxed) != 0;
+}
+
+uint32_t collect_count_signals(const struct collector *c)
+{
+	return atomic_load_explicit(&c->map.header->signals, memory_order_relaxed);
 }
 
 bool collect_has_begun(const struct collector *c)

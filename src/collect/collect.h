@@ -14,12 +14,14 @@ struct collect_config {
 	uint64_t buffer_bytes; /* event buffers in the segment, at least 1 MiB is given */
 	uint32_t max_depth;
 	uint32_t patience_ms;
+	enum segment_python python;
 	bool follow;
 	uint32_t mode;		/* enum segment_mode; the rest is for SAMPLE */
 	uint32_t sample_blocks; /* 0: as many as there is room for */
 	uint64_t sample_period;
 	uint64_t sample_seed;
 	bool delayed;		    /* the program will switch recording on */
+	int signal;		    /* that asks for snapshots; 0 none */
 	struct trace_writer *trace; /* gets every event; NULL: none is wanted. Not owned */
 };
 
@@ -46,6 +48,7 @@ struct collect_status {
 	uint64_t lost_events;
 	uint64_t threads_live;
 	uint64_t elapsed_ns;
+	uint64_t rss_bytes; /* as last looked up */
 };
 void collect_get_status(const struct collector *c, struct collect_status *status);
 
@@ -57,6 +60,9 @@ bool collect_has_given_name(const struct collector *c);
 
 /* Whether the program became another one, as far as it could say so itself. */
 bool collect_has_execed(const struct collector *c);
+
+/* How often the program has received the signal that asks for snapshots. */
+uint32_t collect_count_signals(const struct collector *c);
 
 /* Whether the target has ever got as far as recording. */
 bool collect_has_begun(const struct collector *c);

@@ -17,21 +17,24 @@
 #define ENV_FOLLOW  "MIDDEN_FOLLOW"  /* 1: record child processes too */
 
 /* Read by the collector that the library starts. */
-#define ENV_OUTPUT    "MIDDEN_OUTPUT"	 /* FILE; %p pid, %n program, %h host, %% */
-#define ENV_MAX_DEPTH "MIDDEN_MAX_DEPTH" /* frames per stack, 512 */
-#define ENV_BUFFER    "MIDDEN_BUFFER"	 /* bytes of event buffers in the segment, 4M */
-#define ENV_SYMBOLS   "MIDDEN_SYMBOLS"	 /* 0: leave symbols to `midden report` */
-#define ENV_TRACE     "MIDDEN_TRACE"	 /* 1: keep every event in the profile */
-#define ENV_START     "MIDDEN_START"	 /* 0: the program switches the recording on */
+#define ENV_OUTPUT	    "MIDDEN_OUTPUT"    /* FILE; %p pid, %n program, %h host, %% */
+#define ENV_MAX_DEPTH	    "MIDDEN_MAX_DEPTH" /* frames per stack, 512 */
+#define ENV_BUFFER	    "MIDDEN_BUFFER"    /* bytes of event buffers in the segment, 4M */
+#define ENV_SYMBOLS	    "MIDDEN_SYMBOLS"   /* 0: leave symbols to `midden report` */
+#define ENV_PYTHON	    "MIDDEN_PYTHON"    /* mixed (default) | only | full | domains | off */
+#define ENV_TRACE	    "MIDDEN_TRACE"     /* 1: keep every event in the profile */
+#define ENV_START	    "MIDDEN_START"     /* 0: the program switches the recording on */
+#define ENV_SNAPSHOT_EVERY  "MIDDEN_SNAPSHOT_EVERY"  /* seconds */
+#define ENV_SNAPSHOT_AT	    "MIDDEN_SNAPSHOT_AT"     /* rss=SIZE,live=SIZE,memory=PERCENT% */
+#define ENV_SNAPSHOT_SIGNAL "MIDDEN_SNAPSHOT_SIGNAL" /* name or number */
 /* with MIDDEN_MODE=sample: mean bytes from one sample to the next, 512K; the most of them that may
  * be alive; what their choice begins with, for runs that can be repeated */
 #define ENV_SAMPLE	  "MIDDEN_SAMPLE"
 #define ENV_SAMPLE_BLOCKS "MIDDEN_SAMPLE_BLOCKS"
 #define ENV_SAMPLE_SEED	  "MIDDEN_SAMPLE_SEED"
-/* ms a full buffer waits for a silent collector, 2000 */
-#define ENV_PATIENCE "MIDDEN_PATIENCE"
+#define ENV_PATIENCE	  "MIDDEN_PATIENCE" /* ms to wait for a silent collector, 2000 */
 
-#define ENV_HTTP     "MIDDEN_HTTP" /* 1, PORT or ADDRESS:PORT: answer questions over HTTP */
+#define ENV_HTTP	  "MIDDEN_HTTP" /* 1, PORT or ADDRESS:PORT: answer questions over HTTP */
 /* FILE with the token that such questions must have; without it, a random one is told */
 #define ENV_HTTP_TOKEN_FILE "MIDDEN_HTTP_TOKEN_FILE"
 

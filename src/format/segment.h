@@ -86,6 +86,19 @@ enum segment_target_state {
 
 #define SEGMENT_EXITED 0x100u
 
+/* How frames of Python and native ones are put together. */
+enum segment_python {
+	/* Python's frames, and the native ones below the innermost of them */
+	SEGMENT_PYTHON_MIXED = 0,
+	SEGMENT_PYTHON_ONLY = 1, /* Python's frames */
+	/* all native frames, with Python's in place of the evaluation loop's */
+	SEGMENT_PYTHON_FULL = 2,
+	/* Python's frames where the interpreter itself allocates, native ones elsewhere */
+	SEGMENT_PYTHON_DOMAINS = 3,
+	SEGMENT_PYTHON_OFF = 4,
+	SEGMENT_PYTHON_MODES = 5
+};
+
 enum segment_mode {
 	SEGMENT_MODE_EXACT = 0, /* every call is an event */
 	SEGMENT_MODE_SAMPLE =
@@ -115,11 +128,13 @@ struct segment_header {
 	uint32_t follow;      /* children are recorded too */
 	uint32_t patience_ms; /* how long a full buffer may wait for a silent collector */
 	int32_t collector_pid;
-	uint32_t delayed;	/* nothing is recorded until the program switches it on */
-	uint32_t mode;		/* enum segment_mode */
-	uint32_t sample_blocks; /* sampled blocks alive beyond which the period doubles */
-	uint64_t sample_period; /* mean bytes from one sample to the next, 1 to PERIOD_MAX */
-	uint64_t sample_seed;	/* of the threads' generators, together with their serials */
+	uint32_t python;	  /* enum segment_python */
+	uint32_t snapshot_signal; /* its handler counts `signals`; 0: none is taken */
+	uint32_t delayed;	  /* nothing is recorded until the program switches it on */
+	uint32_t mode;		  /* enum segment_mode */
+	uint32_t sample_blocks;	  /* sampled blocks alive beyond which the period doubles */
+	uint64_t sample_period;	  /* mean bytes from one sample to the next, 1 to PERIOD_MAX */
+	uint64_t sample_seed;	  /* of the threads' generators, together with their serials */
 
 	/* Written by the collector while it runs. */
 	_Alignas(128) _Atomic uint64_t heartbeat; /* changes at least every 100 ms */
@@ -141,6 +156,7 @@ struct segment_header {
 	_Atomic uint32_t strings_used;
 	_Atomic uint32_t chunks_used;
 	_Atomic uint32_t next_serial; /* last thread serial given out */
+	_Atomic uint32_t signals;     /* that asked for a snapshot */
 	_Atomic uint32_t children;    /* child processes seen to start */
 	_Atomic uint32_t exit_status; /* of exit(), plus SEGMENT_EXITED; 0: did not get there */
 	_Atomic uint32_t foreign_allocator; /* the program brings a malloc that hides ours */

@@ -38,6 +38,21 @@ static const char *const entries[] = {
 /* Internal aliases: __libc_malloc, __GI___strdup, je_malloc, tc_malloc, mi_malloc. */
 static const char *const prefixes[] = {"GI_", "libc_", "je_", "tc_", "mi_"};
 
+/* Rust's way to the allocator, from the half of a vector that is no more than its memory on. Names
+ * start so, those of implementations with a bracket before them. */
+static const char *const rust_entries[] = {
+	"alloc::alloc::",
+	"alloc::raw_vec::",
+	"std::alloc::System",
+	"std::sys::alloc::",
+	"__rust_alloc",
+	"__rust_realloc",
+	"__rdl_",
+	"__rg_",
+	"__rustc::__r",
+	"std::sys::pal::unix::alloc::",
+};
+
 static bool starts_with(const char *text, const char *start)
 {
 	return strncmp(text, start, strlen(start)) == 0;
@@ -47,6 +62,15 @@ static bool is_operator_new(const char *function)
 {
 	return starts_with(function, "operator new(") || starts_with(function, "operator new[](") ||
 	       strcmp(function, "operator new") == 0 || strcmp(function, "operator new[]") == 0;
+}
+
+static bool is_of_rust(const char *function)
+{
+	function += *function == '<';
+	for (size_t i = 0; i < sizeof(rust_entries) / sizeof(*rust_entries); i++)
+		if (starts_with(function, rust_entries[i]))
+			return true;
+	return false;
 }
 
 static bool is_allocator_library(const char *name)
@@ -83,6 +107,6 @@ bool allocator_is_entry(const char *function, const char *module)
 
 	if (starts_with(name, "libmidden.so"))
 		return true;
-	return is_operator_new(function) ||
+	return is_operator_new(function) || is_of_rust(function) ||
 	       (is_allocator_library(name) && is_allocation_call(function));
 }

@@ -39,6 +39,7 @@ void ranking_note(struct ranking_base *b, const struct profile *p)
 		memcpy(b->sites, p->sites.at, b->count * sizeof(*b->sites));
 	b->time_ns = p->run.duration_ns;
 	b->start_unix_ns = p->run.start_unix_ns;
+	b->totals = p->totals;
 }
 
 void ranking_base_free(struct ranking_base *b)
@@ -69,10 +70,25 @@ static struct ranking_figures get_figures(const struct ranking_request *r, size_
 	struct profile_site before = get_earlier(r->before, p, site);
 
 	return (struct ranking_figures){
-		.live = {now->live_bytes, now->live_blocks},
+		.live = {.bytes = now->live_bytes, .blocks = now->live_blocks},
 		.growth_bytes = (int64_t)(now->live_bytes - mark.live_bytes),
-		.allocated = {now->allocated_bytes - before.allocated_bytes,
-			      now->allocations - before.allocations},
+		.allocated = {.bytes = now->allocated_bytes - before.allocated_bytes,
+			      .blocks = now->allocations - before.allocations},
+	};
+}
+
+static struct ranking_figures get_whole(const struct ranking_request *r)
+{
+	const struct profile *p = model_get_profile(r->model);
+	static const struct profile_totals none;
+	const struct profile_totals *mark = is_base_of(r->mark, p) ? &r->mark->totals : &none;
+	const struct profile_totals *before = is_base_of(r->before, p) ? &r->before->totals : &none;
+
+	return (struct ranking_figures){
+		.live = {.bytes = p->totals.leaked_bytes, .blocks = p->totals.leaked_blocks},
+		.growth_bytes = (int64_t)(p->totals.leaked_bytes - mark->leaked_bytes),
+		.allocated = {.bytes = p->totals.allocated_bytes - before->allocated_bytes,
+			      .blocks = p->totals.allocations - before->allocations},
 	};
 }
 
@@ -196,7 +212,6 @@ static void build_rows(struct ranking *r, const struct ranking_request *request,
 	for (uint32_t i = 0; i < p->sites.count; i++) {
 		struct ranking_row row = {.site = i, .figures = get_figures(request, i)};
 
-		add_figures(&r->whole, &row.figures);
 		if (is_idle(&row.figures))
 			continue;
 		model_get_stack(m, i, &stack);
@@ -219,6 +234,7 @@ static void build(struct ranking *r, const struct ranking_request *request, uint
 
 	*r = (struct ranking){0};
 	r->span_ns = p->run.duration_ns - (is_known ? request->before->time_ns : 0);
+	r->whole = get_whole(request);
 	build_rows(r, request, only);
 	sort(r, request->key);
 }

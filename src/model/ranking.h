@@ -28,6 +28,7 @@ struct ranking_base {
 	size_t count;
 	uint64_t time_ns;
 	uint64_t start_unix_ns; /* of the recording */
+	struct profile_totals totals;
 };
 
 /* Notes a profile's figures in place of those that `b` has. */
@@ -60,7 +61,7 @@ struct ranking_request {
 
 /* The rows by the key, the largest first. */
 struct ranking {
-	struct ranking_figures whole; /* of the program, whatever the filter takes */
+	struct ranking_figures whole; /* of the program as it was counted, filter or not */
 	uint64_t span_ns;	      /* from the state before to this one */
 	VEC(struct ranking_row) rows;
 };

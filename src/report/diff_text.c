@@ -79,18 +79,24 @@ struct painter {
 	const struct style *style;
 	unsigned depth;
 	bool bytes;	    /* the figure has bytes */
+	bool counts;	    /* it is a number of calls: bytes come last, if it has any */
 	struct fold *folds; /* by side: recursion in its stacks; NULL: there are no stacks */
 };
 
 static unsigned columns_width(const struct painter *p)
 {
-	return p->bytes ? 11 + 11 + 11 + 12 + 11 : 12 + 11 + 12 + 12;
+	if (p->counts)
+		return 12 + 11 + 12 + 12 + (p->bytes ? 11 : 0);
+	return 11 + 11 + 11 + 12 + 11;
 }
 
 static struct painter make_painter(FILE *out, const struct diff *d, const struct style *style)
 {
-	return (struct painter){
-		.out = out, .diff = d, .style = style, .bytes = d->figure != FIGURE_TEMPORARY};
+	return (struct painter){.out = out,
+				.diff = d,
+				.style = style,
+				.bytes = d->figure != FIGURE_TEMPORARY,
+				.counts = figure_is_count(d->figure)};
 }
 
 static struct human describe_change(const struct diff_row *row, uint64_t before, uint64_t now)
@@ -109,7 +115,7 @@ static void print_columns(const struct painter *p, const struct diff_row *row,
 	uint64_t before = figure_get_value(a[0], p->diff->figure);
 	uint64_t now = figure_get_value(a[1], p->diff->figure);
 
-	if (p->bytes) {
+	if (!p->counts) {
 		fprintf(p->out, "%9s  ", change_bytes(diff_change(a[0].bytes, a[1].bytes)).text);
 		fprintf(p->out, "%9s  ", describe_change(row, before, now).text);
 		fprintf(p->out, "%9s  ", human_bytes(a[0].bytes).text);
@@ -121,6 +127,8 @@ static void print_columns(const struct painter *p, const struct diff_row *row,
 	fprintf(p->out, "%9s  ", describe_change(row, before, now).text);
 	fprintf(p->out, "%10s  ", human_count(a[0].blocks).text);
 	fprintf(p->out, "%10s  ", human_count(a[1].blocks).text);
+	if (p->bytes)
+		fprintf(p->out, "%9s  ", change_bytes(diff_change(a[0].bytes, a[1].bytes)).text);
 }
 
 static const char *row_word(enum diff_by by, bool one)
@@ -142,11 +150,12 @@ static void print_titles(const struct painter *p, const char *title)
 
 	fprintf(p->out, "\n%s%s%s\n%s", style_ink(p->style, STYLE_TITLE), title,
 		style_ink(p->style, STYLE_PLAIN), style_ink(p->style, STYLE_QUIET));
-	if (p->bytes)
+	if (!p->counts)
 		fprintf(p->out, "%9s  %9s  %9s  %10s  %9s  %s", "change", "relative", "old", "new",
 			unit, name);
 	else
-		fprintf(p->out, "%10s  %9s  %10s  %10s  %s", unit, "relative", "old", "new", name);
+		fprintf(p->out, "%10s  %9s  %10s  %10s  %s%s", unit, "relative", "old", "new",
+			p->bytes ? "    bytes  " : "", name);
 	fprintf(p->out, "%s\n", style_ink(p->style, STYLE_PLAIN));
 }
 
@@ -242,12 +251,14 @@ static void print_row(const struct painter *p, const struct diff_row *row)
 
 static void print_delta(const struct painter *p, struct diff_delta d)
 {
-	const char *one = figure_is_count(p->diff->figure) ? "call" : "block";
+	const char *one = p->counts ? "call" : "block";
 
-	if (p->bytes)
+	if (p->bytes && !p->counts)
 		fprintf(p->out, "%s, ", change_bytes(d.bytes).text);
 	fprintf(p->out, "%s %s", change_count(d.blocks).text,
 		d.blocks == 1 || d.blocks == -1 ? one : wording_get_unit(p->diff->figure));
+	if (p->bytes && p->counts)
+		fprintf(p->out, ", %s", change_bytes(d.bytes).text);
 }
 
 static bool is_large(const struct diff *d, const struct diff_row *row, double threshold)

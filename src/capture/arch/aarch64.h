@@ -21,6 +21,14 @@
 
 #define ARCH_STACK_STEP 0 /* a leaf may have no frame at all */
 
+/* The stack pointer of whoever called the function. clang's __builtin_dwarf_cfa is the function's
+ * own frame pointer here. */
+#ifdef __clang__
+#define ARCH_CFA() ((uint64_t)(uintptr_t)__builtin_sponentry())
+#else
+#define ARCH_CFA() ((uint64_t)(uintptr_t)__builtin_dwarf_cfa())
+#endif
+
 static inline long arch_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
 	register long x8 __asm__("x8") = number;

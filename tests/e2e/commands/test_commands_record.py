@@ -100,6 +100,7 @@ def test_a_program_that_cannot_be_started_is_reported_as_a_shell_would(midden, t
         ("stats", "a", "b"),
         ("report", "--depth", "x"),
         ("record", "--max-depth", "0", "true"),
+        ("record", "--python", "perhaps", "true"),
     ),
 )
 def test_wrong_usage_is_status_2_with_a_hint(midden, tmp_path, arguments):

@@ -250,7 +250,7 @@ static struct cfi_work work;
 
 /* Checks a place in a running function: the tables must lead to the frame that the compiler knows.
  */
-static NOINLINE void check_place(const uint64_t regs[ARCH_REGS], const void *cfa, const void *ra)
+static NOINLINE void check_place(const uint64_t regs[ARCH_REGS], uint64_t cfa, const void *ra)
 {
 	struct object o = object_of((const void *)(uintptr_t)regs[ARCH_REG_PC]);
 	struct cfi_entry entry;
@@ -262,18 +262,18 @@ static NOINLINE void check_place(const uint64_t regs[ARCH_REGS], const void *cfa
 	assert_true(cfi_run(&entry, regs[ARCH_REG_PC], &work));
 	assert_int_equal(work.row.cfa.kind, CFI_OFFSET);
 	uint64_t found = regs[work.row.cfa_register] + (uint64_t)work.row.cfa.value;
-	assert_int_equal(found, (uintptr_t)cfa);
+	assert_int_equal(found, cfa);
 	const struct cfi_rule *rule = &work.row.regs[ARCH_REG_RA];
 	assert_int_equal(rule->kind, CFI_OFFSET);
 	uint64_t saved = *(const uint64_t *)(uintptr_t)(found + (uint64_t)rule->value);
 	assert_int_equal(arch_strip(saved), arch_strip((uintptr_t)ra));
 }
 
-#define CHECK_THIS_PLACE()                                                             \
-	do {                                                                           \
-		uint64_t regs[ARCH_REGS] = {0};                                        \
-		arch_capture(regs);                                                    \
-		check_place(regs, __builtin_dwarf_cfa(), __builtin_return_address(0)); \
+#define CHECK_THIS_PLACE()                                                  \
+	do {                                                                \
+		uint64_t regs[ARCH_REGS] = {0};                             \
+		arch_capture(regs);                                         \
+		check_place(regs, ARCH_CFA(), __builtin_return_address(0)); \
 	} while (0)
 
 static NOINLINE void stand_in_a_small_frame(void)

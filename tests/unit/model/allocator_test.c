@@ -44,6 +44,22 @@ static void all_of_middens_own_library_is_an_entry(void **state)
 	assert_true(allocator_is_entry("", "libmidden.so"));
 }
 
+static void rusts_way_to_the_allocator_is_an_entry(void **state)
+{
+	(void)state;
+	assert_true(allocator_is_entry("alloc::alloc::alloc", "/app"));
+	assert_true(allocator_is_entry("<alloc::alloc::Global>::alloc_impl", "/app"));
+	assert_true(allocator_is_entry("<alloc::alloc::Global as core::alloc::Allocator>::allocate",
+				       "/app"));
+	assert_true(allocator_is_entry("alloc::raw_vec::RawVec<T,A>::with_capacity_in", "/app"));
+	assert_true(allocator_is_entry("__rust_alloc", "/app"));
+	assert_true(allocator_is_entry("__rdl_alloc_zeroed", "/app"));
+	assert_false(allocator_is_entry("alloc::vec::Vec<T>::with_capacity", "/app"));
+	assert_false(allocator_is_entry("alloc::fmt::format", "/app"));
+	assert_false(
+		allocator_is_entry("std::sys::backtrace::__rust_begin_short_backtrace", "/app"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -51,6 +67,7 @@ int main(void)
 		cmocka_unit_test(malloc_and_its_like_are_entries_in_the_c_library),
 		cmocka_unit_test(a_malloc_of_the_program_itself_is_shown),
 		cmocka_unit_test(all_of_middens_own_library_is_an_entry),
+		cmocka_unit_test(rusts_way_to_the_allocator_is_an_entry),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

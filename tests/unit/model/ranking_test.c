@@ -35,6 +35,10 @@ static int set_up(void **state)
 	p->sites.at[2].live_blocks -= 1;
 	p->sites.at[3].allocations += 10;
 	p->sites.at[3].allocated_bytes += 500;
+	p->totals.leaked_bytes -= 125;
+	p->totals.leaked_blocks -= 1;
+	p->totals.allocations += 10;
+	p->totals.allocated_bytes += 500;
 	p->run.duration_ns = 11 * SECOND;
 	f.p = p;
 	f.m = model_new(p, &(struct model_options){0});

@@ -155,6 +155,25 @@ static void a_figure_without_bytes_has_fewer_columns(void **state)
 		    "                                               main (app.c:10)\n");
 }
 
+static void calls_come_first_where_they_are_asked_for_and_their_bytes_last(void **state)
+{
+	(void)state;
+	assert_rows(FIGURE_CALLS, DIFF_BY_FUNCTION, 0,
+		    "\n"
+		    "Change of calls by function: +2 calls, +4.00 KiB\n"
+		    "\n"
+		    "Grew\n"
+		    "     calls   relative         old         new      bytes  function\n"
+		    "        +2        new           0           2  +4.00 KiB  hoard (app.c)\n"
+		    "\n"
+		    "Called what grew or shrank\n"
+		    "     calls   relative         old         new      bytes  function\n"
+		    "        +2    +20.00%          10          12  +4.00 KiB  main (app.c)\n"
+		    "        +2    +66.67%           3           5  +4.00 KiB  save (app.c)\n"
+		    "\n"
+		    "unchanged: 2 functions, 1000 B in 10 calls\n");
+}
+
 static void a_tree_joins_stacks_at_the_allocating_function(void **state)
 {
 	static const struct tree_view view = {.threshold = 0};
@@ -239,6 +258,7 @@ int main(void)
 		cmocka_unit_test(functions_are_listed_with_their_callers),
 		cmocka_unit_test(modules_are_listed_by_path),
 		cmocka_unit_test(a_figure_without_bytes_has_fewer_columns),
+		cmocka_unit_test(calls_come_first_where_they_are_asked_for_and_their_bytes_last),
 		cmocka_unit_test(a_tree_joins_stacks_at_the_allocating_function),
 		cmocka_unit_test(json_is_json_in_every_form),
 		cmocka_unit_test(sums_of_changes_may_run_over),

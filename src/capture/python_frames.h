@@ -1,0 +1,63 @@
+/* python_frames.h -- the frames of the calling thread's own Python code, read as they lie.
+ * Runs: any thread of the target, inside malloc. Called by python.c.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A thread's frames are changed by that thread alone, and each holds its code object, so both stay
+ * as they are while the thread is in malloc, whoever has the GIL. Nothing is allocated, counted or
+ * called here. */
+#ifndef MIDDEN_CAPTURE_PYTHON_FRAMES_H
+#define MIDDEN_CAPTURE_PYTHON_FRAMES_H
+
+#include "capture/python_offsets.h"
+#include "capture/python_reads.h"
+
+/* An interpreter in this process. */
+struct python_interpreter {
+	const struct python_offsets *o;
+	uint32_t module;     /* that it is in */
+	uint64_t runtime;    /* _PyRuntime */
+	uint64_t code_type;  /* PyCode_Type */
+	uint64_t text_type;  /* PyUnicode_Type */
+	uint64_t bytes_type; /* PyBytes_Type */
+	uint64_t eval_start; /* _PyEval_EvalFrameDefault */
+	uint64_t eval_bytes;
+	void *(*get_own)(void);	    /* PyGILState_GetThisThreadState */
+	void *(*get_current)(void); /* the thread state that holds the GIL; or NULL */
+	int (*is_finalizing)(void); /* or NULL */
+};
+
+/* A frame: equal if and only if it is the same instruction of the same code, as far as `stamp` can
+ * tell a code object from one that took its place. */
+struct python_frame {
+	uint64_t code;
+	uint64_t stamp;
+	int64_t offset; /* of the instruction in bytes; less than 0: not begun */
+};
+
+/* Where a walk of them stands. */
+struct python_chain {
+	const struct python_interpreter *i;
+	struct python_reads *reads;
+	uint64_t at;	 /* the next frame, 0: there is none */
+	uint64_t cframe; /* of its activation, 0: there is none */
+	uint32_t left;	 /* frames that may still be looked at */
+	bool lost;	 /* something was not as it should be: it ended there */
+};
+
+/* Begins at the innermost frame of a thread state. */
+void python_frames_begin(struct python_chain *c, const struct python_interpreter *i,
+			 struct python_reads *reads, uint64_t thread);
+
+/* Leaves an activation that has no frame, since its function is about to begin or has ended. False:
+ * it has one. */
+bool python_frames_leave_bare(struct python_chain *c);
+
+/* An address on the C stack inside the frame of the evaluation loop that runs the next frame; 0:
+ * not known. */
+uint64_t python_frames_find_activation(const struct python_chain *c);
+
+/* The next frame outwards. *last: the evaluation loop's C frame ends with it. False: there is
+ * none. */
+bool python_frames_next(struct python_chain *c, struct python_frame *out, bool *last);
+
+#endif

@@ -1,0 +1,218 @@
+/* python_offsets.c -- where CPython keeps what a walk of its frames reads, by version.
+ * Runs: any thread of the target, inside malloc. Called when an interpreter is found.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Taken from the headers of 3.8.18, 3.9.18, 3.10.13, 3.11.7, 3.12.1 and 3.13.0 with offsetof;
+ * tests/e2e/python runs those that a machine has. What 3.14 changed is from its sources. */
+#include "capture/python_offsets.h"
+
+#include <string.h>
+
+#include "capture/peek.h"
+
+#define BEFORE_311                                                                    \
+	.thread_frame = 24, .thread_id = 176, .frame_previous = 24, .frame_code = 32, \
+	.frame_bytes = 112, .code_line = 40, .code_file = 104, .code_name = 112,      \
+	.code_table = 120, .code_bytes = 128, .text_ascii = 48, .text_compact = 72
+
+#define SINCE_312                                                                                \
+	.instruction = PYTHON_INSTRUCTION_AT, .lines = PYTHON_LINES_PLACES, .frame_previous = 8, \
+	.frame_code = 0, .frame_instruction = 56, .frame_bytes = 80, .code_line = 68,            \
+	.code_file = 112, .code_name = 128, .code_table = 136, .code_version = 92,               \
+	.text_ascii = 40, .text_compact = 56
+
+static const struct python_offsets versions[] = {
+	{.version = 0x0308,
+	 .activation = PYTHON_ACTIVATION_CODE,
+	 .instruction = PYTHON_INSTRUCTION_BYTES,
+	 .lines = PYTHON_LINES_STEPS,
+	 .frame_instruction = 104,
+	 BEFORE_311},
+	{.version = 0x0309,
+	 .activation = PYTHON_ACTIVATION_CODE,
+	 .instruction = PYTHON_INSTRUCTION_BYTES,
+	 .lines = PYTHON_LINES_STEPS,
+	 .frame_instruction = 104,
+	 BEFORE_311},
+	{.version = 0x030a,
+	 .activation = PYTHON_ACTIVATION_FRAME,
+	 .instruction = PYTHON_INSTRUCTION_UNITS,
+	 .lines = PYTHON_LINES_RANGES,
+	 .thread_cframe = 48,
+	 .thread_root = 264,
+	 .cframe_previous = 8,
+	 .frame_instruction = 96,
+	 BEFORE_311},
+	{.version = 0x030b,
+	 .activation = PYTHON_ACTIVATION_ENTRY,
+	 .instruction = PYTHON_INSTRUCTION_AT,
+	 .lines = PYTHON_LINES_PLACES,
+	 .thread_cframe = 56,
+	 .thread_root = 336,
+	 .thread_id = 152,
+	 .cframe_frame = 8,
+	 .cframe_previous = 16,
+	 .frame_previous = 48,
+	 .frame_code = 32,
+	 .frame_instruction = 56,
+	 .frame_entry = 68,
+	 .frame_owner = 69,
+	 .frame_bytes = 72,
+	 .code_line = 72,
+	 .code_file = 112,
+	 .code_name = 128,
+	 .code_table = 136,
+	 .code_traceable = 168,
+	 .code_start = 184,
+	 .code_bytes = 184,
+	 .text_ascii = 48,
+	 .text_compact = 72},
+	{.version = 0x030c,
+	 .activation = PYTHON_ACTIVATION_SHIM,
+	 .thread_cframe = 56,
+	 .thread_root = 272,
+	 .thread_id = 136,
+	 .cframe_frame = 0,
+	 .cframe_previous = 8,
+	 .frame_owner = 70,
+	 .code_traceable = 176,
+	 .code_start = 192,
+	 .code_bytes = 192,
+	 SINCE_312},
+	{.version = 0x030d,
+	 .activation = PYTHON_ACTIVATION_ITSELF,
+	 .thread_frame = 72,
+	 .thread_id = 152,
+	 .frame_owner = 70,
+	 .code_traceable = 184,
+	 .code_start = 200,
+	 .code_bytes = 200,
+	 SINCE_312},
+	{.version = 0x030e,
+	 .activation = PYTHON_ACTIVATION_ITSELF,
+	 .thread_frame = 72,
+	 .thread_id = 152,
+	 .frame_owner = 74,
+	 .code_traceable = 192,
+	 .code_start = 208,
+	 .code_bytes = 208,
+	 SINCE_312},
+};
+
+const struct python_offsets *python_offsets_find(uint32_t version)
+{
+	for (unsigned i = 0; i < sizeof(versions) / sizeof(versions[0]); i++)
+		if (versions[i].version == version)
+			return &versions[i];
+	return NULL;
+}
+
+/* ---- what the type says ---------------------------------------------------------------------- */
+
+#define TYPE_SIZE    32	 /* of a PyTypeObject: tp_basicsize */
+#define TYPE_MEMBERS 240 /* tp_members */
+
+struct member {
+	uint64_t name;
+	uint64_t type;
+	uint64_t offset;
+	uint64_t flags;
+	uint64_t doc;
+};
+
+#define MEMBERS_MOST 32
+#define NAME_ROOM    32
+
+/* Whether the member, if it is one of those that are used, is where it should be. Counts them. */
+static bool is_in_place(const struct python_offsets *o, const struct member *m, unsigned *known)
+{
+	const struct {
+		const char *name;
+		uint16_t offset;
+	} wanted[] = {
+		{"co_firstlineno", o->code_line},
+		{"co_filename", o->code_file},
+		{o->code_start ? "co_qualname" : "co_name", o->code_name},
+		{o->version >= 0x030a ? "co_linetable" : "co_lnotab", o->code_table},
+	};
+	char name[NAME_ROOM] = "";
+
+	if (!peek_text(m->name, name, sizeof(name)))
+		return true; /* a longer one than any of these */
+	for (unsigned i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		if (strcmp(name, wanted[i].name) != 0)
+			continue;
+		++*known;
+		return m->offset == wanted[i].offset;
+	}
+	return true;
+}
+
+bool python_offsets_check(const struct python_offsets *o, uint64_t code_type)
+{
+	uint64_t size, at;
+	unsigned known = 0;
+
+	if (!peek_strictly(code_type + TYPE_SIZE, &size, sizeof(size)) ||
+	    !peek_strictly(code_type + TYPE_MEMBERS, &at, sizeof(at)))
+		return false;
+	if (o->code_start && size != o->code_start)
+		return false;
+	for (unsigned i = 0; i < MEMBERS_MOST; i++, at += sizeof(struct member)) {
+		struct member m;
+
+		if (!peek_strictly(at, &m, sizeof(m)) || !is_in_place(o, &m, &known))
+			return false;
+		if (!m.name)
+			break;
+	}
+	/* 3.10 and 3.8 have no member for one of them: it has a getter. */
+	return known >= 3;
+}
+
+/* ---- what debuggers are told ----------------------------------------------------------------- */
+
+#define COOKIE "xdebugpy"
+
+/* Words of _Py_DebugOffsets in 3.13. */
+enum debug_word {
+	DEBUG_FREE_THREADED = 2,
+	DEBUG_THREAD_FRAME = 23,
+	DEBUG_FRAME_PREVIOUS = 29,
+	DEBUG_FRAME_CODE = 30,
+	DEBUG_FRAME_INSTRUCTION = 31,
+	DEBUG_FRAME_OWNER = 33,
+	DEBUG_CODE_FILE = 35,
+	DEBUG_CODE_QUALNAME = 37,
+	DEBUG_CODE_TABLE = 38,
+	DEBUG_CODE_LINE = 39,
+	DEBUG_CODE_START = 43,
+	DEBUG_TEXT_ASCII = 70,
+	DEBUG_WORDS = 72,
+};
+
+static bool is_as_said(const struct python_offsets *o, const uint64_t *words)
+{
+	return words[DEBUG_THREAD_FRAME] == o->thread_frame &&
+	       words[DEBUG_FRAME_PREVIOUS] == o->frame_previous &&
+	       words[DEBUG_FRAME_CODE] == o->frame_code &&
+	       words[DEBUG_FRAME_INSTRUCTION] == o->frame_instruction &&
+	       words[DEBUG_FRAME_OWNER] == o->frame_owner &&
+	       words[DEBUG_CODE_FILE] == o->code_file &&
+	       words[DEBUG_CODE_QUALNAME] == o->code_name &&
+	       words[DEBUG_CODE_TABLE] == o->code_table && words[DEBUG_CODE_LINE] == o->code_line &&
+	       words[DEBUG_CODE_START] == o->code_start && words[DEBUG_TEXT_ASCII] == o->text_ascii;
+}
+
+bool python_offsets_check_runtime(const struct python_offsets *o, uint64_t runtime)
+{
+	uint64_t words[DEBUG_WORDS];
+
+	if (o->version < 0x030d)
+		return true;
+	if (!peek_strictly(runtime, words, sizeof(words)) ||
+	    memcmp(words, COOKIE, sizeof(words[0])) != 0 || words[DEBUG_FREE_THREADED])
+		return false;
+	/* The table itself is another one in each version. */
+	return o->version != 0x030d || is_as_said(o, words);
+}

@@ -1,0 +1,136 @@
+"""Snapshots that nobody has to ask for: by time, by amounts of memory, by a signal.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+DEADLINE_S = 60
+
+
+class Steps:
+    """The victim step_by_step under `midden record`, told what to do line by line."""
+
+    def __init__(self, midden, record, need_victim, *options):
+        self.midden = midden
+        self.running = record.start_victim(need_victim("step_by_step"), options=options)
+        self.process = self.running.process
+
+    def tell(self, words):
+        for word in words:
+            self.process.stdin.write(word.encode() + b"\n")
+            self.process.stdin.flush()
+            assert self.process.stdout.readline() == b"done\n"
+
+    @property
+    def pid(self):
+        with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children", encoding="ascii") as f:
+            for pid in f.read().split():
+                if os.readlink(f"/proc/{pid}/exe").endswith("step_by_step"):
+                    return int(pid)
+        raise AssertionError("the program is not there")
+
+    def snapshot(self):
+        subprocess.run([self.midden, "snapshot", str(self.process.pid)], check=True, capture_output=True)
+
+    def listed(self, tmp_path):
+        path = tmp_path / "so_far.mdn"
+        subprocess.run([self.midden, "snapshot", "-w", path, str(self.process.pid)], check=True, capture_output=True)
+        done = subprocess.run([self.midden, "report", "--snapshots", "--json", path], capture_output=True, check=True)
+        return json.loads(done.stdout)["snapshots"]
+
+    def wait_for(self, tmp_path, name, count):
+        end = time.monotonic() + DEADLINE_S
+        while True:
+            found = [s for s in self.listed(tmp_path) if s["name"].startswith(name)]
+            if len(found) >= count:
+                return found
+            assert time.monotonic() < end, f"{len(found)} snapshots, not {count}"
+
+    def finish(self):
+        return self.running.finish()
+
+
+@pytest.fixture
+def steps(midden, record, need_victim):
+    started = []
+
+    def start(*options):
+        started.append(Steps(midden, record, need_victim, *options))
+        return started[-1]
+
+    yield start
+    for one in started:
+        if one.process.poll() is None:
+            one.finish()
+
+
+def test_a_limit_of_live_bytes_is_taken_note_of_each_time_it_is_reached(steps, tmp_path):
+    run = steps("--snapshot-at", "live=25000")
+    run.tell("+++")
+    first = run.wait_for(tmp_path, "live=25000", 1)
+    assert first[0]["live_bytes"] >= 25000
+    run.tell("---")
+    run.snapshot()
+    run.snapshot()  # the limit has been looked at since the first was answered
+    run.tell("++")
+    run.wait_for(tmp_path, "live=25000", 2)
+    recording = run.finish()
+    assert recording.status == 7, "the program went its way"
+
+
+def test_limits_of_the_process_and_of_the_machine(steps, tmp_path):
+    run = steps("--snapshot-at", "rss=64K,memory=1%", "--snapshot-at", "rss=1000G")
+    run.tell("+")
+    run.wait_for(tmp_path, "rss=64K", 1)
+    run.wait_for(tmp_path, "memory=1%", 1)
+    assert not [s for s in run.listed(tmp_path) if s["name"] == "rss=1000G"]
+
+
+def test_snapshots_are_taken_at_intervals(steps, tmp_path):
+    run = steps("--snapshot-every", "0.05")
+    run.tell("+")
+    kept = run.wait_for(tmp_path, "at ", 3)
+    times = [s["time_ns"] for s in kept]
+    assert times == sorted(times) and times[0] >= 50_000_000
+
+
+def test_a_signal_asks_for_a_snapshot_if_it_was_named(steps, tmp_path):
+    run = steps("--snapshot-signal", "USR2")
+    run.tell("+")
+    os.kill(run.pid, signal.SIGUSR2)
+    assert run.wait_for(tmp_path, "signal", 1)[0]["live_bytes"] == 10000
+    os.kill(run.pid, signal.SIGUSR2)
+    run.wait_for(tmp_path, "signal", 2)
+    assert run.finish().status == 7
+
+
+def test_no_signal_is_touched_otherwise(steps):
+    run = steps()
+    run.tell("+")
+    os.kill(run.pid, signal.SIGUSR2)
+    assert run.finish().status == 128 + signal.SIGUSR2
+
+
+@pytest.mark.parametrize(
+    "options",
+    (
+        ("--snapshot-every", "0"),
+        ("--snapshot-every", "soon"),
+        ("--snapshot-at", "rss"),
+        ("--snapshot-at", "live=much"),
+        ("--snapshot-at", "memory=101%"),
+        ("--snapshot-at", "memory=5"),
+        ("--snapshot-signal", "KILL"),
+        ("--snapshot-signal", "RTMIN"),
+    ),
+)
+def test_what_makes_no_sense_is_refused(midden, options):
+    done = subprocess.run([midden, "record", *options, "true"], capture_output=True, text=True)
+    assert done.returncode == 2 and options[1] in done.stderr and "Traceback" not in done.stderr
