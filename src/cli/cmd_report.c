@@ -5,6 +5,27 @@
 #include "cli/message.h"
 #include "cli/report_options.h"
 
+/* A pattern for what is wanted, and there is no such thing: who asked in a script must not take the
+ * empty report for an answer. */
+static int check_filter(const struct model *m, const struct filter *f)
+{
+	struct filter_misses misses = {0};
+	int status = COMMAND_GOOD;
+
+	filter_list_misses(f, m, &misses);
+	for (size_t i = 0; i < misses.all.count; i++) {
+		const struct filter_miss *miss = &misses.all.at[i];
+
+		if (miss->leaves_out)
+			continue;
+		message_print("no %s in the profile is '%s'", miss->what,
+			      pattern_get_text(miss->pattern));
+		status = COMMAND_FAILED;
+	}
+	vec_free(&misses.all);
+	return status;
+}
+
 static int print_report(const struct profile *p, const struct report_options *o)
 {
 	struct model *m = model_new(p, &o->shared.model);
@@ -15,8 +36,10 @@ static int print_report(const struct profile *p, const struct report_options *o)
 		sheet_print_json(out.file, m, &o->sheet);
 	else
 		sheet_print(out.file, m, &o->sheet, &out.style);
+	int written = output_close(&out);
+	int status = check_filter(m, &o->filter);
 	model_free(m);
-	return output_close(&out);
+	return written == COMMAND_GOOD ? status : written;
 }
 
 static int show(struct report_options *o, const char *file)

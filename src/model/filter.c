@@ -202,13 +202,15 @@ static bool has_any(const struct pattern *pattern, const struct model *m,
 }
 
 static void add_misses(struct filter_misses *misses, const struct pattern_list *list,
-		       const struct model *m, bool of_module)
+		       const struct model *m, bool of_module, bool leaves_out)
 {
 	for (size_t i = 0; i < list->all.count; i++)
 		if (!has_any(list->all.at[i], m,
 			     of_module ? pattern_has_module : pattern_has_function, of_module))
-			*vec_push(&misses->all) = (struct filter_miss){
-				of_module ? "module" : "function", list->all.at[i]};
+			*vec_push(&misses->all) =
+				(struct filter_miss){.what = of_module ? "module" : "function",
+						     .pattern = list->all.at[i],
+						     .leaves_out = leaves_out};
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */
@@ -246,17 +248,18 @@ static bool has_tag_anywhere(const struct pattern *pattern, const struct model *
 
 void filter_list_misses(const struct filter *f, const struct model *m, struct filter_misses *misses)
 {
-	add_misses(misses, &f->include, m, false);
-	add_misses(misses, &f->exclude, m, false);
-	add_misses(misses, &f->modules, m, true);
-	add_misses(misses, &f->no_modules, m, true);
+	add_misses(misses, &f->include, m, false, false);
+	add_misses(misses, &f->exclude, m, false, true);
+	add_misses(misses, &f->modules, m, true, false);
+	add_misses(misses, &f->no_modules, m, true, true);
 	for (size_t i = 0; i < f->tags.all.count; i++)
 		if (!has_tag_anywhere(f->tags.all.at[i], m))
-			*vec_push(&misses->all) = (struct filter_miss){"tag", f->tags.all.at[i]};
+			*vec_push(&misses->all) =
+				(struct filter_miss){.what = "tag", .pattern = f->tags.all.at[i]};
 	for (size_t i = 0; i < f->threads.all.count; i++)
 		if (!has_any_thread(f->threads.all.at[i], model_get_profile(m)))
-			*vec_push(&misses->all) =
-				(struct filter_miss){"thread", f->threads.all.at[i]};
+			*vec_push(&misses->all) = (struct filter_miss){
+				.what = "thread", .pattern = f->threads.all.at[i]};
 }
 
 bool filter_has_thread(const struct filter *f, const struct profile *p,

@@ -61,6 +61,7 @@ bool filter_spares_start(const struct filter *f, const struct model *m);
 struct filter_miss {
 	const char *what; /* "function", "module", "tag", "thread" */
 	const struct pattern *pattern;
+	bool leaves_out; /* what it names, where others take nothing but that */
 };
 
 struct filter_misses {

@@ -194,10 +194,24 @@ def test_the_start_of_the_program_is_in_no_module_and_it_is_said(midden, full):
 
 
 def test_what_a_filter_names_in_vain_is_said(midden, full):
-    words = ("-i", "save", "-x", "nobody", "--not-module", "libnothing", "--thread", "nothread")
-    assert "  ! not in this profile: function nobody, module libnothing, thread nothread\n" in run(midden, *words, full)
-    assert read(midden, *words, full)["filter"]["not_in_profile"] == ["nobody", "libnothing", "nothread"]
+    words = ("-i", "save", "-x", "nobody", "--not-module", "libnothing")
+    assert "  ! not in this profile: function nobody, module libnothing\n" in run(midden, *words, full)
+    assert read(midden, *words, full)["filter"]["not_in_profile"] == ["nobody", "libnothing"]
     assert "not in this profile" not in run(midden, "-i", "save", full)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("-i", "nobody"), "no function in the profile is 'nobody'"),
+        (("-i", "save", "--module", "libnothing"), "no module in the profile is 'libnothing'"),
+        (("--thread", "nothread"), "no thread in the profile is 'nothread'"),
+        (("-i", "nobody", "--json"), "no function in the profile is 'nobody'"),
+    ],
+)
+def test_a_report_of_what_is_not_there_fails(midden, full, words, said):
+    done = subprocess.run([midden, "report", *words, full], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, f"midden: {said}\n")
 
 
 def test_the_state_at_a_time_and_what_changed(midden, profiles):
