@@ -42,7 +42,8 @@ def read_images(path):
     data = path.read_bytes()
     words = struct.unpack(f"<{len(data) // 8}Q", data)
     used = min(words[0], IMAGES)
-    return [Image(words[1 + i * IMAGE_WORDS : 1 + (i + 1) * IMAGE_WORDS]) for i in range(used)]
+    images = [Image(words[1 + i * IMAGE_WORDS : 1 + (i + 1) * IMAGE_WORDS]) for i in range(used)]
+    return [image for image in images if image.pid]  # 0: its parent ended before the fork
 
 
 def read_profiles(directory, command):
