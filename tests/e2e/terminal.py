@@ -82,6 +82,13 @@ class Terminal:
                 break
         raise AssertionError(f"{pattern} did not come:\n{self.text()}")
 
+    def wait_for_number(self, pattern, number):
+        """Waits until the screen shows it that often: a screen may be read when it is half drawn."""
+        deadline = time.monotonic() + PATIENCE_S
+        while len(re.findall(pattern, self.text(), re.M)) != number:
+            assert time.monotonic() < deadline, f"{pattern} is not there {number} times:\n{self.text()}"
+            assert self.read(0.1), f"it has ended:\n{self.text()}"
+
     def finish(self):
         """Waits for the end; the exit status, or minus the signal."""
         deadline = time.monotonic() + PATIENCE_S
