@@ -42,6 +42,8 @@ static const char help[] =
 	"                       innermost (default); only; full, with all native ones; domains,\n"
 	"                       apart from those of native code; off\n"
 	"      --trace          keep every single event in the profile, 1 to 5 bytes each\n"
+	"      --maps           record what the program maps itself too (mmap, sbrk, shmat), for\n"
+	"                       `midden report --maps`\n"
 	"      --tags           no events: count by tag, thread by thread, for `midden tags`\n"
 	"      --sample[=BYTES]\n"
 	"                       sample one block in so many bytes (default: 512K) instead of\n"
@@ -70,7 +72,8 @@ static const char help[] =
 	"\n"
 	"Each option has a variable for use with LD_PRELOAD=libmidden.so alone: MIDDEN_OUTPUT,\n"
 	"MIDDEN_FOLLOW, MIDDEN_MAX_DEPTH, MIDDEN_BUFFER, MIDDEN_PATIENCE, MIDDEN_SYMBOLS,\n"
-	"MIDDEN_PYTHON, MIDDEN_TRACE, MIDDEN_START=0 (--delayed), MIDDEN_SNAPSHOT_EVERY,\n"
+	"MIDDEN_PYTHON, MIDDEN_TRACE, MIDDEN_MAPS, MIDDEN_START=0 (--delayed), "
+	"MIDDEN_SNAPSHOT_EVERY,\n"
 	"MIDDEN_SNAPSHOT_AT, MIDDEN_SNAPSHOT_SIGNAL, MIDDEN_HTTP, MIDDEN_HTTP_TOKEN_FILE;\n"
 	"MIDDEN_MODE=tags, MIDDEN_MODE=sample, MIDDEN_SAMPLE, MIDDEN_SAMPLE_BLOCKS,\n"
 	"MIDDEN_SAMPLE_SEED.\n"
@@ -87,6 +90,7 @@ enum {
 	OPTION_NO_SYMBOLS,
 	OPTION_TRACE,
 	OPTION_TAGS,
+	OPTION_MAPS,
 	OPTION_DELAYED,
 	OPTION_SNAPSHOT_EVERY,
 	OPTION_SNAPSHOT_AT,
@@ -111,6 +115,7 @@ static const struct option long_options[] = {
 	{"python", required_argument, NULL, OPTION_PYTHON},
 	{"trace", no_argument, NULL, OPTION_TRACE},
 	{"tags", no_argument, NULL, OPTION_TAGS},
+	{"maps", no_argument, NULL, OPTION_MAPS},
 	{"delayed", no_argument, NULL, OPTION_DELAYED},
 	{"snapshot-every", required_argument, NULL, OPTION_SNAPSHOT_EVERY},
 	{"snapshot-at", required_argument, NULL, OPTION_SNAPSHOT_AT},
@@ -174,6 +179,9 @@ static int apply(struct request *r, int option, const char *value, struct error 
 		return 0;
 	case OPTION_TAGS:
 		return recording_set_mode(&r->recording, "tags", e);
+	case OPTION_MAPS:
+		r->recording.collect.maps = true;
+		return 0;
 	case OPTION_DELAYED:
 		r->recording.collect.delayed = true;
 		return 0;

@@ -25,6 +25,8 @@ struct load_options {
 	bool full_names;	/* --full-names */
 	struct pathmap paths;	/* --map */
 	char *sysroot;		/* --sysroot; NULL: none */
+	bool maps;		/* --maps: what was mapped, not what was allocated */
+	uint32_t map_kind;	/* of them; PROFILE_MAP_KINDS: all */
 	VEC(char *) debug_dirs; /* --debug-dir */
 };
 
@@ -34,6 +36,7 @@ enum load_option {
 	LOAD_OPTION_SYSROOT,
 	LOAD_OPTION_MAP,
 	LOAD_OPTION_FULL_NAMES,
+	LOAD_OPTION_MAPS,
 };
 
 /* Where symbols are and sources were: rows of a struct option table. */
@@ -47,7 +50,16 @@ enum load_option {
 #define LOAD_LONG_OPTIONS                                                 \
 	LOAD_SYMBOL_OPTIONS,                                              \
 	{"full-names", no_argument, NULL, LOAD_OPTION_FULL_NAMES}
+/* For commands that show figures of sites. */
+#define LOAD_MAPS_OPTION                                                  \
+	{"maps", optional_argument, NULL, LOAD_OPTION_MAPS}
 /* clang-format on */
+
+#define LOAD_MAPS_HELP                                                                           \
+	"  --maps[=KIND]        of what the program mapped itself (recorded with --maps): all, " \
+	"or "                                                                                    \
+	"KIND\n"                                                                                 \
+	"                       anonymous, file, reserved, shared or break\n"
 
 #define LOAD_SYMBOL_HELP                                                                        \
 	"  --debug-dir DIR      search DIR for debug files, by build-id or name (repeatable)\n" \

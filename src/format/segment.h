@@ -28,7 +28,7 @@
 #include <stdint.h>
 
 #define SEGMENT_MAGIC	UINT64_C(0x31306e656464696d) /* "midden01" */
-#define SEGMENT_VERSION 7u			     /* raised with any change of this file */
+#define SEGMENT_VERSION 8u			     /* raised with any change of this file */
 #define SEGMENT_ALIGN	UINT64_C(65536)		     /* the largest page size in use on aarch64 */
 
 /* Index 0 is "none" for slots, nodes, places, named frames, modules and chunks alike, so that
@@ -131,6 +131,14 @@ struct segment_tag_losses {
 	_Atomic uint64_t inherited;	 /* tags that a fork child was born inside of */
 };
 
+/* Memory that the allocator gets from the system through functions that we stand in for: libc's own
+ * does not. Apart from the program's, and without stacks. */
+struct segment_own_maps {
+	_Atomic uint64_t calls;
+	_Atomic uint64_t mapped_bytes;
+	_Atomic uint64_t unmapped_bytes;
+};
+
 struct segment_header {
 	/* Written by the collector before the target sees the segment, then constant. */
 	uint64_t magic;
@@ -186,6 +194,11 @@ struct segment_header {
 	_Atomic uint32_t tag_text_used;
 	struct segment_tag_losses tag_losses;
 	_Alignas(128) struct segment_losses losses;
+
+	/* Written by the collector before the target sees the segment. */
+	uint32_t maps; /* calls that map memory are events too */
+	/* What the allocator itself maps, by the target; all threads add to it. */
+	_Alignas(128) struct segment_own_maps allocator_maps;
 };
 
 /* ---- threads --------------------------------------------------------------------------------- */
@@ -417,7 +430,41 @@ enum segment_event {
 	/* ptr, period: a sampled block is one no more (api DROPPED), or is one of this period
 	 * (api KEPT): nothing happens to the block itself -- 24 bytes */
 	SEGMENT_EVENT_THINNED = 14,
-	SEGMENT_EVENT_KINDS = 15
+	/* address, bytes, kind:32 << 32 | node:32: memory that the program itself maps; enum
+	   segment_map_call where the api is else -- 32 bytes */
+	SEGMENT_EVENT_MAP = 15,
+	SEGMENT_EVENT_KINDS = 16
+};
+
+/* What has become of a range of addresses. */
+enum segment_map_call {
+	/* it is mapped now, whatever was there before; stamped after the call, as its failure is */
+	SEGMENT_MAP_ADDED = 0,
+	/* a call failed that would have mapped something */
+	SEGMENT_MAP_FAILED = 1,
+	/* no longer; stamped and published before the call */
+	SEGMENT_MAP_REMOVED = 2,
+	/* the same for a shared segment, of which only the address is known */
+	SEGMENT_MAP_DETACHED = 3,
+	/* the thread's last REMOVED or DETACHED did not come about */
+	SEGMENT_MAP_KEPT = 4,
+	/* it is to be moved or resized: taken off the table, still counted */
+	SEGMENT_MAP_MOVE = 5,
+	/* what the thread's last MOVE took is here now */
+	SEGMENT_MAP_MOVED = 6,
+	/* or it stays as it was */
+	SEGMENT_MAP_MOVE_FAILED = 7,
+	SEGMENT_MAP_CALLS = 8
+};
+
+/* What is mapped. */
+enum segment_map_kind {
+	SEGMENT_MAP_ANONYMOUS = 0,
+	SEGMENT_MAP_FILE = 1,	  /* shm_open's too */
+	SEGMENT_MAP_RESERVED = 2, /* PROT_NONE, of whatever */
+	SEGMENT_MAP_SHARED = 3,	  /* shmat */
+	SEGMENT_MAP_BREAK = 4,	  /* brk, sbrk */
+	SEGMENT_MAP_KINDS = 5
 };
 
 /* Those that take a text have it in NAME events before them. A question is a number that is not 0
@@ -456,7 +503,7 @@ enum segment_order {
 static inline uint32_t segment_event_bytes(uint32_t kind)
 {
 	static const uint8_t bytes[16] = {0, 24, 32, 16, 16, 24, 32, 8,
-					  8, 32, 32, 32, 0,  16, 24, 0};
+					  8, 32, 32, 32, 0,  16, 24, 32};
 
 	return bytes[kind & 15u];
 }

@@ -47,6 +47,8 @@ void profile_free(struct profile *p)
 	vec_free(&p->blocks);
 	vec_free(&p->snapshots);
 	vec_free(&p->tags);
+	vec_free(&p->map_kinds);
+	vec_free(&p->map_sites);
 	trace_store_free(p->trace);
 	if (p->index)
 		free(p->index->ids);
@@ -147,7 +149,7 @@ static int check_counts(const struct profile *p, struct error *e)
 				 p->frames.count,  p->sites.count,     p->threads.count,
 				 p->points.count,  p->changes.count,   p->parts.count,
 				 p->blocks.count,  p->snapshots.count, p->inputs.count,
-				 p->tags.count};
+				 p->tags.count,	   p->map_kinds.count, p->map_sites.count};
 
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
 		if (counts[i] > UINT32_MAX)
@@ -238,6 +240,21 @@ static int check_sites(const struct profile *p, struct error *e)
 		if (!has_string(p, p->threads.at[i].name))
 			return error_set(e, "thread %zu: string %u not defined", i,
 					 p->threads.at[i].name.v);
+	return 0;
+}
+
+static int check_maps(const struct profile *p, struct error *e)
+{
+	for (size_t i = 0; i < p->map_kinds.count; i++)
+		if (p->map_kinds.at[i].kind >= PROFILE_MAP_KINDS)
+			return error_set(e, "kind of maps %zu: there is no such kind", i);
+	for (size_t i = 0; i < p->map_sites.count; i++) {
+		const struct profile_site *site = &p->map_sites.at[i];
+		if (site->node >= p->nodes.count)
+			return error_set(e, "maps %zu: stack node %u not defined", i, site->node);
+		if (site->kind >= PROFILE_MAP_KINDS)
+			return error_set(e, "maps %zu: there is no kind %u", i, site->kind);
+	}
 	return 0;
 }
 
@@ -351,8 +368,9 @@ static int check_tags(const struct profile *p, struct error *e)
 int profile_check(const struct profile *p, struct error *e)
 {
 	if (check_counts(p, e) || check_strings(p, e) || check_modules(p, e) || check_nodes(p, e) ||
-	    check_frames(p, e) || check_sites(p, e) || check_parts(p, e) || check_inputs(p, e) ||
-	    check_time_line(p, e) || check_trace(p, e) || check_snapshots(p, e) || check_tags(p, e))
+	    check_frames(p, e) || check_sites(p, e) || check_maps(p, e) || check_parts(p, e) ||
+	    check_inputs(p, e) || check_time_line(p, e) || check_trace(p, e) ||
+	    check_snapshots(p, e) || check_tags(p, e))
 		return -1;
 	return 0;
 }
