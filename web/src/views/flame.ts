@@ -5,9 +5,10 @@ import type { App, View } from "../app.ts";
 import { changeColour, cssColour, isDark, moduleColour, OWN_COLOURS } from "../draw/colours.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatShare } from "../draw/format.ts";
-import { boxAt, layOut, paint, type Box, type IcicleSource } from "../draw/icicle.ts";
+import { boxAt, layOut, measure, paint, type Box, type IcicleSource } from "../draw/icicle.ts";
 import type { CallTree, TreeNode } from "../model/calltree.ts";
 import { countsBlocks, isTimed } from "../model/question.ts";
+import type { Work } from "../model/stacks.ts";
 import { FIGURE_NAMES, makeControls } from "./controls.ts";
 import { makeSaving, svg } from "./saving.ts";
 
@@ -87,28 +88,37 @@ class FlamePage {
       ...steps.flatMap((s) => [" › ", s]));
   }
 
+  private source(): IcicleSource<TreeNode> {
+    const { app } = this;
+    const tree = this.tree();
+    const hits = app.profile.search(app.state.search);
+    return {
+      root: this.zoomed(),
+      size: (n) => n.size,
+      children: (n, least) => tree.open(n, least),
+      label: (n) => labelOf(app, tree, n),
+      colour: this.colours(isDark()),
+      isMarked: (n) => n === this.chosen || (n.frame >= 0 && hits[n.frame] === 1),
+    };
+  }
+
+  /** Ahead of time: what the first look at the page would have to wait for. */
+  prepare(width: number): Work[] {
+    return [{ step: () => Boolean(this.tree()) }, { step: () => (measure(this.source(), layOut(this.source(), width)), true) }];
+  }
+
   draw(): void {
     const { app } = this;
     const width = this.canvas.clientWidth;
     if (!width || !this.element.isConnected) return;
     this.drawnWidth = width;
-    const tree = this.tree();
-    const root = this.zoomed();
-    const hits = app.profile.search(app.state.search);
-    const dark = isDark();
-    const source: IcicleSource<TreeNode> = {
-      root,
-      size: (n) => n.size,
-      children: (n, least) => tree.open(n, least),
-      label: (n) => labelOf(app, tree, n),
-      colour: this.colours(dark),
-      isMarked: (n) => n === this.chosen || (n.frame >= 0 && hits[n.frame] === 1),
-    };
+    const source = this.source();
     this.boxes = layOut(source, width);
     paint(this.canvas, source, this.boxes, { text: cssColour("--ink"), paper: cssColour("--paper"), mark: cssColour("--mark") });
-    const share = app.state.search ? searchShare(tree, root, app.profile.sitesWith(hits)) : 0;
-    clear(this.found, app.state.search ? `${formatShare(share, root.size)} of what is shown` : "");
-    this.showLegend(dark);
+    const hits = app.profile.search(app.state.search);
+    const share = app.state.search ? searchShare(this.tree(), source.root, app.profile.sitesWith(hits)) : 0;
+    clear(this.found, app.state.search ? `${formatShare(share, source.root.size)} of what is shown` : "");
+    this.showLegend(isDark());
     if (!this.boxes.length) clear(this.path, "Nothing to show: no stack has anything of this figure.");
   }
 
