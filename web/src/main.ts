@@ -18,6 +18,7 @@ import { source } from "./views/source.ts";
 import { table } from "./views/table.ts";
 import { threads } from "./views/threads.ts";
 import { timeline } from "./views/timeline.ts";
+import { samplingNote } from "./views/within.ts";
 
 const VIEWS: View[] = [overview, timeline, flame, table, callers, source, sizes, threads, leaks, compare];
 
@@ -79,7 +80,7 @@ function start(app: App, root: HTMLElement): void {
   const status = h("span.status", { role: "status" });
   const program = String(app.profile.pack.header.stats?.["program"] ?? "");
   const shown = () => VIEWS.filter((v) => v.isPossible?.(app) ?? true);
-  clear(root, h("header.top", {}, h("h1", {}, program || "midden"), nav, status), main);
+  clear(root, h("header.top", {}, h("h1", {}, program || "midden"), nav, status), samplingNote(app), main);
   document.title = `${program} – midden`;
   const instanceOf = (view: View): ViewInstance => {
     let instance = made.get(view.id);

@@ -121,6 +121,7 @@ export class Union implements Stacks, Work {
       values,
       bytes: values, // nobody asks for the two apart
       blocks: values,
+      variance: null,
       total: answers[0].total + answers[1].total,
       totalBytes: answers[0].totalBytes + answers[1].totalBytes,
       totalBlocks: answers[0].totalBlocks + answers[1].totalBlocks,
