@@ -13,7 +13,7 @@ static const char *const names[PROFILE_MAP_KINDS] = {
 	[PROFILE_MAP_BREAK] = "break",	       [PROFILE_MAP_ALLOCATOR] = "allocator",
 };
 
-const char *map_view_get_name(uint32_t kind)
+const char *map_view_get_name(uint64_t kind)
 {
 	return kind < PROFILE_MAP_KINDS ? names[kind] : "unknown";
 }

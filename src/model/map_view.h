@@ -7,7 +7,7 @@
 #include "profile/profile.h"
 
 /* "anonymous", "file", "reserved", "shared", "break", "allocator". */
-const char *map_view_get_name(uint32_t kind);
+const char *map_view_get_name(uint64_t kind);
 
 /* The kind of that name (enum profile_map) that has stacks; PROFILE_MAP_KINDS: there is none. */
 uint32_t map_view_find_kind(const char *name);

@@ -278,7 +278,7 @@ static const struct column sites_columns[] = {
 	COLUMN(WIRE_SITES_TEMPORARY, PLAIN, U64, struct profile_site, temporary),
 	COLUMN(WIRE_SITES_REALLOCATIONS, PLAIN, U64, struct profile_site, reallocations),
 	COLUMN(WIRE_SITES_THREAD, PLAIN, U32, struct profile_site, thread),
-	COLUMN(WIRE_SITES_KIND, PLAIN, U32, struct profile_site, kind),
+	COLUMN(WIRE_SITES_KIND, PLAIN, U64, struct profile_site, kind),
 	COLUMN(WIRE_SITES_ALLOCATED_DOUBT, PLAIN, U64, struct profile_site, allocated_doubt.bytes),
 	COLUMN(WIRE_SITES_ALLOCATIONS_DOUBT, PLAIN, U64, struct profile_site,
 	       allocated_doubt.milliblocks),

@@ -253,7 +253,7 @@ static int check_maps(const struct profile *p, struct error *e)
 		if (site->node >= p->nodes.count)
 			return error_set(e, "maps %zu: stack node %u not defined", i, site->node);
 		if (site->kind >= PROFILE_MAP_KINDS)
-			return error_set(e, "maps %zu: there is no kind %u", i, site->kind);
+			return error_set(e, "maps %zu: there is no such kind", i);
 	}
 	return 0;
 }

@@ -215,7 +215,7 @@ struct profile_site {
 	struct profile_doubt live_doubt;
 	struct profile_doubt at_peak_doubt;
 	uint64_t temporary_doubt; /* thousandths */
-	uint32_t kind;		  /* of maps: enum profile_map */
+	uint64_t kind;		  /* of maps: enum profile_map */
 };
 
 /* A thread's share of a site: the blocks that it allocated there, whoever freed them. The shares of
