@@ -59,7 +59,7 @@ class Stacks:
     """The stacks of a profile, innermost frame first, as (function, file, line, module)."""
 
     def __init__(self, midden, path):
-        done = subprocess.run([midden, "export", "-f", "json", path], capture_output=True, check=True)
+        done = subprocess.run([midden, "export", "-f", "json", "--all-frames", path], capture_output=True, check=True)
         whole = json.loads(done.stdout)
         frames = [(f["function"], f["file"], f["line"], f["module"]) for f in whole["frames"]]
         self.totals = whole["totals"]
