@@ -45,12 +45,10 @@ static inline bool light_take_outer(size_t bytes, uint32_t api)
 	return likely(!real.may_nest) && light_take(bytes, api);
 }
 
-/* True: the free is counted, and need but be made. */
-static inline bool light_release(const void *block)
+/* True: the free is counted, and need but be made. Of a thread that has an allowance. */
+static inline bool light_release(struct thread *t, const void *block)
 {
-	struct thread *t = thread_self;
-
-	if (unlikely(!t->allowance) || unlikely(sampler_may_know(block)))
+	if (unlikely(sampler_may_know(block)))
 		return false;
 	t->light.frees++;
 	return true;

@@ -1,0 +1,152 @@
+/* pagemap_test.c -- which pages a process has in memory, and what they are. Runs: as a test
+ * program, on itself.
+ * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Wants the headers above. */
+#include <cmocka.h>
+
+#include "collect/pagemap.h"
+#include "collect/regions.h"
+
+#define PAGES 10000u
+
+static size_t page_bytes(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* PAGES pages without huge ones, of which every third from the second on has been written to. */
+static char *map_thirds(void)
+{
+	char *at = mmap(NULL, PAGES * page_bytes(), PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	assert_ptr_not_equal(at, MAP_FAILED);
+	(void)madvise(at, PAGES * page_bytes(), MADV_NOHUGEPAGE);
+	for (size_t i = 1; i < PAGES; i += 3)
+		at[i * page_bytes()] = 1;
+	return at;
+}
+
+static struct pagemap open_own(bool scans)
+{
+	struct pagemap m;
+	struct error e = {0};
+
+	assert_int_equal(pagemap_open(&m, getpid(), &e), 0);
+	m.scans = m.scans && scans;
+	return m;
+}
+
+static void count_thirds(bool scans)
+{
+	char *at = map_thirds();
+	struct pagemap m = open_own(scans);
+	struct pagemap_count count;
+	struct error e = {0};
+	uint64_t start = (uintptr_t)at;
+
+	assert_int_equal(pagemap_count(&m, start, start + PAGES * page_bytes(), &count, &e), 0);
+	assert_int_equal(count.resident_bytes + count.swapped_bytes,
+			 (PAGES + 1) / 3 * page_bytes());
+	assert_int_equal(count.huge_bytes, 0);
+	/* Part of a page counts as all of it. */
+	assert_int_equal(
+		pagemap_count(&m, start + page_bytes() + 7, start + page_bytes() + 9, &count, &e),
+		0);
+	assert_int_equal(count.resident_bytes + count.swapped_bytes, page_bytes());
+	pagemap_close(&m);
+	(void)munmap(at, PAGES * page_bytes());
+}
+
+static void pages_that_were_written_to_are_resident_and_no_others(void **state)
+{
+	(void)state;
+	count_thirds(true);
+}
+
+static void a_kernel_that_cannot_scan_gives_the_same(void **state)
+{
+	(void)state;
+	count_thirds(false);
+}
+
+static void memory_that_was_only_read_is_none_where_the_kernel_tells(void **state)
+{
+	struct pagemap m = open_own(true);
+	struct pagemap_count count;
+	struct error e = {0};
+	volatile char *at = mmap(NULL, page_bytes(), PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)state;
+	assert_int_equal(at[0], 0);
+	if (!m.scans)
+		skip();
+	assert_int_equal(pagemap_count(&m, (uintptr_t)at, (uintptr_t)at + 1, &count, &e), 0);
+	assert_int_equal(count.resident_bytes, 0);
+	pagemap_close(&m);
+}
+
+static void a_process_that_is_gone_is_told(void **state)
+{
+	struct pagemap m;
+	struct regions r = {0};
+	struct error e = {0};
+	pid_t child = fork();
+
+	(void)state;
+	if (child == 0)
+		_exit(0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_int_equal(pagemap_open(&m, child, &e), -1);
+	assert_non_null(strstr(e.text, "gone"));
+	e = (struct error){0};
+	assert_int_equal(regions_read(&r, child, &e), -1);
+	assert_true(e.set);
+	regions_fini(&r);
+}
+
+static void a_region_says_what_an_address_is(void **state)
+{
+	char *at = map_thirds();
+	struct regions r = {0};
+	struct error e = {0};
+	static int variable = 1;
+
+	(void)state;
+	assert_int_equal(regions_read(&r, getpid(), &e), 0);
+	const struct region *mine = regions_find(&r, (uintptr_t)at + 5 * page_bytes());
+	assert_non_null(mine);
+	assert_true(mine->start <= (uintptr_t)at);
+	assert_true(region_is_anonymous(mine) && mine->is_writable && !mine->is_executable);
+	const struct region *file = regions_find(&r, (uintptr_t)&variable);
+	assert_non_null(file);
+	assert_false(region_is_anonymous(file));
+	assert_non_null(strstr(regions_get_name(&r, file), "pagemap_test"));
+	assert_null(regions_find(&r, 0));
+	(void)munmap(at, PAGES * page_bytes());
+	regions_fini(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pages_that_were_written_to_are_resident_and_no_others),
+		cmocka_unit_test(a_kernel_that_cannot_scan_gives_the_same),
+		cmocka_unit_test(memory_that_was_only_read_is_none_where_the_kernel_tells),
+		cmocka_unit_test(a_process_that_is_gone_is_told),
+		cmocka_unit_test(a_region_says_what_an_address_is),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
