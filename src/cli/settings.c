@@ -34,6 +34,7 @@ static const struct {
 	{"python", ENV_PYTHON, "mixed"},
 	{"trace", ENV_TRACE, NULL},
 	{"maps", ENV_MAPS, NULL},
+	{"leaks", ENV_LEAKS, NULL},
 	{"tags", ENV_MODE, NULL},
 	{"sample", ENV_MODE, NULL},
 	{"sample-blocks", ENV_SAMPLE_BLOCKS, "16384"},

@@ -28,7 +28,7 @@
 #include <stdint.h>
 
 #define SEGMENT_MAGIC	UINT64_C(0x31306e656464696d) /* "midden01" */
-#define SEGMENT_VERSION 8u			     /* raised with any change of this file */
+#define SEGMENT_VERSION 9u			     /* raised with any change of this file */
 #define SEGMENT_ALIGN	UINT64_C(65536)		     /* the largest page size in use on aarch64 */
 
 /* Index 0 is "none" for slots, nodes, places, named frames, modules and chunks alike, so that
@@ -199,6 +199,12 @@ struct segment_header {
 	uint32_t maps; /* calls that map memory are events too */
 	/* What the allocator itself maps, by the target; all threads add to it. */
 	_Alignas(128) struct segment_own_maps allocator_maps;
+	/* For the look at what is lost: whether the program is to ask for it when it exits (written
+	 * by the collector, constant); where the real malloc is, and where the library's own
+	 * variables end (written by the target at its start). */
+	uint32_t leaks;
+	uint64_t real_malloc;
+	uint64_t own_end;
 };
 
 /* ---- threads --------------------------------------------------------------------------------- */
@@ -485,7 +491,9 @@ enum segment_order {
 	SEGMENT_ORDER_POOL_OPEN = 5,
 	/* address: no longer; all blocks inside are gone, the one that was there counts again */
 	SEGMENT_ORDER_POOL_CLOSE = 6,
-	SEGMENT_ORDER_KINDS = 7
+	/* question: which blocks are lost? */
+	SEGMENT_ORDER_LEAKS = 7,
+	SEGMENT_ORDER_KINDS = 8
 };
 
 /* In place of the api, of THINNED ... */
