@@ -62,6 +62,8 @@ static const struct column run_columns[] = {
 	COLUMN(WIRE_RUN_CLEARED_NS, PLAIN, U64, struct profile_run, cleared_ns),
 	COLUMN(WIRE_RUN_STOPPED_NS, PLAIN, U64, struct profile_run, stopped_ns),
 	COLUMN(WIRE_RUN_SAMPLE_PERIOD, PLAIN, U64, struct profile_run, sample_period),
+	COLUMN(WIRE_RUN_RANK, PLAIN, U32, struct profile_run, rank),
+	COLUMN(WIRE_RUN_RANKS, PLAIN, U32, struct profile_run, ranks),
 };
 
 static const struct column totals_columns[] = {
@@ -122,6 +124,7 @@ static const struct column inputs_columns[] = {
 	COLUMN(WIRE_INPUTS_END, PLAIN, U32, struct profile_input, end),
 	COLUMN(WIRE_INPUTS_EXIT_CODE, DELTA, I32, struct profile_input, exit_code),
 	COLUMN(WIRE_INPUTS_EXIT_SIGNAL, DELTA, I32, struct profile_input, exit_signal),
+	COLUMN(WIRE_INPUTS_RANK, DELTA, U32, struct profile_input, rank),
 	INPUT_TOTAL(WIRE_TOTALS_ALLOCATIONS, allocations),
 	INPUT_TOTAL(WIRE_TOTALS_FREES, frees),
 	INPUT_TOTAL(WIRE_TOTALS_ALLOCATED_BYTES, allocated_bytes),
