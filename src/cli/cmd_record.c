@@ -335,8 +335,8 @@ static int open_http(struct request *r)
 	return 0;
 }
 
-/* A rank that nobody wants runs as if midden was not there. Under no launcher there are no ranks, and
- * the program is what the user wants to see. */
+/* A rank that nobody wants runs as if midden was not there. Under no launcher there are no ranks,
+ * and the program is what the user wants to see. */
 static int settle_ranks(struct request *request, char **words)
 {
 	struct rank_list *ranks = &request->recording.choice.ranks;

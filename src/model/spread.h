@@ -27,8 +27,8 @@ struct spread {
 	double mean;
 	size_t least_input;
 	size_t most_input;
-	/* The input that is farthest from the median, if it is out of line: of three or more, by more
-	 * than a fifth of the median and five times as far as the others usually are. */
+	/* The input that is farthest from the median, if it is out of line: of three or more, by
+	 * more than a fifth of the median and five times as far as the others usually are. */
 	size_t outlier;
 };
 
