@@ -1,7 +1,8 @@
-// lost_objects.cpp -- C++ objects that are held by pointers to their inside, and some that are lost.
-// Run by tests/e2e/leaks. SPDX-License-Identifier: Apache-2.0
-//
-// Each function object_NAME leaves what it allocates. The program returns 5 from main.
+/* lost_objects.cpp -- C++ objects that are held by pointers to their inside, and some that are
+ * lost. Run by tests/e2e/leaks.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Each function object_NAME leaves what it allocates. The program returns 5 from main. */
 #include <cstring>
 #include <map>
 #include <memory>
@@ -11,17 +12,26 @@
 #define OBJECT __attribute__((noinline)) static
 
 struct counted {
-	counted() : value(1) {}
-	~counted() { value = 0; }
+	counted() : value(1)
+	{
+	}
+	~counted()
+	{
+		value = 0;
+	}
 	long value;
 };
 
 struct first {
-	virtual ~first() {}
+	virtual ~first()
+	{
+	}
 	long one = 1;
 };
 struct second {
-	virtual ~second() {}
+	virtual ~second()
+	{
+	}
 	long two = 2;
 };
 struct both : first, second {
@@ -34,11 +44,17 @@ static std::vector<std::string> *words;
 static std::map<int, std::string> *table;
 static std::shared_ptr<both> *shared;
 
-// A static object: its destructor frees what it has before anybody looks.
+/* A static object: its destructor frees what it has before anybody looks. */
 static std::vector<int> tidy;
 
-OBJECT void object_array() { array = new counted[10]; }
-OBJECT void object_second_base() { base = new both; }
+OBJECT void object_array()
+{
+	array = new counted[10];
+}
+OBJECT void object_second_base()
+{
+	base = new both;
+}
 
 OBJECT void object_vector()
 {
@@ -54,8 +70,14 @@ OBJECT void object_map()
 		(*table)[i] = std::string(100, 'y');
 }
 
-OBJECT void object_shared() { shared = new std::shared_ptr<both>(std::make_shared<both>()); }
-OBJECT void object_tidy() { tidy.resize(1000); }
+OBJECT void object_shared()
+{
+	shared = new std::shared_ptr<both>(std::make_shared<both>());
+}
+OBJECT void object_tidy()
+{
+	tidy.resize(1000);
+}
 
 OBJECT void object_lost_vector()
 {

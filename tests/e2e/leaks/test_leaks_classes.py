@@ -164,7 +164,8 @@ def test_memcheck_agrees(native, need_victim):
     text = re.sub(r"^==\d+== ?", "", done.stderr, flags=re.M)
     names = {"definitely": DEFINITE, "indirectly": INDIRECT, "possibly": INTERIOR, "still": REACHABLE}
     found = {}
-    record = re.compile(r"^ *([\d,]+) (?:\(([\d,]+) direct.*\) )?bytes in ([\d,]+) blocks are (\w+) .*\n((?:.+\n)*)", re.M)
+    size = r"^ *([\d,]+) (?:\(([\d,]+) direct.*\) )?bytes in ([\d,]+) blocks"
+    record = re.compile(size + r" are (\w+) .*\n((?:.+\n)*)", re.M)
     for whole, direct, blocks, kind, stack in record.findall(text):
         if " block (" in stack:
             size = (int((direct or whole).replace(",", "")), int(blocks.replace(",", "")))

@@ -81,8 +81,7 @@ static void test_chains_hold_what_they_lead_to(void **state)
 	reach_fini(&r);
 }
 
-static void test_a_pointer_inside_makes_all_behind_it_doubtful_unless_there_is_another_way(
-	void **state)
+static void test_a_pointer_inside_makes_all_behind_it_doubtful(void **state)
 {
 	struct reach r;
 
@@ -245,8 +244,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_chains_hold_what_they_lead_to),
-		cmocka_unit_test(
-			test_a_pointer_inside_makes_all_behind_it_doubtful_unless_there_is_another_way),
+		cmocka_unit_test(test_a_pointer_inside_makes_all_behind_it_doubtful),
 		cmocka_unit_test(test_a_pointer_inside_that_is_accepted_is_as_good_as_another),
 		cmocka_unit_test(
 			test_of_a_circle_the_lowest_is_lost_unless_something_leads_into_it),
