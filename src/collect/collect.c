@@ -37,7 +37,7 @@
 #define CALM_NS_MAX  (2 * MS)
 #define IDLE_NS_MAX  (10 * MS)
 /* Closer together than this on average, events need not each be stamped by the clock. */
-#define HURRIED_NS 500u
+#define HURRIED_NS 2000u
 
 /* For an abandoning target whose threads keep writing meanwhile; and for one that is gone but left
  * the segment to somebody who does. */
