@@ -7,6 +7,7 @@
 #include <sys/auxv.h>
 
 #include "capture/hot.h"
+#include "capture/light.h"
 #include "capture/orders.h"
 #include "capture/sampler.h"
 #include "midden/midden.h"
@@ -37,12 +38,24 @@ static int put_order(uint32_t order, uint64_t first, uint64_t second)
 	return done ? 0 : -1;
 }
 
+/* What the thread has done until now goes ahead of an order that makes a difference to it. */
+static void put_totals(void)
+{
+	uint64_t words[SEGMENT_TOTALS] = {0};
+	int saved = errno;
+
+	if (light_pack_totals(words))
+		(void)orders_put_text((const char *)words, sizeof(words));
+	errno = saved;
+}
+
 /* ---- switches -------------------------------------------------------------------------------- */
 
 /* The switch is turned between stamp and publication: from then on nobody misses what the collector
  * counts, and what is too much it drops. */
 EXPORT int midden_set_recording(int on, int scope)
 {
+	put_totals();
 	struct thread *t = hot_enter();
 
 	if (unlikely(!t))
@@ -98,6 +111,7 @@ EXPORT int midden_set_sample_period(uint64_t bytes)
 
 EXPORT int midden_clear_figures(void)
 {
+	put_totals();
 	return put_order(SEGMENT_ORDER_CLEAR, 0, 0);
 }
 
@@ -151,6 +165,9 @@ static bool ask(uint64_t figures[SEGMENT_FIGURES], uint64_t scope)
 {
 	int saved = errno;
 	uint64_t question = orders_get_question();
+	uint64_t words[SEGMENT_TOTALS];
+
+	(void)light_pack_totals(words); /* so that they are shown */
 	bool done = question && put_order(SEGMENT_ORDER_ASK, question, scope) == 0 &&
 		    orders_await(question, FIGURES_MS, figures);
 
