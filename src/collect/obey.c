@@ -135,6 +135,7 @@ static void obey_clear(struct account *a, const struct event *e)
 			sampling_clear_slot(s, slot, &done);
 	}
 	clear_figures(a, e->ticks);
+	a->clears++;
 }
 
 static void obey_switch(struct account *a, const struct event *e)
@@ -189,7 +190,12 @@ static void fill_held(uint64_t *to, const struct holding *held)
 	to[SEGMENT_FIGURE_PEAK_BLOCKS] = held->at_peak_blocks;
 }
 
-/* In place of estimates. */
+static uint64_t subtract(uint64_t from, uint64_t value)
+{
+	return from > value ? from - value : 0;
+}
+
+/* In place of estimates; what is live stays one. */
 static void fill_counted(const struct account *a, uint32_t slot, uint64_t *to)
 {
 	uint32_t thread = a->actors[slot].thread;
@@ -200,7 +206,8 @@ static void fill_counted(const struct account *a, uint32_t slot, uint64_t *to)
 	sampling_add_slot(a->sampling, slot, &sum);
 	to[SEGMENT_FIGURE_ALLOCATIONS] = sum.allocations;
 	to[SEGMENT_FIGURE_ALLOCATED_BYTES] = sum.bytes;
-	to[SEGMENT_FIGURE_FREES] = sum.frees;
+	to[SEGMENT_FIGURE_FREES] = subtract(sum.allocations, to[SEGMENT_FIGURE_LIVE_BLOCKS]);
+	to[SEGMENT_FIGURE_FREED_BYTES] = subtract(sum.bytes, to[SEGMENT_FIGURE_LIVE_BYTES]);
 	to[SEGMENT_FIGURE_REALLOCATIONS] = sum.reallocations;
 }
 

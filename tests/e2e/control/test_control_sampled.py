@@ -6,6 +6,8 @@ exact mode. (A block of 7 bytes, which scene threshold has, stands for 1.0003 bl
 SPDX-License-Identifier: Apache-2.0
 """
 
+import subprocess
+
 import pytest
 
 SCENES = ("switch", "thread", "last", "clear", "delayed", "threshold", "summary", "report", "name")
@@ -54,3 +56,10 @@ def test_what_is_counted_between_orders_is_exact_however_rare_samples_are(scene)
 def test_the_memory_of_a_pool_counts_as_the_block_that_it_is(scene):
     stats = scene("pool", "--sample=1").stats
     assert (stats["allocations"], stats["frees"], stats["peak_bytes"]) == (1, 1, 4096)
+
+
+def test_in_tag_mode_counters_and_snapshots_start_over_at_a_clear(midden, scene):
+    recording = scene("clear", "--tags")
+    assert (recording.stats["allocations"], recording.stats["frees"]) == (5, 2)
+    done = subprocess.run([midden, "tags", "-s", "1", recording.path], capture_output=True, text=True, check=True)
+    assert "  4.88 KiB   4.88 KiB      208 B            5  " in done.stdout, "since the clear, and of the second snapshot"
