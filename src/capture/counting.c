@@ -84,7 +84,7 @@ static struct segment_tag_counts *enter(uint64_t frame)
 	struct thread *t = thread_self;
 
 	if (unlikely(!t->tags.counts)) {
-		if (!cold_enter(frame))
+		if (!cold_enter(frame, 0))
 			return NULL;
 		t = thread_self;
 		if (!t->tags.counts)

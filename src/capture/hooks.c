@@ -94,7 +94,7 @@ EXPORT void *malloc(size_t bytes)
 static HOT void release(void *block)
 {
 	if (light_is_on())
-		light_remove(block, LIGHT_FRAME());
+		light_remove(block, LIGHT_FRAME(), WALK_CALLER());
 	else
 		(void)hot_release(block, SEGMENT_EVENT_FREE);
 }
@@ -170,7 +170,7 @@ static inline void *resize_lightly(void *block, size_t bytes, const struct walk_
 {
 	struct light_move move;
 
-	light_move_begin(&move, block, start->sp);
+	light_move_begin(&move, block, start);
 	bool masked = real.may_nest && light_mask(start->sp);
 	void *moved = real.realloc(block, bytes);
 

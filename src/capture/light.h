@@ -101,8 +101,9 @@ bool light_pack_totals(uint64_t words[SEGMENT_TOTALS]);
 /* A call has returned a block, or NULL. Counts it, and records it if it is due. */
 NOINLINE void light_add(void *block, size_t bytes, uint32_t api, const struct walk_start *start);
 
-/* A block is about to be given back. Counts it, and records it if it is sampled. */
-NOINLINE void light_remove(void *block, uint64_t frame);
+/* A block is about to be given back by a hook that returns to `pc`. Counts it, and records it if it
+ * is sampled. */
+NOINLINE void light_remove(void *block, uint64_t frame, uint64_t pc);
 
 /* A realloc of a block that is not NULL, from before the call until after it. */
 struct light_move {
@@ -111,8 +112,9 @@ struct light_move {
 	uint64_t usable_bytes; /* tag mode alone */
 	uint32_t api;
 	bool sampled;
+	bool refused; /* there was nothing to count */
 };
-NOINLINE void light_move_begin(struct light_move *m, void *block, uint64_t frame);
+NOINLINE void light_move_begin(struct light_move *m, void *block, const struct walk_start *start);
 NOINLINE void light_move_end(const struct light_move *m, void *moved, size_t bytes,
 			     const struct walk_start *start);
 /* In place of the latter: the block is as it was. */
