@@ -32,7 +32,7 @@ EXPORT void midden_remove_block(void *block)
 	if (!light_is_on())
 		(void)hot_release(block, SEGMENT_EVENT_FREE);
 	else if (light_is_sampling())
-		light_remove(block, LIGHT_FRAME());
+		light_remove(block, LIGHT_FRAME(), WALK_CALLER());
 }
 
 static NOINLINE void move_lightly(void *block, void *moved, uint64_t bytes,
@@ -40,7 +40,7 @@ static NOINLINE void move_lightly(void *block, void *moved, uint64_t bytes,
 {
 	struct light_move move;
 
-	light_move_begin(&move, block, start->sp);
+	light_move_begin(&move, block, start);
 	move.api = SEGMENT_API_OTHER;
 	light_move_end(&move, moved, (size_t)bytes, start);
 }
