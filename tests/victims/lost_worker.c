@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Loses 3 blocks of 100 bytes and holds a list of 1,000 blocks of 50. Then four threads make,
- * resize and free blocks, of which each holds up to 64 in a table of its own, one thread waits in read()
- * of a pipe that nothing comes through, and a timer sends SIGALRM every 2 ms, whose handler counts.
+ * resize and free blocks, of which each holds up to 64 in a table of its own, one thread waits in
+ * read() of a pipe that nothing comes through, and a timer sends SIGALRM every 2 ms, whose handler
+ * counts.
  * Says "ready", reads a line, stops all of them, frees what they have, prints "calm" if each thread
  * found all of its blocks as it had left them, the timer has come, and read() has never returned
  * early; waits for another line and ends with status 3. */
