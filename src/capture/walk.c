@@ -163,8 +163,8 @@ static inline uint32_t key_of(const struct memo_frame *f)
 	return f->place | (f->flags & MEMO_EXACT ? SEGMENT_NODE_EXACT : 0);
 }
 
-/* The run of the `fresh` frames below the `kept` ones of the memo, with its places in t->frames, and
- * the hashes of their paths beside the frames. */
+/* The run of the `fresh` frames below the `kept` ones of the memo, with its places in t->frames,
+ * and the hashes of their paths beside the frames. */
 static inline struct stacktree_run gather(struct thread *t, struct memo *m, uint32_t fresh,
 					  uint32_t kept)
 {
