@@ -39,6 +39,7 @@ void account_fini(struct account *a)
 	threads_fini(&a->threads);
 	series_fini(&a->series);
 	sampling_free(a->sampling);
+	mapped_free(a->mapped);
 	free(a->actors);
 	obey_fini(a);
 	vec_free(&a->snapshots);
@@ -54,6 +55,8 @@ struct thread *account_open_thread(struct account *a, uint32_t slot, uint32_t se
 	a->actors[slot] = (struct actor){.thread = index};
 	if (a->sampling)
 		sampling_open(a->sampling, slot, serial);
+	if (a->sampling && obey_is_off(a, slot))
+		sampling_stop(a->sampling, slot, &(struct sampling_totals){0});
 	if (!thread->shared) {
 		a->actors[slot].last_ptr = thread->last_ptr;
 		a->actors[slot].last_ticks = thread->last_ticks;
@@ -533,6 +536,9 @@ static bool apply_rare(struct account *a, const struct event *e, bool force)
 		return true;
 	case SEGMENT_EVENT_RESIZE_FREED:
 		apply_resize_freed(a, e);
+		return true;
+	case SEGMENT_EVENT_MAP:
+		mapped_apply(a, e);
 		return true;
 	default: /* PERIOD, THINNED: not of a target that was not asked for samples */
 		return true;

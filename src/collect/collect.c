@@ -66,6 +66,7 @@ static void fill_header(struct collector *c, const struct collect_config *config
 	header->sample_period = config->sample_period;
 	header->sample_seed = config->sample_seed;
 	header->delayed = config->delayed;
+	header->maps = config->maps;
 	header->snapshot_signal = (uint32_t)config->signal;
 	header->leaks = config->leaks;
 	header->magic = SEGMENT_MAGIC;
@@ -86,6 +87,7 @@ struct collector *collect_new(const struct collect_config *config,
 	c->hello = *hello;
 	c->follow = config->follow;
 	c->mode = config->mode;
+	c->maps = config->maps;
 	ticks_init(&c->clock, ticks_choose(hello->machine));
 	account_init(&c->account, &c->clock, layout.slot_count);
 	c->account.trace = config->trace;
@@ -158,10 +160,13 @@ static void keep_tags(struct collector *c)
 	struct segment_header *header = c->map.header;
 	const struct account *a = &c->account;
 
+	if (c->tags.clears != a->clears && !a->trace)
+		tag_counts_clear(&c->tags, &c->map);
+	c->tags.clears = a->clears;
 	tag_counts_keep(&c->tags, &c->map, (uint32_t)a->snapshots.count);
-	if (c->marks == a->marks)
+	if (c->marks == a->marks + a->clears)
 		return;
-	c->marks = a->marks;
+	c->marks = a->marks + a->clears;
 	atomic_store(&header->marks_handled, c->marks);
 	(void)syscall(SYS_futex, &header->marks_handled, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
@@ -170,7 +175,8 @@ uint64_t collect_drain(struct collector *c)
 {
 	uint64_t handled = drain_round(&c->drain, &c->streams);
 
-	if (c->account.snapshots.count != c->tags.snapshots || c->account.marks != c->marks)
+	if (c->account.snapshots.count != c->tags.snapshots ||
+	    c->account.marks + c->account.clears != c->marks)
 		keep_tags(c);
 	return handled;
 }
