@@ -107,6 +107,8 @@ static void trim_strings(struct profile *p)
 		trim_index(&p->snapshots.at[i].name.v, p->strings.count);
 	for (size_t i = 0; i < p->tags.count; i++)
 		trim_index(&p->tags.at[i].name.v, p->strings.count);
+	for (size_t i = 0; i < p->surveys.count; i++)
+		trim_index(&p->surveys.at[i].fault.v, p->strings.count);
 	for (size_t i = 0; i < p->frames.count; i++) {
 		trim_index(&p->frames.at[i].function.v, p->strings.count);
 		trim_index(&p->frames.at[i].file.v, p->strings.count);
@@ -171,6 +173,26 @@ static void trim_tags(struct profile *p)
 	p->tags.count = kept;
 }
 
+/* Rows of sites and looks that got lost. */
+static void trim_surveys(struct profile *p)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->surveys.count; i++)
+		trim_index(&p->surveys.at[i].snapshot, p->snapshots.count + 1);
+	for (size_t i = 0; i < p->pins.count; i++)
+		if (p->pins.at[i].survey < p->surveys.count && p->pins.at[i].site < p->sites.count)
+			p->pins.at[kept++] = p->pins.at[i];
+	p->pins.count = kept;
+	kept = 0;
+	for (size_t i = 0; i < p->cells.count; i++)
+		if (p->cells.at[i].survey < p->surveys.count)
+			p->cells.at[kept++] = p->cells.at[i];
+	p->cells.count = kept;
+	for (size_t i = 0; i < kept; i++)
+		trim_index(&p->cells.at[i].site, p->sites.count + 1);
+}
+
 void recover_trim(struct profile *p)
 {
 	trim_strings(p);
@@ -179,5 +201,6 @@ void recover_trim(struct profile *p)
 	trim_parts(p);
 	trim_snapshots(p);
 	trim_tags(p);
+	trim_surveys(p);
 	trim_changes(p);
 }
