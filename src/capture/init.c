@@ -12,9 +12,12 @@
 #include "capture/light.h"
 #include "capture/link.h"
 #include "capture/marks.h"
+#include "capture/orders.h"
 #include "capture/sanitizer.h"
 #include "capture/stackrange.h"
 #include "capture/thread.h"
+
+#define FAREWELL_MS 60000u /* a heap of 5 million blocks takes two seconds */
 
 /* Not in musl. */
 extern int on_exit(void (*function)(int, void *), void *argument) __attribute__((weak));
@@ -42,6 +45,17 @@ static const char *own_name(void)
 	return slash ? slash + 1 : self.dli_fname;
 }
 
+/* A look at the program's pages has to come before they go. A collector that does not answer is not
+ * waited for in vain: it is seen to be gone. */
+static void say_farewell(void)
+{
+	uint64_t question = orders_get_question();
+	const uint64_t words[3] = {question};
+
+	if (orders_put(SEGMENT_EVENT_ORDER, SEGMENT_ORDER_FAREWELL, words))
+		(void)orders_await(question, FAREWELL_MS, NULL);
+}
+
 /* Registered first, so called last. Whoever is not our parent can learn the status in no other
  * way. */
 static void note_exit(int status, void *header)
@@ -49,6 +63,8 @@ static void note_exit(int status, void *header)
 	if (!process || process->header != header)
 		return;
 	light_end_all();
+	if (process->header->farewell)
+		say_farewell();
 	atomic_store(&process->header->exit_status, SEGMENT_EXITED | ((uint32_t)status & 0xff));
 	if (process->pid == 1 && !link_has_recorder())
 		link_wait_for_collector(process->header);

@@ -42,6 +42,8 @@ static const char help[] =
 	"                       innermost (default); only; full, with all native ones; domains,\n"
 	"                       apart from those of native code; off\n"
 	"      --trace          keep every single event in the profile, 1 to 5 bytes each\n"
+	"      --rss            see which blocks keep which pages resident: at the peak of the\n"
+	"                       resident size, at snapshots and at the end; `report --rss`\n"
 	"      --tags           no events: count by tag, thread by thread, for `midden tags`\n"
 	"      --sample[=BYTES]\n"
 	"                       sample one block in so many bytes (default: 512K) instead of\n"
@@ -70,7 +72,8 @@ static const char help[] =
 	"\n"
 	"Each option has a variable for use with LD_PRELOAD=libmidden.so alone: MIDDEN_OUTPUT,\n"
 	"MIDDEN_FOLLOW, MIDDEN_MAX_DEPTH, MIDDEN_BUFFER, MIDDEN_PATIENCE, MIDDEN_SYMBOLS,\n"
-	"MIDDEN_PYTHON, MIDDEN_TRACE, MIDDEN_START=0 (--delayed), MIDDEN_SNAPSHOT_EVERY,\n"
+	"MIDDEN_PYTHON, MIDDEN_TRACE, MIDDEN_RSS, MIDDEN_START=0 (--delayed), "
+	"MIDDEN_SNAPSHOT_EVERY,\n"
 	"MIDDEN_SNAPSHOT_AT, MIDDEN_SNAPSHOT_SIGNAL, MIDDEN_HTTP, MIDDEN_HTTP_TOKEN_FILE;\n"
 	"MIDDEN_MODE=tags, MIDDEN_MODE=sample, MIDDEN_SAMPLE, MIDDEN_SAMPLE_BLOCKS,\n"
 	"MIDDEN_SAMPLE_SEED.\n"
@@ -86,6 +89,7 @@ enum {
 	OPTION_PYTHON,
 	OPTION_NO_SYMBOLS,
 	OPTION_TRACE,
+	OPTION_RSS,
 	OPTION_TAGS,
 	OPTION_DELAYED,
 	OPTION_SNAPSHOT_EVERY,
@@ -110,6 +114,7 @@ static const struct option long_options[] = {
 	{"patience", required_argument, NULL, OPTION_PATIENCE},
 	{"python", required_argument, NULL, OPTION_PYTHON},
 	{"trace", no_argument, NULL, OPTION_TRACE},
+	{"rss", no_argument, NULL, OPTION_RSS},
 	{"tags", no_argument, NULL, OPTION_TAGS},
 	{"delayed", no_argument, NULL, OPTION_DELAYED},
 	{"snapshot-every", required_argument, NULL, OPTION_SNAPSHOT_EVERY},
@@ -171,6 +176,9 @@ static int apply(struct request *r, int option, const char *value, struct error 
 		return recording_set_python(&r->recording, value, e);
 	case OPTION_TRACE:
 		r->recording.trace = true;
+		return 0;
+	case OPTION_RSS:
+		r->recording.collect.surveys = true;
 		return 0;
 	case OPTION_TAGS:
 		return recording_set_mode(&r->recording, "tags", e);

@@ -204,6 +204,7 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	options->collect.follow = follow && strcmp(follow, "0") != 0;
 	options->collect.delayed = start && strcmp(start, "0") == 0;
 	options->trace = is_on(trace);
+	options->collect.surveys = is_on(getenv(ENV_RSS));
 	if ((mode && recording_set_mode(options, mode, e)) ||
 	    (depth && recording_set_max_depth(options, depth, e)) ||
 	    (buffer && recording_set_buffer(options, buffer, e)) ||
@@ -223,6 +224,9 @@ int recording_options_finish(struct recording_options *options, struct error *e)
 				    "choose one");
 	if (options->trace && options->collect.mode == SEGMENT_MODE_TAGS)
 		return error_set(e, "a trace has every event, and tag mode none: choose one");
+	if (options->collect.surveys && options->collect.mode != SEGMENT_MODE_EXACT)
+		return error_set(e, "which blocks keep pages resident is known only where every "
+				    "block is recorded: --rss goes with neither samples nor tags");
 	return servant_prepare(&options->http, e);
 }
 

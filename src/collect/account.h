@@ -40,6 +40,12 @@ struct pool {
 	struct live_block block; /* that it was; ptr 0: none that we know */
 };
 
+/* The thread that is ending the program, and waits until its memory has been looked at. */
+struct farewell {
+	uint32_t slot;
+	uint32_t question; /* 0: there is none */
+};
+
 /* A profile that a thread of the target waits for. */
 struct write_order {
 	char *path;
@@ -102,6 +108,7 @@ struct account {
 	uint64_t off_ticks;	/* and was for so long before */
 	uint64_t refused_clears;
 	VEC(struct write_order) writes;
+	struct farewell farewell;
 	VEC(struct pool) pools;
 };
 

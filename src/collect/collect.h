@@ -22,6 +22,7 @@ struct collect_config {
 	uint64_t sample_seed;
 	bool delayed;		    /* the program will switch recording on */
 	int signal;		    /* that asks for snapshots; 0 none */
+	bool surveys;		    /* look at what is resident: see survey.h */
 	struct trace_writer *trace; /* gets every event; NULL: none is wanted. Not owned */
 };
 

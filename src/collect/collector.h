@@ -9,6 +9,7 @@
 #include "collect/drain.h"
 #include "collect/segment_map.h"
 #include "collect/streams.h"
+#include "collect/survey.h"
 #include "collect/tag_counts.h"
 #include "collect/ticks.h"
 #include "collect/watch.h"
@@ -22,6 +23,9 @@ struct collector {
 	struct streams streams;
 	struct drain drain;
 	struct tag_counts tags;
+	struct surveys surveys;
+	bool surveying; /* snapshots are to be told of at once: see survey.h */
+	uint32_t told;	/* of them */
 	uint32_t mode;	/* enum segment_mode */
 	uint32_t marks; /* of the target's, handled */
 	struct watch watch;
