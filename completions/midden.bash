@@ -83,6 +83,10 @@ _midden() {
 		:
 		return
 		;;
+	report:--at)
+		mapfile -t COMPREPLY < <(compgen -W "auto always never" -- "$word")
+		return
+		;;
 	report:-i|report:--include)
 		:
 		return
@@ -433,9 +437,9 @@ _midden() {
 		;;
 	esac
 	case $command in
-	record) options="-o --output -f --follow -q --quiet -v --verbose --progress --max-depth --buffer --patience --python --trace --tags --sample --sample-blocks --sample-seed --delayed --snapshot-every --snapshot-at --snapshot-signal --http --http-token-file --no-symbols --library -h --help" ;;
-	report) options="--peak --leaks --allocated --calls --temporary --realloc --own-peak --live-at --growth --figure --lifetime --histogram --snapshots --snapshot --snapshot-deltas --timeline --findings -i --include -x --exclude --module --not-module --tag --thread --min-size --max-size --suppressions --no-suppressions --tree --inverted --top-down --flat --by -t --threshold -d --depth -n --limit --no-fold --all-frames --json --color --no-pager -h --help --debug-dir --sysroot --map --full-names --no-write" ;;
-	snapshot) options="-w --write -h --help" ;;
+	record) options="-o --output -f --follow -q --quiet -v --verbose --progress --max-depth --buffer --patience --python --trace --rss --tags --sample --sample-blocks --sample-seed --delayed --snapshot-every --snapshot-at --snapshot-signal --http --http-token-file --no-symbols --library -h --help" ;;
+	report) options="--peak --leaks --allocated --calls --temporary --realloc --own-peak --live-at --growth --figure --lifetime --histogram --snapshots --snapshot --snapshot-deltas --timeline --rss --at --findings -i --include -x --exclude --module --not-module --tag --thread --min-size --max-size --suppressions --no-suppressions --tree --inverted --top-down --flat --by -t --threshold -d --depth -n --limit --no-fold --all-frames --json --color --no-pager -h --help --debug-dir --sysroot --map --full-names --no-write" ;;
+	snapshot) options="-r --rss -w --write -h --help" ;;
 	stats) options="--json --sites --points --all-frames --color --no-pager -h --help --debug-dir --sysroot --map --full-names --no-write" ;;
 	export) options="-f --format -o --output --figure --svg --all-frames -h --help --debug-dir --sysroot --map --full-names --no-write" ;;
 	resolve) options="--debug-dir --sysroot --map --force -o --output -h --help" ;;
