@@ -11,7 +11,7 @@ _midden() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} options=
 	COMPREPLY=()
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		mapfile -t COMPREPLY < <(compgen -W "record report snapshot stats export resolve diff check merge top view html tags help --help --version" -- "$word")
+		mapfile -t COMPREPLY < <(compgen -W "record report snapshot stats export resolve diff check merge top view html tags config help --help --version" -- "$word")
 		return
 	fi
 	case $command:$before in
@@ -57,6 +57,18 @@ _midden() {
 		;;
 	record:--http-token-file)
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		return
+		;;
+	record:-c|record:--config)
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		return
+		;;
+	record:--set)
+		:
+		return
+		;;
+	record:--profile)
+		:
 		return
 		;;
 	record:--library)
@@ -435,9 +447,21 @@ _midden() {
 		mapfile -t COMPREPLY < <(compgen -W "auto always never" -- "$word")
 		return
 		;;
+	config:-c|config:--config)
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		return
+		;;
+	config:--set)
+		:
+		return
+		;;
+	config:--profile)
+		:
+		return
+		;;
 	esac
 	case $command in
-	record) options="-o --output -f --follow -q --quiet -v --verbose --progress --max-depth --buffer --patience --python --trace --rss --tags --sample --sample-blocks --sample-seed --delayed --snapshot-every --snapshot-at --snapshot-signal --http --http-token-file --no-symbols --library -h --help" ;;
+	record) options="-o --output -f --follow -q --quiet -v --verbose --progress --max-depth --buffer --patience --python --trace --rss --tags --sample --sample-blocks --sample-seed --delayed --snapshot-every --snapshot-at --snapshot-signal --http --http-token-file -c --config --set --profile --no-config --no-symbols --library -h --help" ;;
 	report) options="--peak --leaks --allocated --calls --temporary --realloc --own-peak --live-at --growth --figure --lifetime --histogram --snapshots --snapshot --snapshot-deltas --timeline --rss --at --findings -i --include -x --exclude --module --not-module --tag --thread --min-size --max-size --suppressions --no-suppressions --tree --inverted --top-down --flat --by -t --threshold -d --depth -n --limit --no-fold --all-frames --json --color --no-pager -h --help --debug-dir --sysroot --map --full-names --no-write" ;;
 	snapshot) options="-r --rss -w --write -h --help" ;;
 	stats) options="--json --sites --points --all-frames --color --no-pager -h --help --debug-dir --sysroot --map --full-names --no-write" ;;
@@ -450,6 +474,7 @@ _midden() {
 	view) options="--compare --no-open -p --port --bind --socket --no-auth --no-source -h --help --debug-dir --sysroot --map --full-names --no-write" ;;
 	html) options="-o --output --compare --sources -h --help --debug-dir --sysroot --map --full-names --no-write" ;;
 	tags) options="-f --format -o --output --json -m --merge -s --snapshot --each -t --threshold --color --no-pager -h --help" ;;
+	config) options="--json -c --config --set --profile --no-config -h --help" ;;
 	help) options="" ;;
 	esac
 	if [[ $word == -* ]]; then
@@ -458,7 +483,7 @@ _midden() {
 	fi
 	case $command in
 	record) mapfile -t COMPREPLY < <(compgen -c -- "$word"; compgen -f -- "$word") ;;
-	help) mapfile -t COMPREPLY < <(compgen -W "record report snapshot stats export resolve diff check merge top view html tags help" -- "$word") ;;
+	help) mapfile -t COMPREPLY < <(compgen -W "record report snapshot stats export resolve diff check merge top view html tags config help" -- "$word") ;;
 	*) _midden_profiles "$word" ;;
 	esac
 }

@@ -155,12 +155,12 @@ static bool open_entry(const struct image *image, const uint8_t *at, struct cfi_
 static void take_augmentation(struct cfi_cursor *c, const char *letters, struct cfi_entry *entry)
 {
 	uint64_t bytes = cfi_take_uleb(c);
-	const uint8_t *next = c->at + bytes;
 
 	if (c->bad || bytes > (uint64_t)(c->end - c->at)) {
 		c->bad = true;
 		return;
 	}
+	const uint8_t *next = c->at + bytes;
 	for (letters++; *letters && !c->bad; letters++) {
 		if (*letters == 'R') {
 			entry->pointer_encoding = (uint8_t)cfi_take_fixed(c, 1);

@@ -11,6 +11,7 @@
 
 #include "capture/boot.h"
 #include "capture/environment.h"
+#include "capture/family.h"
 #include "capture/gate.h"
 #include "capture/light.h"
 #include "capture/link.h"
@@ -70,6 +71,7 @@ static void begin(struct segment_header *h)
 	thread_init_key();
 	light_begin(h);
 	modules_init();
+	family_find_areas();
 	p->own_module = modules_find_own();
 	atomic_store_explicit(&h->target_state, SEGMENT_TARGET_RECORDING, memory_order_release);
 	atomic_store_explicit(&p->state, PROCESS_RECORDING, memory_order_release);
@@ -259,7 +261,14 @@ static void leave_cut_off(struct thread *t)
 	host_set_signals(blocked);
 }
 
-NOINLINE bool cold_enter(uint64_t frame)
+/* Whether a call on a busy thread is part of another that has been recorded, and no signal
+ * handler's. */
+static bool is_allocators_own(struct thread *t, uint64_t pc)
+{
+	return t->freeing && family_holds(pc) && ++t->nested <= NESTED_MOST;
+}
+
+NOINLINE bool cold_enter(uint64_t frame, uint64_t pc)
 {
 	struct thread *t = thread_self;
 
@@ -273,7 +282,7 @@ NOINLINE bool cold_enter(uint64_t frame)
 			leave_cut_off(t);
 			return enter_new();
 		}
-		if (!t->freeing || ++t->nested > NESTED_MOST)
+		if (!is_allocators_own(t, pc))
 			thread_count(&t->slot->losses.reentrant_calls);
 		return false;
 	case THREAD_ORPHAN:
@@ -313,7 +322,7 @@ NOINLINE void cold_failed(void)
 {
 	struct thread *t = thread_self;
 
-	if (t->state == THREAD_NEW && !cold_enter(0))
+	if (t->state == THREAD_NEW && !cold_enter(0, 0))
 		return;
 	t = thread_self;
 	if (!t->slot || !gate_is_on(t))

@@ -13,9 +13,9 @@ struct orphan;
 struct thread;
 
 /* Makes the calling thread able to write an event, maybe after a refill. `frame` is the stack
- * pointer of the hook's caller. False: the event is not to be recorded; it has been counted as lost
- * or re-entrant where it should be. Keeps errno. */
-NOINLINE bool cold_enter(uint64_t frame);
+ * pointer of the hook's caller, `pc` where the hook returns to. False: the event is not to be
+ * recorded; it has been counted as lost or re-entrant where it should be. Keeps errno. */
+NOINLINE bool cold_enter(uint64_t frame, uint64_t pc);
 
 /* Attaches the calling thread, which is not attached, before it has anything to record. False:
  * there is no room. */

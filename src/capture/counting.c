@@ -63,6 +63,13 @@ void counting_trust(struct thread *t)
 		t->tags.fast = &t->tags.at->counts;
 }
 
+NOINLINE void *counting_fail(struct segment_tag_counts *c, uint32_t api)
+{
+	c->calls[api]--;
+	c->requested_bytes -= thread_self->tags.expected_bytes;
+	return cold_fail();
+}
+
 NOINLINE void *counting_add_slowly(struct segment_tag_counts *c, void *block)
 {
 	c->allocated_bytes += ask_size(block);
@@ -77,7 +84,7 @@ static struct segment_tag_counts *enter(uint64_t frame)
 	struct thread *t = thread_self;
 
 	if (unlikely(!t->tags.counts)) {
-		if (!cold_enter(frame))
+		if (!cold_enter(frame, 0))
 			return NULL;
 		t = thread_self;
 		if (!t->tags.counts)

@@ -31,17 +31,24 @@ static inline uint64_t counting_word(const void *block)
 	return *(const uint64_t *)((uintptr_t)block - sizeof(uint64_t)); /* NOLINT: not ours */
 }
 
+/* Counts a call that is about to be made. */
+static inline void counting_expect(struct segment_tag_counts *c, size_t bytes, uint32_t api)
+{
+	c->calls[api]++;
+	c->requested_bytes += bytes;
+}
+
+/* It failed: counts that instead, of the thread's expected_bytes. Returns NULL. */
+NOINLINE void *counting_fail(struct segment_tag_counts *c, uint32_t api);
+
 /* Counts what is left to count of a block that has been allocated; returns it. */
 NOINLINE void *counting_add_slowly(struct segment_tag_counts *c, void *block);
 
 /* The same for one whose word tells its size, mostly. */
-static inline void *counting_add(struct segment_tag_counts *c, void *block, size_t bytes,
-				 uint32_t api)
+static inline void *counting_add(struct segment_tag_counts *c, void *block)
 {
 	uint64_t word = counting_word(block);
 
-	c->calls[api]++;
-	c->requested_bytes += bytes;
 	if (unlikely(word & COUNTING_MAPPED))
 		return counting_add_slowly(c, block);
 	c->allocated_bytes += word & ~COUNTING_FLAGS;

@@ -12,9 +12,12 @@
 
 #include <dlfcn.h>
 #include <string.h>
+#include <sys/auxv.h>
 
+#include "capture/boot.h"
 #include "capture/hot.h"
 #include "capture/light.h"
+#include "capture/modules.h"
 #include "capture/relink.h"
 
 /* name, shape */
@@ -151,13 +154,13 @@ static inline word end_inner(bool masked, word result)
 	return result;
 }
 
-static word release(family_fn *real_fn, word block, word b, word c)
+static HOT word release(family_fn *real_fn, word block, word b, word c)
 {
 	if (!block)
 		return real_fn(block, b, c, 0);
 	bool light = light_is_on();
 	if (light)
-		light_remove(as_pointer(block), LIGHT_FRAME());
+		light_remove(as_pointer(block), LIGHT_FRAME(), WALK_CALLER());
 	else
 		(void)hot_release(as_pointer(block), SEGMENT_EVENT_FREE);
 	bool masked = light ? light_mask(LIGHT_FRAME()) : COLD_MASK(as_pointer(block));
@@ -185,7 +188,7 @@ static word resize_lightly(family_fn *real_fn, const word args[4], size_t bytes,
 {
 	struct light_move move;
 
-	light_move_begin(&move, as_pointer(args[0]), start->sp);
+	light_move_begin(&move, as_pointer(args[0]), start);
 	bool masked = light_mask(start->sp);
 	word moved = real_fn(args[0], args[1], args[2], args[3]);
 
@@ -194,8 +197,8 @@ static word resize_lightly(family_fn *real_fn, const word args[4], size_t bytes,
 	return moved;
 }
 
-static word resize(family_fn *real_fn, const word args[4], size_t bytes,
-		   const struct walk_start *start)
+static HOT word resize(family_fn *real_fn, const word args[4], size_t bytes,
+		       const struct walk_start *start)
 {
 	void *block = as_pointer(args[0]);
 
@@ -219,13 +222,14 @@ static word resize(family_fn *real_fn, const word args[4], size_t bytes,
 
 /* xallocx resizes in place, at least to `bytes`, or not at all; it returns the size that the block
  * has. */
-static word resize_in_place(family_fn *real_fn, const word args[4], const struct walk_start *start)
+static HOT word resize_in_place(family_fn *real_fn, const word args[4],
+				const struct walk_start *start)
 {
 	size_t bytes = args[1];
 	struct light_move move;
 
 	if (light_is_on()) {
-		light_move_begin(&move, as_pointer(args[0]), start->sp);
+		light_move_begin(&move, as_pointer(args[0]), start);
 		word now = real_fn(args[0], args[1], args[2], args[3]);
 
 		if (now >= bytes)
@@ -351,7 +355,7 @@ static void want(const struct member *members, size_t count, const void *object)
 bool family_find(const void *real_malloc)
 {
 	const void *allocator = object_of(real_malloc);
-	const void *libc = object_of((const void *)(uintptr_t)dlsym); /* NOLINT */
+	const void *libc = object_of((const void *)(uintptr_t)getauxval); /* NOLINT */
 
 	if (allocator && allocator != libc)
 		want(operators, COUNT(operators), allocator);
@@ -365,4 +369,42 @@ void family_patch(void)
 {
 	if (wanted_count)
 		relink_all(wanted, wanted_count);
+}
+
+/* ---- calls of one of them by another --------------------------------------------------------- */
+
+/* Objects with functions of the allocator's (one, or two where other names than malloc are from
+ * elsewhere), and we ourselves: a function that ends by a jump to another returns to our wrapper.
+ */
+#define AREAS_MOST 4
+static struct modules_area areas[AREAS_MOST];
+static size_t area_count;
+
+static void add_area(uint64_t address)
+{
+	struct modules_area area = modules_find_area(address);
+
+	/* NOLINTNEXTLINE: a data pointer to compare */
+	if (area_count < AREAS_MOST && !family_holds(address) &&
+	    !modules_area_holds(&area, (uint64_t)(uintptr_t)getauxval))
+		areas[area_count++] = area;
+}
+
+void family_find_areas(void)
+{
+	if (area_count)
+		return; /* a fork child: all is where it was */
+	add_area((uint64_t)(uintptr_t)family_find_areas);
+	add_area((uint64_t)(uintptr_t)real.malloc);
+	add_area((uint64_t)(uintptr_t)real.realloc);
+	for (size_t i = 0; i < wanted_count; i++)
+		add_area((uint64_t)(uintptr_t)wanted[i].old);
+}
+
+bool family_holds(uint64_t pc)
+{
+	for (size_t i = 0; i < area_count; i++)
+		if (modules_area_holds(&areas[i], pc))
+			return true;
+	return false;
 }

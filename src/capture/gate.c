@@ -56,9 +56,10 @@ static enum gate_answer put_stackless(void *block, size_t bytes, uint32_t what)
 	return GATE_DONE;
 }
 
-enum gate_answer gate_admit_block(uint64_t frame, void *block, size_t bytes, uint32_t what)
+enum gate_answer gate_admit_block(const struct walk_start *start, void *block, size_t bytes,
+				  uint32_t what)
 {
-	if (!cold_enter(frame))
+	if (!cold_enter(start->sp, start->pc))
 		return GATE_CLOSED;
 	struct thread *t = thread_self;
 	if (!has_gate(t))
@@ -77,9 +78,9 @@ enum gate_answer gate_admit_block(uint64_t frame, void *block, size_t bytes, uin
 }
 
 /* Before anything is recorded there is no block that could be known. */
-bool gate_admit_release(uint64_t frame)
+bool gate_admit_release(uint64_t frame, uint64_t pc)
 {
-	return cold_enter(frame) &&
+	return cold_enter(frame, pc) &&
 	       (!has_gate(thread_self) ||
 		atomic_load_explicit(&process->has_begun, memory_order_acquire));
 }

@@ -19,6 +19,7 @@
 
 #include "capture/host.h"
 #include "capture/thread.h"
+#include "capture/walk_start.h"
 #include "format/segment.h"
 
 /* Whether the thread's allocations are recorded. */
@@ -54,10 +55,10 @@ enum gate_answer {
 
 /* A block has come, and the thread has left the hot path: makes it able to write the event, as
  * cold_enter does. `what` is its kind and api. */
-NOINLINE enum gate_answer gate_admit_block(uint64_t frame, void *block, size_t bytes,
-					   uint32_t what);
+NOINLINE enum gate_answer gate_admit_block(const struct walk_start *start, void *block,
+					   size_t bytes, uint32_t what);
 
 /* The same for one that is about to go. */
-NOINLINE bool gate_admit_release(uint64_t frame);
+NOINLINE bool gate_admit_release(uint64_t frame, uint64_t pc);
 
 #endif

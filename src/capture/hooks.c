@@ -68,28 +68,33 @@ static NOINLINE void *record_malloc(size_t bytes)
 	return block;
 }
 
-/* In tag mode. */
+/* In tag mode. What is known before the call is counted before it, and the size is left with the
+ * thread for the case that it fails: the fewer registers are kept across it, the better. */
 static NOINLINE void *count_malloc(size_t bytes, struct segment_tag_counts *counts)
 {
+	counting_expect(counts, bytes, SEGMENT_API_MALLOC);
 	void *block = real.malloc(bytes);
 
 	if (unlikely(!block))
-		return cold_fail();
-	return counting_add(counts, block, bytes, SEGMENT_API_MALLOC);
+		return counting_fail(counts, SEGMENT_API_MALLOC);
+	return counting_add(counts, block);
 }
 
 EXPORT void *malloc(size_t bytes)
 {
 	if (light_take(bytes, SEGMENT_API_MALLOC))
 		return real.malloc(bytes);
-	struct segment_tag_counts *counts = thread_self->tags.fast;
-	return counts ? count_malloc(bytes, counts) : record_malloc(bytes);
+	struct thread *t = thread_self;
+	if (unlikely(!t->tags.fast))
+		return record_malloc(bytes);
+	t->tags.expected_bytes = bytes;
+	return count_malloc(bytes, t->tags.fast);
 }
 
 static HOT void release(void *block)
 {
 	if (light_is_on())
-		light_remove(block, LIGHT_FRAME());
+		light_remove(block, LIGHT_FRAME(), WALK_CALLER());
 	else
 		(void)hot_release(block, SEGMENT_EVENT_FREE);
 }
@@ -106,9 +111,10 @@ static NOINLINE void record_free(void *block, const void *caller)
 
 EXPORT void free(void *block)
 {
-	struct segment_tag_counts *counts = thread_self->tags.fast;
+	struct thread *t = thread_self;
 
-	if (light_release(block) || (counts && block && counting_remove(counts, block)))
+	if (t->allowance ? light_release(t, block)
+			 : t->tags.fast && block && counting_remove(t->tags.fast, block))
 		real.free(block);
 	else
 		record_free(block, __builtin_return_address(0));
@@ -164,7 +170,7 @@ static inline void *resize_lightly(void *block, size_t bytes, const struct walk_
 {
 	struct light_move move;
 
-	light_move_begin(&move, block, start->sp);
+	light_move_begin(&move, block, start);
 	bool masked = real.may_nest && light_mask(start->sp);
 	void *moved = real.realloc(block, bytes);
 

@@ -61,7 +61,7 @@ static HOT struct thread *hot_enter(void)
 {
 	const uint64_t frame = HOT_FRAME();
 
-	if (!HOT_IS_READY() && !cold_enter(frame))
+	if (!HOT_IS_READY() && !cold_enter(frame, 0))
 		return NULL;
 	return hot_hold(frame);
 }
@@ -103,7 +103,7 @@ static HOT bool hot_block(void *block, size_t bytes, uint32_t kind, uint32_t api
 	const uint32_t what = api << 4 | kind;
 
 	if (!HOT_IS_READY()) {
-		enum gate_answer answer = gate_admit_block(frame, block, bytes, what);
+		enum gate_answer answer = gate_admit_block(start, block, bytes, what);
 
 		if (answer != GATE_OPEN)
 			return answer == GATE_DONE;
@@ -127,7 +127,7 @@ static HOT bool hot_release_as(void *block, uint32_t kind, uint32_t api)
 {
 	const uint64_t frame = HOT_FRAME();
 
-	if (!HOT_IS_READY() && !gate_admit_release(frame))
+	if (!HOT_IS_READY() && !gate_admit_release(frame, WALK_CALLER()))
 		return false;
 	struct thread *t = hot_hold(frame);
 	if (unlikely(!t))

@@ -13,6 +13,7 @@
 #include "capture/link.h"
 #include "capture/marks.h"
 #include "capture/orders.h"
+#include "capture/ring.h"
 #include "capture/sanitizer.h"
 #include "capture/stackrange.h"
 #include "capture/thread.h"
@@ -66,6 +67,7 @@ static void note_exit(int status, void *header)
 	if (process->header->farewell)
 		say_farewell();
 	atomic_store(&process->header->exit_status, SEGMENT_EXITED | ((uint32_t)status & 0xff));
+	ring_wake_collector(process->header);
 	if (process->pid == 1 && !link_has_recorder())
 		link_wait_for_collector(process->header);
 }

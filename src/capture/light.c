@@ -99,13 +99,13 @@ void light_end_all(void)
 /* ---- becoming ready -------------------------------------------------------------------------- */
 
 /* The calling thread, which has an allowance; NULL: nothing is to be counted. */
-static struct thread *enter(uint64_t frame)
+static struct thread *enter(uint64_t frame, uint64_t pc)
 {
 	struct thread *t = thread_self;
 
 	if (likely(t->allowance))
 		return t;
-	if (!cold_enter(frame))
+	if (!cold_enter(frame, pc))
 		return NULL;
 	t = thread_self;
 	return t->allowance ? t : NULL;
@@ -191,7 +191,7 @@ NOINLINE void light_add(void *block, size_t bytes, uint32_t api, const struct wa
 		counting_note(block, bytes, api, start->sp);
 		return;
 	}
-	struct thread *t = enter(start->sp);
+	struct thread *t = enter(start->sp, start->pc);
 
 	if (!t)
 		return;
@@ -210,14 +210,14 @@ static uint32_t note_temporary(struct thread *t, const void *block)
 	return temporary ? SEGMENT_FREE_TEMPORARY : 0;
 }
 
-NOINLINE void light_remove(void *block, uint64_t frame)
+NOINLINE void light_remove(void *block, uint64_t frame, uint64_t pc)
 {
 	if (is_counting()) {
 		counting_note_free(block, frame);
 		return;
 	}
 	struct sampler_block facts;
-	struct thread *t = enter(frame);
+	struct thread *t = enter(frame, pc);
 
 	if (!t)
 		return;
@@ -228,12 +228,14 @@ NOINLINE void light_remove(void *block, uint64_t frame)
 
 /* ---- realloc --------------------------------------------------------------------------------- */
 
-NOINLINE void light_move_begin(struct light_move *m, void *block, uint64_t frame)
+NOINLINE void light_move_begin(struct light_move *m, void *block, const struct walk_start *start)
 {
 	*m = (struct light_move){.block = block};
 	if (is_counting())
 		m->usable_bytes = counting_measure(block);
-	else if (enter(frame))
+	else if (!enter(start->sp, start->pc))
+		m->refused = true; /* and has been counted, if it should be */
+	else
 		m->sampled =
 			sampler_take(block, &m->facts) && hot_release(block, SEGMENT_EVENT_RESIZE);
 }
@@ -253,7 +255,7 @@ NOINLINE void light_move_end(const struct light_move *m, void *moved, size_t byt
 		counting_note_move(m->usable_bytes, moved, bytes, start->sp);
 		return;
 	}
-	struct thread *t = enter(start->sp);
+	struct thread *t = m->refused ? NULL : enter(start->sp, start->pc);
 
 	if (!t)
 		return;
@@ -282,7 +284,8 @@ NOINLINE bool light_mask(uint64_t frame)
 {
 	if (is_counting())
 		return counting_mask();
-	struct thread *t = enter(frame);
+	/* Whoever is inside another call is told so when it comes to counting. */
+	struct thread *t = thread_is_busy(thread_self) ? NULL : enter(frame, 0);
 
 	if (!t || !cold_mask(t, frame))
 		return false;

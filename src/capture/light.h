@@ -45,12 +45,10 @@ static inline bool light_take_outer(size_t bytes, uint32_t api)
 	return likely(!real.may_nest) && light_take(bytes, api);
 }
 
-/* True: the free is counted, and need but be made. */
-static inline bool light_release(const void *block)
+/* True: the free is counted, and need but be made. Of a thread that has an allowance. */
+static inline bool light_release(struct thread *t, const void *block)
 {
-	struct thread *t = thread_self;
-
-	if (unlikely(!t->allowance) || unlikely(sampler_may_know(block)))
+	if (unlikely(sampler_may_know(block)))
 		return false;
 	t->light.frees++;
 	return true;
@@ -93,8 +91,9 @@ void light_end_all(void);
 /* A call has returned a block, or NULL. Counts it, and records it if it is due. */
 NOINLINE void light_add(void *block, size_t bytes, uint32_t api, const struct walk_start *start);
 
-/* A block is about to be given back. Counts it, and records it if it is sampled. */
-NOINLINE void light_remove(void *block, uint64_t frame);
+/* A block is about to be given back by a hook that returns to `pc`. Counts it, and records it if it
+ * is sampled. */
+NOINLINE void light_remove(void *block, uint64_t frame, uint64_t pc);
 
 /* A realloc of a block that is not NULL, from before the call until after it. */
 struct light_move {
@@ -102,8 +101,9 @@ struct light_move {
 	struct sampler_block facts;
 	uint64_t usable_bytes; /* tag mode alone */
 	bool sampled;
+	bool refused; /* there was nothing to count */
 };
-NOINLINE void light_move_begin(struct light_move *m, void *block, uint64_t frame);
+NOINLINE void light_move_begin(struct light_move *m, void *block, const struct walk_start *start);
 NOINLINE void light_move_end(const struct light_move *m, void *moved, size_t bytes,
 			     const struct walk_start *start);
 /* In place of the latter: the block is as it was. */

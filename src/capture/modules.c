@@ -50,7 +50,7 @@ _Static_assert(IMAGE_BUILD_ID_MAX == SEGMENT_BUILD_ID_MAX, "a build-id fits the 
 
 _Atomic uint32_t modules_generation = 1;
 
-struct modules_loader modules_loader;
+struct modules_area modules_loader;
 
 /* What is known of an object while it is being registered. */
 struct object {
@@ -410,17 +410,22 @@ bool modules_is_loaded(const struct module_span *span, uint32_t generation)
 	return is_there(&l, generation);
 }
 
+struct modules_area modules_find_area(uint64_t address)
+{
+	struct loaded l = {0};
+
+	(void)ask_loader(address, &l);
+	return (struct modules_area){.start = l.map_start, .bytes = l.map_end - l.map_start};
+}
+
 /* musl's loader is libc itself, and unloads nothing: no free of its is to be looked at. */
 void modules_init(void)
 {
-	uint64_t own = (uint64_t)(uintptr_t)dlsym;
-	struct loaded l;
-
-	if (!loadlist_init() || !ask_loader(loadlist_loader(), &l) ||
-	    own - l.map_start < l.map_end - l.map_start)
+	if (!loadlist_init())
 		return;
-	modules_loader.start = l.map_start;
-	modules_loader.bytes = l.map_end - l.map_start;
+	struct modules_area loader = modules_find_area(loadlist_loader());
+	if (!modules_area_holds(&loader, (uint64_t)(uintptr_t)dlsym))
+		modules_loader = loader;
 }
 
 uint32_t modules_find_own(void)

@@ -26,18 +26,28 @@ struct module_span {
 /* Changes whenever an object may have been unloaded: what was cached about addresses is void. */
 extern _Atomic uint32_t modules_generation HIDDEN;
 
-/* The loader's own memory; 0 bytes if it is not known. */
-struct modules_loader {
+/* The memory of an object that stays loaded; 0 bytes if it is not known. */
+struct modules_area {
 	uint64_t start;
 	uint64_t bytes;
 };
-extern struct modules_loader modules_loader HIDDEN;
+
+/* That of the loader itself. */
+extern struct modules_area modules_loader HIDDEN;
+
+static inline bool modules_area_holds(const struct modules_area *area, uint64_t address)
+{
+	return address - area->start < area->bytes;
+}
+
+/* That of the object which `address` is in. At start-up, after modules_init. */
+struct modules_area modules_find_area(uint64_t address);
 
 /* Whether the loader is there, for a caller of free: it frees what it knew of an object that it has
  * unloaded, whoever asked for that, and before anything else can be loaded there. */
 static inline bool modules_is_loader(const void *code)
 {
-	return (uint64_t)(uintptr_t)code - modules_loader.start < modules_loader.bytes;
+	return modules_area_holds(&modules_loader, (uint64_t)(uintptr_t)code);
 }
 
 /* The loader frees `block`. If it is what it knew of an object that was asked for since the last

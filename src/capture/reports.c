@@ -99,7 +99,7 @@ EXPORT void midden_add_pool_block(const char *pool, void *block, uint64_t bytes)
 	const uint64_t frame = HOT_FRAME();
 
 	if (light_is_on() ||
-	    (!HOT_IS_READY() && gate_admit_block(frame, block, (size_t)bytes, what) != GATE_OPEN))
+	    (!HOT_IS_READY() && gate_admit_block(&start, block, (size_t)bytes, what) != GATE_OPEN))
 		return;
 	struct thread *t = hot_hold(frame);
 	if (likely(t))

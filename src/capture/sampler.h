@@ -24,13 +24,11 @@ struct thread;
 extern _Atomic uint8_t sampler_filter[SAMPLER_FILTER_BYTES] HIDDEN;
 
 /* Blocks side by side have bytes side by side, so that a program that works on few blocks needs
- * little of the table in its cache; the higher bits are for allocators that align blocks to pages.
- */
+ * little of the table in its cache. Blocks that are aligned to pages share 256 of them; they are
+ * large, and what it costs to look for one in vain is nothing beside what they are made for. */
 static inline uint32_t sampler_index(const void *block)
 {
-	uint64_t address = (uint64_t)(uintptr_t)block;
-
-	return (uint32_t)(address >> 4 ^ address >> 20) % SAMPLER_FILTER_BYTES;
+	return (uint32_t)((uintptr_t)block >> 4) % SAMPLER_FILTER_BYTES;
 }
 
 /* False: the block is not sampled, nor anything else that a free must see. The block's maker has

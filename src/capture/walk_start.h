@@ -17,11 +17,14 @@ struct walk_start {
 
 /* In the body of an exported hook: its caller's frame. The frame address is the hook's own frame
  * record, whose first word is the caller's frame pointer on both architectures. */
-#define WALK_START()                                                                \
-	((struct walk_start){                                                       \
-		.pc = arch_strip((uint64_t)(uintptr_t)__builtin_return_address(0)), \
-		.sp = ARCH_CFA(),                                                   \
-		.fp = *(const uint64_t *)__builtin_frame_address(0),                \
+#define WALK_START()                                                 \
+	((struct walk_start){                                        \
+		.pc = WALK_CALLER(),                                 \
+		.sp = ARCH_CFA(),                                    \
+		.fp = *(const uint64_t *)__builtin_frame_address(0), \
 	})
+
+/* So too: where it will return to. */
+#define WALK_CALLER() arch_strip((uint64_t)(uintptr_t)__builtin_return_address(0))
 
 #endif

@@ -18,6 +18,7 @@
 #include "cli/launch.h"
 #include "cli/message.h"
 #include "cli/obstacle.h"
+#include "cli/record_settings.h"
 #include "cli/recording.h"
 #include "cli/supervisor.h"
 #include "format/wire.h"
@@ -66,6 +67,11 @@ static const char help[] =
 	"      --http-token-file FILE\n"
 	"                       the token that those who ask must have (default: a random one,\n"
 	"                       which is printed with the address)\n"
+	"  -c, --config FILE    read settings from FILE too (repeatable): see midden help config\n"
+	"      --set KEY=VALUE  a setting by its key, which is an option's name: --set "
+	"follow=true\n"
+	"      --profile NAME   with the settings of the section [profile.NAME] of a file\n"
+	"      --no-config      read neither ~/.config/midden.conf nor .midden.conf\n"
 	"      --no-symbols     leave function names to the first `midden report`\n"
 	"      --library FILE   another libmidden.so (for a program of another architecture)\n"
 	"  -h, --help           show this text\n"
@@ -122,6 +128,7 @@ static const struct option long_options[] = {
 	{"snapshot-signal", required_argument, NULL, OPTION_SNAPSHOT_SIGNAL},
 	{"http", optional_argument, NULL, OPTION_HTTP},
 	{"http-token-file", required_argument, NULL, OPTION_HTTP_TOKEN_FILE},
+	SETTINGS_LONG_OPTIONS,
 	{"no-symbols", no_argument, NULL, OPTION_NO_SYMBOLS},
 	{"library", required_argument, NULL, OPTION_LIBRARY},
 	{"sample", optional_argument, NULL, OPTION_SAMPLE},
@@ -132,11 +139,11 @@ static const struct option long_options[] = {
 };
 
 struct request {
+	struct settings settings; /* owns the texts that others point to */
 	struct recording_options recording;
 	const char *library;
 	bool quiet;
 	bool verbose;
-	bool help;
 };
 
 static int apply(struct request *r, int option, const char *value, struct error *e)
@@ -153,9 +160,6 @@ static int apply(struct request *r, int option, const char *value, struct error 
 		return 0;
 	case 'v':
 		r->verbose = true;
-		return 0;
-	case 'h':
-		r->help = true;
 		return 0;
 	case OPTION_PROGRESS:
 		r->recording.progress = isatty(STDERR_FILENO) != 0;
@@ -204,27 +208,58 @@ static int apply(struct request *r, int option, const char *value, struct error 
 	}
 }
 
-/* 0, or the exit status of a usage error. */
-static int parse(struct request *r, int argc, char **argv)
+int record_read_settings(struct settings *s, bool *wants_help, const char *command, int argc,
+			 char **argv)
 {
 	struct error e = {0};
 	int option;
 
-	*r = (struct request){0};
-	if (recording_options_init(&r->recording, &e))
-		return message_usage("record", "%s", e.text);
+	s->rows = long_options;
 	/* '+': what follows the program's name is the program's. */
-	while ((option = getopt_long(argc, argv, "+:o:fqvh", long_options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "+:o:c:fqvh", long_options, NULL)) != -1) {
 		if (option == '?' || option == ':')
-			return message_bad_option("record", option, argv);
-		if (apply(r, option, optarg, &e))
-			return message_usage("record", "%s", e.text);
+			return message_bad_option(command, option, argv);
+		*wants_help = *wants_help || option == 'h';
+		if (settings_take(s, option, optarg, &e))
+			return message_usage(command, "%s", e.text);
 	}
-	if (!r->help && optind == argc)
+	if (*wants_help || settings_finish(s, &e) == 0)
+		return COMMAND_GOOD;
+	message_print("%s", e.text);
+	return COMMAND_FAILED;
+}
+
+/* In the order in which they count. */
+static int apply_all(struct request *r, struct error *e)
+{
+	settings_hide_variables(&r->settings);
+	if (recording_options_init(&r->recording, e))
+		return -1;
+	for (size_t i = 0; i < r->settings.all.count; i++) {
+		const struct setting *said = &r->settings.all.at[i];
+
+		struct error fault = {0};
+
+		if (said->is_off || apply(r, said->row->val, said->value, &fault) == 0)
+			continue;
+		bool is_typed = strcmp(said->origin, "command line") == 0;
+		return error_set(e, "%s%s%s", is_typed ? "" : said->origin, is_typed ? "" : ": ",
+				 fault.text);
+	}
+	return recording_options_finish(&r->recording, e);
+}
+
+/* 0, or the exit status of a usage error. */
+static int parse(struct request *r, bool *wants_help, int argc, char **argv)
+{
+	struct error e = {0};
+	int status = record_read_settings(&r->settings, wants_help, "record", argc, argv);
+
+	if (status || *wants_help)
+		return status;
+	if (optind == argc)
 		return message_usage("record", "which program?");
-	if (recording_options_finish(&r->recording, &e))
-		return message_usage("record", "%s", e.text);
-	return 0;
+	return apply_all(r, &e) ? message_usage("record", "%s", e.text) : COMMAND_GOOD;
 }
 
 /* A file that the user named must not be lost because it is not what they thought. */
@@ -287,24 +322,17 @@ static int open_http(struct request *r)
 	return 0;
 }
 
-static int run(int argc, char **argv)
+static int record(struct request *request, char **words)
 {
 	struct error e = {0};
-	struct request request;
-	int status = parse(&request, argc, argv);
 
-	if (status)
-		return status;
-	if (request.help) {
-		(void)fputs(help, stdout);
-		return COMMAND_GOOD;
-	}
-	if (check_existing(request.recording.output) || check_directory(request.recording.output))
+	if (check_existing(request->recording.output) || check_directory(request->recording.output))
 		return COMMAND_FAILED;
-	char *library = request.library ? realpath(request.library, NULL) : launch_find_library(&e);
+	char *library =
+		request->library ? realpath(request->library, NULL) : launch_find_library(&e);
 	if (!library) {
 		message_print("%s%s", e.set ? e.text : "there is no library ",
-			      e.set ? "" : request.library);
+			      e.set ? "" : request->library);
 		return COMMAND_FAILED;
 	}
 	if (launch_check_library(library, &e)) {
@@ -312,22 +340,36 @@ static int run(int argc, char **argv)
 		free(library);
 		return COMMAND_FAILED;
 	}
-	if (open_http(&request)) {
+	if (open_http(request)) {
 		free(library);
 		return COMMAND_FAILED;
 	}
-	request.recording.is_script = obstacle_is_script(argv[optind]);
-	bool talks = !request.quiet && isatty(STDERR_FILENO);
-	request.recording.symbol_progress = talks;
+	request->recording.is_script = obstacle_is_script(words[0]);
+	bool talks = !request->quiet && isatty(STDERR_FILENO);
+	request->recording.symbol_progress = talks;
 	struct supervisor_request order = {
-		.recording = &request.recording,
-		.arguments = argv + optind,
+		.recording = &request->recording,
+		.arguments = words,
 		.library = library,
-		.quiet = request.quiet,
-		.announce = talks || request.verbose,
+		.quiet = request->quiet,
+		.announce = talks || request->verbose,
 	};
-	status = supervisor_run(&order);
+	int status = supervisor_run(&order);
 	free(library);
+	return status;
+}
+
+static int run(int argc, char **argv)
+{
+	struct request request = {0};
+	bool wants_help = false;
+	int status = parse(&request, &wants_help, argc, argv);
+
+	if (wants_help)
+		(void)fputs(help, stdout);
+	else if (status == COMMAND_GOOD)
+		status = record(&request, argv + optind);
+	settings_free(&request.settings);
 	return status;
 }
 

@@ -23,6 +23,7 @@ struct command {
 extern const struct command command_record;
 extern const struct command command_collect;
 extern const struct command command_check;
+extern const struct command command_config;
 extern const struct command command_diff;
 extern const struct command command_export;
 extern const struct command command_html;

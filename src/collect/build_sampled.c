@@ -47,7 +47,7 @@ void build_sampled_threads(const struct account *a, struct profile *p)
 		if (i < s->retired.count)
 			add_counted(out, &s->retired.at[i]);
 	}
-	for (uint32_t slot = 1; slot < s->slot_count; slot++) {
+	for (uint32_t slot = 1; slot < s->used; slot++) {
 		struct sampling_totals sum = {0};
 
 		if (!s->periods[slot])

@@ -421,8 +421,17 @@ static enum collect_end look_for_end(struct collector *c, uint64_t now, bool idl
 
 /* ---- resting --------------------------------------------------------------------------------- */
 
-/* Something was published after the last round. Sequentially consistent, after `sleeping` was
- * set: a target that publishes and then reads `sleeping` either sees it set or is seen here. */
+/* Whoever waits for the program waits for the profile too: its end should not find us asleep. */
+static bool is_exiting(const struct collector *c)
+{
+	int code;
+
+	return collect_find_exit(c, &code);
+}
+
+/* Something was published after the last round, or the target exits. Sequentially consistent, after
+ * `sleeping` was set: a target that publishes and then reads `sleeping` either sees it set or is
+ * seen here. */
 static bool has_news(const struct collector *c)
 {
 	for (uint32_t slot = 1; slot <= c->streams.used; slot++) {
@@ -432,7 +441,7 @@ static bool has_news(const struct collector *c)
 		    atomic_load(&c->map.slots[slot].head) != stream->head)
 			return true;
 	}
-	return atomic_load(&c->map.header->waiters) != 0;
+	return atomic_load(&c->map.header->waiters) != 0 || is_exiting(c);
 }
 
 static void sleep_until_woken(struct collector *c, uint64_t ns)
@@ -444,14 +453,6 @@ static void sleep_until_woken(struct collector *c, uint64_t ns)
 	if (!has_news(c))
 		(void)syscall(SYS_futex, &header->sleeping, FUTEX_WAIT, 1, &timeout, NULL, 0);
 	atomic_store(&header->sleeping, 0);
-}
-
-/* Whoever waits for the program waits for the profile too: its end should not find us asleep. */
-static bool is_exiting(const struct collector *c)
-{
-	int code;
-
-	return collect_find_exit(c, &code);
 }
 
 static uint64_t get_rest_limit(uint64_t handled)

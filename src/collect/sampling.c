@@ -44,6 +44,8 @@ void sampling_free(struct sampling *s)
 void sampling_open(struct sampling *s, uint32_t slot, uint32_t serial)
 {
 	s->periods[slot] = s->first_period;
+	if (slot >= s->used)
+		s->used = slot + 1;
 	if (s->bases)
 		s->bases[slot] = (struct sampling_totals){0};
 	s->keys[slot] = s->seed ^ (uint64_t)serial << 40;
@@ -107,7 +109,7 @@ void sampling_clear(struct sampling *s)
 
 	free(s->bases);
 	s->bases = NULL; /* so that what follows is since the start of each thread */
-	for (uint32_t slot = 1; slot < s->slot_count; slot++)
+	for (uint32_t slot = 1; slot < s->used; slot++)
 		if (s->periods[slot])
 			sampling_add_slot(s, slot, &bases[slot]);
 	s->bases = bases;
@@ -131,7 +133,7 @@ struct sampling_totals sampling_get_totals(const struct sampling *s)
 
 	for (size_t i = 0; i < s->retired.count; i++)
 		sampling_sum(&sum, &s->retired.at[i]);
-	for (uint32_t slot = 1; slot < s->slot_count; slot++)
+	for (uint32_t slot = 1; slot < s->used; slot++)
 		if (s->periods[slot])
 			sampling_add_slot(s, slot, &sum);
 	return sum;

@@ -48,6 +48,7 @@ struct sampling_totals {
 struct sampling {
 	const struct segment_slot *slots;
 	uint32_t slot_count;
+	uint32_t used; /* one past the last slot that ever had a thread: there are 32,768 */
 	uint64_t seed;
 	uint64_t first_period;
 	uint64_t longest_period;    /* that any thread has had */

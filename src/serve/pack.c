@@ -12,6 +12,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "export/chains.h"
+#include "model/figure.h"
 #include "model/origin.h"
 
 #define MAGIC	   "MDNPACK1"
@@ -303,6 +304,39 @@ static void add_own_frames(struct pack *p)
 	free(own);
 }
 
+/* How doubtful the figures of a sampled profile are: variances, which add up. */
+static void add_variances(struct pack *p)
+{
+	static const struct {
+		enum figure figure;
+		const char *bytes; /* NULL: the figure has none */
+		const char *blocks;
+	} kept[] = {
+		{FIGURE_PEAK, "at_peak_bytes", "at_peak_blocks"},
+		{FIGURE_LEAKED, "live_bytes", "live_blocks"},
+		{FIGURE_ALLOCATED, "allocated_bytes", "allocations"},
+		{FIGURE_TEMPORARY, NULL, "temporary"},
+	};
+	size_t count = p->profile->sites.count;
+
+	if (!p->profile->run.sample_period)
+		return;
+	for (size_t f = 0; f < sizeof(kept) / sizeof(*kept); f++) {
+		double *bytes = NULL;
+
+		if (kept[f].bytes)
+			bytes = add_column(p, COLUMN_F64, count, "variance", kept[f].bytes);
+		double *blocks = add_column(p, COLUMN_F64, count, "variance", kept[f].blocks);
+		for (size_t i = 0; i < count; i++) {
+			struct amount a = figure_get_estimate(p->profile, i, kept[f].figure);
+
+			blocks[i] = a.blocks_variance;
+			if (bytes)
+				bytes[i] = a.bytes_variance;
+		}
+	}
+}
+
 static void add_sites(struct pack *p, const struct suppress_list *rules)
 {
 	static const struct member ids[] = {MEMBER(struct profile_site, thread), {NULL, 0}};
@@ -315,6 +349,7 @@ static void add_sites(struct pack *p, const struct suppress_list *rules)
 	add_numbers(p, &t, site_numbers);
 	add_rules(p, rules);
 	add_own_frames(p);
+	add_variances(p);
 }
 
 static void add_threads(struct pack *p)

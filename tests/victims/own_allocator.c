@@ -3,7 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Blocks are taken off one large mapping and never given back: an atomic addition, which cannot be
- * caught half done. Each is preceded by its size. */
+ * caught half done. Each is preceded by its size. A program that finds own_allocator_pause may set
+ * it: realloc calls it between its malloc and its free. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -15,6 +16,8 @@
 #define ALIGNMENT   16u
 
 void free_sized(void *block, size_t bytes);
+extern void (*own_allocator_pause)(void);
+void (*own_allocator_pause)(void);
 
 static _Atomic uintptr_t start;
 static _Atomic uint64_t used;
@@ -71,6 +74,8 @@ void *realloc(void *block, size_t bytes)
 
 	if (moved && block)
 		memcpy(moved, block, old < bytes ? old : bytes);
+	if (own_allocator_pause)
+		own_allocator_pause();
 	if (moved)
 		free(block);
 	return moved;

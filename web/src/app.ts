@@ -27,6 +27,8 @@ export interface ViewInstance {
   element: HTMLElement;
   /** The state or the profile has changed. Called only while the view is shown. */
   update(): void;
+  /** What can be worked out before the view is shown, `width` pixels wide. */
+  prepare?(width: number): Work[];
 }
 
 /** Everything the views share. */

@@ -18,6 +18,7 @@ import { source } from "./views/source.ts";
 import { table } from "./views/table.ts";
 import { threads } from "./views/threads.ts";
 import { timeline } from "./views/timeline.ts";
+import { samplingNote } from "./views/within.ts";
 
 const VIEWS: View[] = [overview, timeline, flame, table, callers, source, sizes, threads, leaks, compare];
 
@@ -79,14 +80,18 @@ function start(app: App, root: HTMLElement): void {
   const status = h("span.status", { role: "status" });
   const program = String(app.profile.pack.header.stats?.["program"] ?? "");
   const shown = () => VIEWS.filter((v) => v.isPossible?.(app) ?? true);
-  clear(root, h("header.top", {}, h("h1", {}, program || "midden"), nav, status), main);
+  clear(root, h("header.top", {}, h("h1", {}, program || "midden"), nav, status), samplingNote(app), main);
   document.title = `${program} – midden`;
+  const instanceOf = (view: View): ViewInstance => {
+    let instance = made.get(view.id);
+    if (!instance) made.set(view.id, (instance = view.create(app)));
+    return instance;
+  };
   app.onChange = () => {
     const views = shown();
     const view = views.find((v) => v.id === app.state.page) ?? views[0]!;
     clear(nav, ...views.map((v) => h("a", { href: app.link({ page: v.id }), "aria-current": v === view ? "page" : undefined }, v.title)));
-    let instance = made.get(view.id);
-    if (!instance) made.set(view.id, (instance = view.create(app)));
+    const instance = instanceOf(view);
     if (main.firstChild !== instance.element) clear(main, instance.element);
     instance.update();
   };
@@ -95,7 +100,9 @@ function start(app: App, root: HTMLElement): void {
   followLive(app, status);
   app.onChange();
   // A running program's next profile comes in a second: then what was made ahead is of no use.
-  if (!app.profile.pack.header.live) doWhenIdle(app.preparations(), () => document.documentElement.toggleAttribute("data-ready", true));
+  const pictures = () => shown().flatMap((view) => instanceOf(view).prepare?.(main.clientWidth) ?? []);
+  if (!app.profile.pack.header.live)
+    doWhenIdle(app.preparations(), () => doWhenIdle(pictures(), () => document.documentElement.toggleAttribute("data-ready", true)));
 }
 
 // The token has done its work: it should not stay in the history.

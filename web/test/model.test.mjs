@@ -8,6 +8,7 @@ import { Pack } from "../src/load/pack.ts";
 import { allFunctions, findCallers } from "../src/model/callers.ts";
 import { BottomUp } from "../src/model/bottomup.ts";
 import { ByThread } from "../src/model/bythread.ts";
+import { blocksWithin, bytesWithin, errorOf } from "../src/model/interval.ts";
 import { findLeaks } from "../src/model/leaks.ts";
 import { allFiles, linesOf } from "../src/model/lines.ts";
 import { carryState } from "../src/model/next.ts";
@@ -256,4 +257,13 @@ test("data that is cut off or strange is refused", () => {
 	bytes.set(new TextEncoder().encode("MDNPACK1"));
 	bytes[8] = 255;
 	assert.throws(() => new Pack(bytes.buffer), /cut off/);
+});
+
+test("intervals are those that the commands print", () => {
+	// Numbers of src/model/interval.c: 18 samples of 64 KiB, 16 samples of blocks; nothing to doubt.
+	assert.deepEqual(bytesWithin(18 * 65536, 18 * 65536 ** 2, 65536), { low: 724007, high: 1824224 });
+	assert.deepEqual(bytesWithin(5000, 0, 65536), { low: 5000, high: 5000 });
+	assert.deepEqual(blocksWithin(0, 0), { low: 0, high: 0 });
+	assert.deepEqual(blocksWithin(1000, (1000 * 1000) / 16), { low: 595, high: 1585 });
+	assert.equal(errorOf(100 * 100), 196);
 });

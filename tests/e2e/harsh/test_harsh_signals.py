@@ -34,6 +34,19 @@ def check_jumps(stats):
     assert stats["leaked_bytes"] >= 1000 * 1000
 
 
+@pytest.mark.parametrize("options", ((), ("--sample=64",)), ids=("exact", "sampled"))
+def test_a_handlers_calls_are_told_from_the_allocators_own(record, own_allocator, options):
+    recording = record.victim("signal_in_realloc", options=list(options), env=own_allocator)
+    assert recording.status == 0, recording.stderr
+    stats, truth = recording.stats, recording.truth.total
+    # The handler's malloc and free within each realloc: passed through, and nothing else was.
+    assert stats["reentrant_calls"] == 100 * 2
+    for name in ("lost_events", "foreign_frees", "failed_allocations"):
+        assert stats[name] == 0, name
+    for name in ("allocations", "frees", "reallocations"):
+        assert stats[name] == truth[name], name
+
+
 @pytest.mark.parametrize("arguments", (("100",), ("100", "bare")), ids=("fork", "_Fork"))
 def test_a_child_forked_by_a_handler_inside_a_hook_lives(record, own_allocator, arguments):
     recording = record.victim("fork_in_handler", *arguments, env=own_allocator)

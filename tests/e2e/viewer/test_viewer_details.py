@@ -4,6 +4,7 @@ SPDX-License-Identifier: Apache-2.0
 """
 
 import json
+import re
 import subprocess
 
 import pytest
@@ -234,3 +235,50 @@ def test_what_can_be_used_has_a_name(page, record, tree):
     pages = ("overview", "time", "flame", "table", "callers", "source", "sizes", "threads", "leaks", "compare")
     seen = page(tree, *(step for name in pages for step in (("goto", f"#{name}"), ("wait", "main > *"), ("eval", unnamed))), options=("--compare", old))
     assert dict(zip(pages, seen)) == dict.fromkeys(pages, [])
+
+
+INTERVAL = re.compile(r"[\d.,]+ (?:[KMG]i)?B to [\d.,]+ (?:[KMG]i)?B")
+
+
+@pytest.fixture
+def sampled(record):
+    return record.victim("four_places", options=("--sample=65536", "--sample-seed=3")).path
+
+
+def test_estimates_come_with_the_intervals_of_the_command(page, midden, sampled):
+    report = subprocess.run([midden, "report", "--leaks", "--by", "function", sampled], capture_output=True, text=True, check=True).stdout
+    total = INTERVAL.search(next(line for line in report.splitlines() if line.startswith("Not freed"))).group()
+    places = {name: INTERVAL.search(next(line for line in report.splitlines() if f"  {name} (" in line)).group() for name in ("tiny", "mixed", "large", "grown")}
+    seen = page(
+        sampled,
+        ("text", "#sampled"), ("text", "#card-leaked"),
+        ("goto", "#flame?figure=leaked"), ("wait", "#flame-total"), ("text", "#flame-total"), ("hoverAt", "canvas.flame", 300, 10), ("text", ".flame-page .hover"),
+        ("goto", "#table?figure=leaked&inverted=1"), ("wait", ".rows-inner .row"),
+        ("eval", "Object.fromEntries([...document.querySelectorAll('.rows-inner .row')].map(r => [r.querySelector('a').textContent, r.querySelectorAll('.cell')[1].title]))"),
+        ("goto", "#callers?figure=leaked"), ("wait", ".rows-inner .row.functions"),
+        ("eval", "Object.fromEntries([...document.querySelectorAll('.rows-inner .row')].map(r => [r.querySelector('a').textContent, r.querySelectorAll('.cell')[1].title]))"),
+        ("goto", "#leaks"), ("wait", ".leak"), ("text", ".leaks-page"),
+    )
+    note, card, flame, hover, table, functions, leaks = seen
+    assert "one block in 64.0 KiB" in note and "192 KiB may be missing" in note
+    assert total in card and f"({total}) in" in flame and total in hover
+    for name, interval in places.items():
+        assert interval in table[name] and interval in functions[name]
+        assert interval in leaks
+
+
+def test_figures_at_a_time_are_as_doubtful_as_the_command_says(page, midden, sampled):
+    points = read_stats(sampled, "--points")["points"]
+    last = len(points) - 1
+    wanted = ask(midden, "report", "--live-at", f"{points[last]['time_ns']}ns", "--json", sampled)
+    (shown,) = page(sampled, ("goto", f"#flame?figure=live&from={last}&to={last}"), ("wait", "#flame-total"), ("text", "#flame-total"))
+    assert wanted["total_bytes_low"] < wanted["total_bytes"] < wanted["total_bytes_high"]
+    low, high = INTERVAL.search(shown).group().split(" to ")
+    for text, value in ((low, wanted["total_bytes_low"]), (high, wanted["total_bytes_high"])):
+        number, unit = text.split()
+        assert abs(float(number) * {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20}[unit] / value - 1) < 0.01
+
+
+def test_exact_figures_have_no_intervals(page, tree):
+    seen = page(tree, ("count", "#sampled"), ("goto", "#flame?figure=leaked"), ("wait", "#flame-total"), ("text", "#flame-total"), ("hoverAt", "canvas.flame", 300, 10), ("text", ".flame-page .hover"))
+    assert seen[0] == 0 and not any(" to " in text for text in seen[1:])

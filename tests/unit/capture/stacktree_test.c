@@ -296,7 +296,7 @@ static void a_stack_is_found_again_from_its_node(void **state)
 
 	(void)state;
 	FIXTURE_BEGIN(0);
-	assert_true(cold_enter(0));
+	assert_true(cold_enter(0, 0));
 	uint32_t node = intern(leaf_first, 5);
 	for (uint32_t i = 0; i < 5; i++, node = process_node(node)->parent)
 		assert_int_equal(process_node(node)->place, leaf_first[i]);
@@ -310,7 +310,7 @@ static void stacks_share_their_outer_frames(void **state)
 
 	(void)state;
 	FIXTURE_BEGIN(0);
-	assert_true(cold_enter(0));
+	assert_true(cold_enter(0, 0));
 	uint32_t first = intern(one, 5);
 	uint32_t second = intern(other, 4);
 	uint32_t fork = process_node(process_node(first)->parent)->parent;

@@ -484,7 +484,7 @@ static void *walk_in_thread(void *argument)
 {
 	bool *attached = argument;
 
-	*attached = cold_enter(0);
+	*attached = cold_enter(0, 0);
 	for (unsigned i = 0; i < THREAD_STACKS && *attached; i++)
 		walked_recurse_alloca(i % 7, take_in_thread);
 	fixture_end_thread();

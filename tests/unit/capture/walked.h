@@ -79,7 +79,7 @@ static inline void walked_begin(void)
 	(void)backtrace(unused,
 			4); /* loads its library, which must not happen in a signal handler */
 	FIXTURE_BEGIN(.max_depth = WALKED_DEPTH);
-	assert_true(cold_enter(0));
+	assert_true(cold_enter(0, 0));
 }
 
 static inline uint64_t walked_truncated(void)

@@ -7,6 +7,7 @@ import { plain } from "./dom.ts";
 export const ROW = 20;
 const NARROWEST = 1; // pixels: what is narrower is not drawn, and nothing below it
 const TEXT_FROM = 28; // pixels: what is narrower has no text
+const MARGINS = 8; // of a text, both sides together
 const FONT = "12px system-ui, sans-serif";
 
 export interface Box<T> {
@@ -73,6 +74,13 @@ export function paint<T>(canvas: HTMLCanvasElement, source: IcicleSource<T>, box
   for (const box of boxes) if (box.width >= TEXT_FROM) paintText(c, source, box);
 }
 
+/** Measures ahead what will be written into boxes: that takes longer than all else of a picture. */
+export function measure<T>(source: IcicleSource<T>, boxes: Box<T>[]): void {
+  const c = document.createElement("canvas").getContext("2d")!;
+  c.font = FONT;
+  for (const box of boxes) if (box.width >= TEXT_FROM) fit(c, textFor(source, box), box.width - MARGINS);
+}
+
 const inkWidth = (box: Box<unknown>): number => (box.width > 3 ? box.width - 1 : Math.max(box.width, 0.5));
 
 /** Colour by colour: to change it takes longer than to fill. */
@@ -96,10 +104,12 @@ function paintMark<T>(c: CanvasRenderingContext2D, box: Box<T>): void {
 }
 
 function paintText<T>(c: CanvasRenderingContext2D, source: IcicleSource<T>, box: Box<T>): void {
-  const width = box.width - 8;
-  // No letter is that narrow: of a name with hundreds of letters only the first need to be measured.
-  const text = plain(source.label(box.node).slice(0, Math.ceil(width / 2)));
-  c.fillText(fit(c, text, width), box.x + 4, box.row * ROW + ROW / 2);
+  c.fillText(fit(c, textFor(source, box), box.width - MARGINS), box.x + MARGINS / 2, box.row * ROW + ROW / 2);
+}
+
+/** No letter is narrower than two pixels: of a name with hundreds of letters the first need to be measured. */
+function textFor<T>(source: IcicleSource<T>, box: Box<T>): string {
+  return plain(source.label(box.node).slice(0, Math.ceil((box.width - MARGINS) / 2)));
 }
 
 const widths = new Map<string, number>();
@@ -118,7 +128,7 @@ function fit(c: CanvasRenderingContext2D, text: string, width: number): string {
   const whole = widthOf(c, text);
   if (whole <= width) return text;
   let letters = Math.floor((text.length * (width - 8)) / whole);
-  while (letters > 2 && c.measureText(`${text.slice(0, letters)}…`).width > width) letters--;
+  while (letters > 2 && widthOf(c, `${text.slice(0, letters)}…`) > width) letters--;
   return letters > 2 ? `${text.slice(0, letters)}…` : "";
 }
 

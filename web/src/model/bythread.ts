@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { countUp } from "./calltree.ts";
+import { boundBlocks, boundBytes, samplePeriod } from "./interval.ts";
 import type { Profile } from "./profile.ts";
 import { isTimed, type Answer, type Question } from "./question.ts";
 
@@ -69,7 +70,10 @@ export class ByThread {
       chosen = new Uint8Array(this.siteOf.length);
       for (let row = 0; row < chosen.length; row++) chosen[row] = a.chosen[this.siteOf[row]!]!;
     }
-    return { ...a, bytes, blocks, values: a.values === a.blocks ? blocks : bytes, chosen };
+    const period = samplePeriod(this.profile);
+    const counts = a.values === a.blocks;
+    const variance = a.variance && (counts ? boundBlocks(blocks, bytes, period) : boundBytes(bytes, period));
+    return { ...a, bytes, blocks, values: counts ? blocks : bytes, variance, chosen };
   }
 
   private share(a: Answer, by: Float64Array, column: string | null): Float64Array {

@@ -4,6 +4,7 @@
 import type { Answer } from "./question.ts";
 import { OF_FUNCTION } from "./outermost.ts";
 import type { Profile } from "./profile.ts";
+import { valuesThrough } from "./stacks.ts";
 
 export interface Neighbour {
   group: number; // -1: none, it is the end of the stack
@@ -57,18 +58,29 @@ export interface FunctionRow {
   group: number;
   total: number;
   self: number;
+  /** How doubtful both are. */
+  totalVariance: number;
+  selfVariance: number;
+}
+
+/** By function: what goes through it, and what it has itself. */
+function sumByFunction(p: Profile, values: Float64Array, through: Float64Array): [Float64Array, Float64Array] {
+  const total = new Float64Array(p.frameCount);
+  const self = new Float64Array(p.frameCount);
+  const { frames, frameGroup, leaves } = p;
+  const bits = p.outermostBits();
+  for (let node = 1; node < through.length; node++) if (bits[node]! & OF_FUNCTION) total[frameGroup[frames[node]!]!]! += through[node]!;
+  for (let site = 0; site < leaves.length; site++) if (leaves[site]) self[frameGroup[frames[leaves[site]!]!]!]! += values[site]!;
+  return [total, self];
 }
 
 /** Every function with what goes through it (each stack once) and what it allocates itself. */
 export function allFunctions(p: Profile, a: Answer): FunctionRow[] {
-  const total = new Float64Array(p.frameCount);
-  const self = new Float64Array(p.frameCount);
-  const { frames, frameGroup, leaves } = p;
-  const values = p.through(a.values);
-  const bits = p.outermostBits();
-  for (let node = 1; node < values.length; node++) if (bits[node]! & OF_FUNCTION) total[frameGroup[frames[node]!]!]! += values[node]!;
-  for (let site = 0; site < leaves.length; site++) if (leaves[site]) self[frameGroup[frames[leaves[site]!]!]!]! += a.values[site]!;
+  const [total, self] = sumByFunction(p, a.values, p.through(a.values));
+  const [totalVariance, selfVariance] = a.variance ? sumByFunction(p, a.variance, valuesThrough(p, a.variance)) : [null, null];
   const rows: FunctionRow[] = [];
-  for (let g = 0; g < p.frameCount; g++) if (total[g] !== 0 || self[g] !== 0) rows.push({ group: g, total: total[g]!, self: self[g]! });
+  for (let g = 0; g < p.frameCount; g++)
+    if (total[g] !== 0 || self[g] !== 0)
+      rows.push({ group: g, total: total[g]!, self: self[g]!, totalVariance: totalVariance?.[g] ?? 0, selfVariance: selfVariance?.[g] ?? 0 });
   return rows.sort((x, y) => Math.abs(y.self) - Math.abs(x.self) || Math.abs(y.total) - Math.abs(x.total));
 }

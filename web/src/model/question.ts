@@ -1,6 +1,7 @@
 // question.ts -- what is asked of a profile (figure, time, which stacks), and the answer by site.
 // SPDX-License-Identifier: Apache-2.0
 
+import { boundBlocks, boundBytes, samplePeriod, varianceOf } from "./interval.ts";
 import type { Profile } from "./profile.ts";
 
 export type Figure = "peak" | "leaked" | "allocated" | "calls" | "temporary" | "live" | "growth";
@@ -27,6 +28,8 @@ export interface Answer {
   blocks: Float64Array;
   /** What sizes and shares go by: bytes, or blocks for figures that count. */
   values: Float64Array;
+  /** Of `values`, where blocks were sampled (interval.ts); null: they are exact. */
+  variance: Float64Array | null;
   total: number;
   totalBytes: number;
   totalBlocks: number;
@@ -136,6 +139,20 @@ function sum(values: Float64Array): number {
   return all;
 }
 
+/** Of what was live at a time nothing was kept but the sums; a change is as doubtful as both its ends. */
+function varianceOfAnswer(p: Profile, q: Question, bytes: Float64Array, blocks: Float64Array): Float64Array | null {
+  const period = samplePeriod(p);
+  if (!period) return null;
+  if (q.figure === "growth" && q.range) {
+    const [from, to] = [liveAt(p, q.range.from)[0], liveAt(p, q.range.to)[0]];
+    return boundBytes(to.map((b, i) => b + from[i]!), period);
+  }
+  const [ofBytes, ofBlocks] = COLUMNS[q.figure] ?? [null, ""];
+  const counts = countsBlocks(q.figure);
+  const kept = isTimed(q) || q.thread !== null ? null : varianceOf(p, counts ? ofBlocks : ofBytes!);
+  return kept?.slice() ?? (counts ? boundBlocks(blocks, bytes, period) : boundBytes(bytes, period));
+}
+
 export function answer(p: Profile, q: Question): Answer {
   let note = "";
   let bytes: Float64Array;
@@ -147,13 +164,15 @@ export function answer(p: Profile, q: Question): Answer {
     [bytes, blocks] = ofColumns(p, q);
     if (q.range) note = `${q.figure} is kept for the whole recording only`;
   }
+  const variance = varianceOfAnswer(p, q, bytes, blocks);
   const chosen = chooseSites(p, q);
   if (chosen)
     for (let i = 0; i < chosen.length; i++)
       if (!chosen[i]) {
         bytes[i] = 0;
         blocks[i] = 0;
+        if (variance) variance[i] = 0;
       }
   const values = countsBlocks(q.figure) ? blocks : bytes;
-  return { question: q, bytes, blocks, values, total: sum(values), totalBytes: sum(bytes), totalBlocks: sum(blocks), chosen, note };
+  return { question: q, bytes, blocks, values, variance, total: sum(values), totalBytes: sum(bytes), totalBlocks: sum(blocks), chosen, note };
 }

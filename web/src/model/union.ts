@@ -107,33 +107,27 @@ export class Union implements Stacks, Work {
     return s.profile.moduleName(s.frame);
   }
 
-  /** What both have of a figure, new sites first; `values` is the sum, which boxes are sized by. */
-  answer(q: Question): { both: Answer; now: Float64Array; old: Float64Array; totals: [number, number] } {
+  /** What both have of a figure, new sites first: `values` is the sum, which boxes are sized by, and
+   * `now` the part of the new profile. What the old one has is the difference. */
+  answer(q: Question): { both: Answer; now: Float64Array; totals: [number, number] } {
     const answers = [answer(this.now, q), answer(this.old, { ...q, range: null, thread: null })] as const;
-    const side = (values: Float64Array, from: number): Float64Array => {
-      const all = new Float64Array(this.siteCount);
-      all.set(values, from);
-      return all;
-    };
-    const now = side(answers[0].values, 0);
-    const old = side(answers[1].values, this.now.siteCount);
+    const now = new Float64Array(this.siteCount);
+    now.set(answers[0].values);
     // Each site is of one profile: to add up is to put one after the other.
-    const join = (pick: (a: Answer) => Float64Array): Float64Array => {
-      const all = side(pick(answers[0]), 0);
-      all.set(pick(answers[1]), this.now.siteCount);
-      return all;
-    };
+    const values = now.slice();
+    values.set(answers[1].values, this.now.siteCount);
     const both: Answer = {
       question: q,
-      values: join((a) => a.values),
-      bytes: join((a) => a.bytes),
-      blocks: join((a) => a.blocks),
+      values,
+      bytes: values, // nobody asks for the two apart
+      blocks: values,
+      variance: null,
       total: answers[0].total + answers[1].total,
       totalBytes: answers[0].totalBytes + answers[1].totalBytes,
       totalBlocks: answers[0].totalBlocks + answers[1].totalBlocks,
       chosen: null,
       note: "",
     };
-    return { both, now, old, totals: [answers[0].total, answers[1].total] };
+    return { both, now, totals: [answers[0].total, answers[1].total] };
   }
 }

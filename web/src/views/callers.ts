@@ -9,6 +9,7 @@ import { appendInPieces } from "../idle.ts";
 import { allFunctions, findCallers, type Callers, type FunctionRow, type Neighbour } from "../model/callers.ts";
 import { countsBlocks, type Answer } from "../model/question.ts";
 import { makeControls } from "./controls.ts";
+import { within } from "./within.ts";
 
 const NEIGHBOURS = 100; // at most, of either kind
 
@@ -71,8 +72,13 @@ class CallersPage {
     return h(`div.row.functions${chosen ? ".chosen" : ""}`, { role: "row", "data-self": row.self, "data-total": row.total },
       h("span.cell.name", {}, h("a", { href: app.link({ zoom: [row.group] }), "aria-current": chosen ? "true" : undefined, title: app.profile.modulePath(row.group) }, app.profile.functionName(row.group)),
         h("span.place", {}, ` ${app.profile.moduleName(row.group)}`)),
-      h("span.cell", {}, row.self ? `${formatShare(row.self, this.answer!.total)}  ${this.show(row.self)}` : ""),
-      h("span.cell", {}, `${formatShare(row.total, this.answer!.total)}  ${this.show(row.total)}`));
+      this.figure(row.self, row.selfVariance),
+      this.figure(row.total, row.totalVariance));
+  }
+
+  private figure(value: number, variance: number): HTMLElement {
+    const text = value ? `${formatShare(value, this.answer!.total)}  ${this.show(value)}` : "";
+    return h("span.cell", { title: text + within(this.app, this.answer!, value, variance) }, text);
   }
 
   private neighbours(title: string, list: Neighbour[], total: number, none: string): HTMLElement {
@@ -85,6 +91,12 @@ class CallersPage {
     return h("section", {}, h("h3", {}, title), h("table.plain", {}, body));
   }
 
+  private totalOf(group: number, found: Callers): string {
+    const row = this.all.find((r) => r.group === group);
+    const doubt = (value: number, variance = 0) => this.show(value) + within(this.app, this.answer!, value, variance);
+    return `${doubt(found.total, row?.totalVariance)} with callees, ${doubt(found.self, row?.selfVariance)} by itself.`;
+  }
+
   private showNeighbours(): void {
     const { app } = this;
     const group = app.state.zoom[0];
@@ -93,7 +105,7 @@ class CallersPage {
     const found = this.found.callers!;
     const file = app.profile.frameFile[group]!;
     clear(this.side, h("h2", {}, app.profile.functionName(group)),
-      h("p", {}, `${this.show(found.total)} with callees, ${this.show(found.self)} by itself. `,
+      h("p", { id: "chosen-figures" }, this.totalOf(group, found), " ",
         file ? h("a", { href: app.link({ page: "source", file, line: app.profile.frameLine[group]! }) }, app.profile.place(group)) : ""),
       this.neighbours("Callers", found.callers, found.total, "(none: the program or thread starts here)"),
       this.neighbours("Callees", found.callees, found.total, ""));

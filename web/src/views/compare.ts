@@ -5,11 +5,12 @@ import type { App, View } from "../app.ts";
 import { changeColour, cssColour, isDark } from "../draw/colours.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount } from "../draw/format.ts";
-import { boxAt, layOut, paint, type Box, type IcicleSource } from "../draw/icicle.ts";
+import { boxAt, layOut, measure, paint, type Box, type IcicleSource } from "../draw/icicle.ts";
 import { Rows } from "../draw/rows.ts";
 import { BottomUp } from "../model/bottomup.ts";
 import type { CallTree, TreeNode } from "../model/calltree.ts";
 import { countsBlocks } from "../model/question.ts";
+import type { Work } from "../model/stacks.ts";
 import { TopDown } from "../model/topdown.ts";
 import type { Union } from "../model/union.ts";
 import { makeControls } from "./controls.ts";
@@ -60,8 +61,8 @@ class ComparePage {
     return n > 0 ? `+${this.show(n)}` : n < 0 ? `−${this.show(-n)}` : "same";
   }
 
-  update(): void {
-    this.controls.update();
+  /** Works out what is asked for now, if that has changed. */
+  private ask(): void {
     const { app } = this;
     this.union = app.union();
     const shape = this.union.shape();
@@ -76,6 +77,17 @@ class ComparePage {
       this.known = new WeakMap();
       this.fillRows();
     }
+  }
+
+  /** Ahead of time: what the first look at the page would have to wait for. */
+  prepare(width: number): Work[] {
+    return [{ step: () => (this.ask(), true) }, { step: () => (measure(this.picture(), layOut(this.picture(), width)), true) }];
+  }
+
+  update(): void {
+    this.controls.update();
+    const { app } = this;
+    this.ask();
     const [now, old] = this.data!.totals;
     clear(this.totals, `Before ${this.show(old)}, now ${this.show(now)}: ${this.signed(now - old)}`);
     this.totals.dataset["now"] = String(now);
@@ -102,30 +114,38 @@ class ComparePage {
 
   private sides(node: TreeNode): [number, number] {
     let sides = this.known.get(node);
-    if (!sides) this.known.set(node, (sides = [this.tree!.total(node, this.data!.now), this.tree!.total(node, this.data!.old)]));
+    if (!sides) {
+      const now = this.tree!.total(node, this.data!.now);
+      this.known.set(node, (sides = [now, node.value - now]));
+    }
     return sides;
   }
 
-  private draw(): void {
-    if (!this.tree || !this.canvas.clientWidth) return;
-    this.drawnWidth = this.canvas.clientWidth;
-    const tree = this.tree;
+  private picture(): IcicleSource<TreeNode> {
+    const tree = this.tree!;
     const dark = isDark();
     const same = cssColour("--panel");
     // From the root a sum costs nothing; otherwise it is remembered.
-    const [addNow, addOld] = [tree.adder(this.data!.now), tree.adder(this.data!.old)];
-    const sides = (n: TreeNode): [number, number] => (tree.inverted ? this.sides(n) : [addNow(n), addOld(n)]);
-    const source: IcicleSource<TreeNode> = {
+    const addNow = tree.adder(this.data!.now);
+    const nowOf = (n: TreeNode): number => (tree.inverted ? this.sides(n)[0] : addNow(n));
+    return {
       root: this.top(),
       size: (n) => n.size,
       children: (n, least) => tree.open(n, least),
       label: (n) => this.nameOf(n),
       colour: (n) => {
-        const [now, old] = sides(n);
+        const now = nowOf(n);
+        const old = n.value - now;
         return now === old ? same : changeColour((now - old) / Math.max(now, old, 1), dark);
       },
       isMarked: (n) => n === this.chosen,
     };
+  }
+
+  private draw(): void {
+    if (!this.tree || !this.canvas.clientWidth) return;
+    this.drawnWidth = this.canvas.clientWidth;
+    const source = this.picture();
     this.boxes = layOut(source, this.canvas.clientWidth);
     paint(this.canvas, source, this.boxes, { text: cssColour("--ink"), paper: cssColour("--paper"), mark: cssColour("--mark") });
   }
@@ -177,12 +197,13 @@ class ComparePage {
   /** Own amounts: a stack counts for the function that it ends in. */
   private fillRows(): void {
     const u = this.union!;
-    const { now, old } = this.data!;
-    const sums = [now, old].map((values) => {
-      const sum = new Float64Array(u.frameGroup.length);
-      for (let site = 0; site < u.siteCount; site++) if (u.leaves[site]) sum[u.frames[u.leaves[site]!]!]! += values[site]!;
-      return sum;
-    }) as [Float64Array, Float64Array];
+    const { values } = this.data!.both;
+    const sums = [new Float64Array(u.frameGroup.length), new Float64Array(u.frameGroup.length)] as const;
+    const add = (sum: Float64Array, from: number, to: number): void => {
+      for (let site = from; site < to; site++) if (u.leaves[site]) sum[u.frames[u.leaves[site]!]!]! += values[site]!;
+    };
+    add(sums[0], 0, u.now.siteCount);
+    add(sums[1], u.now.siteCount, u.siteCount);
     const rows: Row[] = [];
     for (let id = 0; id < u.frameGroup.length; id++) if (sums[0][id] !== sums[1][id]) rows.push({ id, now: sums[0][id]!, old: sums[1][id]! });
     rows.sort((a, b) => Math.abs(b.now - b.old) - Math.abs(a.now - a.old));

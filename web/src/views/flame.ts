@@ -5,11 +5,13 @@ import type { App, View } from "../app.ts";
 import { changeColour, cssColour, isDark, moduleColour, OWN_COLOURS } from "../draw/colours.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatShare } from "../draw/format.ts";
-import { boxAt, layOut, paint, type Box, type IcicleSource } from "../draw/icicle.ts";
+import { boxAt, layOut, measure, paint, type Box, type IcicleSource } from "../draw/icicle.ts";
 import type { CallTree, TreeNode } from "../model/calltree.ts";
 import { countsBlocks, isTimed } from "../model/question.ts";
+import type { Work } from "../model/stacks.ts";
 import { FIGURE_NAMES, makeControls } from "./controls.ts";
 import { makeSaving, svg } from "./saving.ts";
+import { within, withinColumn } from "./within.ts";
 
 function labelOf(app: App, tree: CallTree, node: TreeNode): string {
   if (node.frame < 0) return tree.inverted ? "all allocations" : "the program";
@@ -70,12 +72,20 @@ class FlamePage {
     if (document.activeElement !== this.search) this.search.value = this.app.state.search;
     const a = this.app.answer();
     clear(this.total, countsBlocks(a.question.figure)
-      ? `${formatCount(a.totalBlocks)} in all`
-      : `${formatBytes(a.totalBytes)} in ${formatCount(a.totalBlocks)} blocks in all`);
+      ? `${formatCount(a.totalBlocks)}${this.doubt()} in all`
+      : `${formatBytes(a.totalBytes)}${this.doubt()} in ${formatCount(a.totalBlocks)} blocks in all`);
     this.total.dataset["bytes"] = String(a.totalBytes);
     this.total.dataset["blocks"] = String(a.totalBlocks);
     this.showPath();
     this.draw();
+  }
+
+  /** Within what a box lies; the whole if none is named. */
+  private doubt(node?: TreeNode): string {
+    const tree = this.tree();
+    const { variance } = tree.answer;
+    const of = node ?? tree.root;
+    return variance ? within(this.app, tree.answer, of.value, tree.total(of, variance)) : "";
   }
 
   /** Where we are: every step outwards is a link. */
@@ -87,28 +97,37 @@ class FlamePage {
       ...steps.flatMap((s) => [" › ", s]));
   }
 
+  private source(): IcicleSource<TreeNode> {
+    const { app } = this;
+    const tree = this.tree();
+    const hits = app.profile.search(app.state.search);
+    return {
+      root: this.zoomed(),
+      size: (n) => n.size,
+      children: (n, least) => tree.open(n, least),
+      label: (n) => labelOf(app, tree, n),
+      colour: this.colours(isDark()),
+      isMarked: (n) => n === this.chosen || (n.frame >= 0 && hits[n.frame] === 1),
+    };
+  }
+
+  /** Ahead of time: what the first look at the page would have to wait for. */
+  prepare(width: number): Work[] {
+    return [{ step: () => Boolean(this.tree()) }, { step: () => (measure(this.source(), layOut(this.source(), width)), true) }];
+  }
+
   draw(): void {
     const { app } = this;
     const width = this.canvas.clientWidth;
     if (!width || !this.element.isConnected) return;
     this.drawnWidth = width;
-    const tree = this.tree();
-    const root = this.zoomed();
-    const hits = app.profile.search(app.state.search);
-    const dark = isDark();
-    const source: IcicleSource<TreeNode> = {
-      root,
-      size: (n) => n.size,
-      children: (n, least) => tree.open(n, least),
-      label: (n) => labelOf(app, tree, n),
-      colour: this.colours(dark),
-      isMarked: (n) => n === this.chosen || (n.frame >= 0 && hits[n.frame] === 1),
-    };
+    const source = this.source();
     this.boxes = layOut(source, width);
     paint(this.canvas, source, this.boxes, { text: cssColour("--ink"), paper: cssColour("--paper"), mark: cssColour("--mark") });
-    const share = app.state.search ? searchShare(tree, root, app.profile.sitesWith(hits)) : 0;
-    clear(this.found, app.state.search ? `${formatShare(share, root.size)} of what is shown` : "");
-    this.showLegend(dark);
+    const hits = app.profile.search(app.state.search);
+    const share = app.state.search ? searchShare(this.tree(), source.root, app.profile.sitesWith(hits)) : 0;
+    clear(this.found, app.state.search ? `${formatShare(share, source.root.size)} of what is shown` : "");
+    this.showLegend(isDark());
     if (!this.boxes.length) clear(this.path, "Nothing to show: no stack has anything of this figure.");
   }
 
@@ -182,13 +201,17 @@ class FlamePage {
     const { profile } = this.app;
     const tree = this.tree();
     const sum = (column: string): number => tree.total(node, this.column(column));
+    const doubt = (column: string, isBytes: boolean): string => (tree.threads ? "" : withinColumn(this.app, column, isBytes, (values) => tree.total(node, values)));
+    const bytes = (column: string): string => formatBytes(sum(column)) + doubt(column, true);
+    const count = (column: string): string => formatCount(sum(column)) + doubt(column, false);
     const rows: [string, string][] = [
       ["share", formatShare(node.value, tree.root.size)],
+      ...(tree.threads && tree.answer.variance ? [["within", this.doubt(node).trim()] as [string, string]] : []),
       ...(isTimed(tree.answer.question) ? [this.timedRow(node)] : []),
-      ["at the peak", `${formatBytes(sum("at_peak_bytes"))} in ${formatCount(sum("at_peak_blocks"))} blocks`],
-      ["leaked", `${formatBytes(sum("live_bytes"))} in ${formatCount(sum("live_blocks"))} blocks`],
-      ["allocated", `${formatBytes(sum("allocated_bytes"))} by ${formatCount(sum("allocations"))} calls`],
-      ["temporary", formatCount(sum("temporary"))],
+      ["at the peak", `${bytes("at_peak_bytes")} in ${count("at_peak_blocks")} blocks`],
+      ["leaked", `${bytes("live_bytes")} in ${count("live_blocks")} blocks`],
+      ["allocated", `${bytes("allocated_bytes")} by ${count("allocations")} calls`],
+      ["temporary", count("temporary")],
       ["stacks", formatCount(node.to - node.from)],
     ];
     const place = node.frame < 0 || node.frame >= profile.frameCount ? "" : `${profile.moduleName(node.frame)} ${profile.place(node.frame)}`;
@@ -199,7 +222,7 @@ class FlamePage {
   /** What the time line says, which the columns do not have. */
   private timedRow(node: TreeNode): [string, string] {
     const [more, less] = [(node.size + node.value) / 2, (node.size - node.value) / 2];
-    return [FIGURE_NAMES[this.app.state.figure].toLowerCase(), formatBytes(node.value) + (less ? `: ${formatBytes(more)} more, ${formatBytes(less)} less` : "")];
+    return [FIGURE_NAMES[this.app.state.figure].toLowerCase(), formatBytes(node.value) + this.doubt(node) + (less ? `: ${formatBytes(more)} more, ${formatBytes(less)} less` : "")];
   }
 
   private columns = new Map<string, Float64Array>();

@@ -8,6 +8,7 @@ import { appendInPieces } from "../idle.ts";
 import { findLeaks, type Leak, type LeakGroup, type LeakKind } from "../model/leaks.ts";
 import type { Profile } from "../model/profile.ts";
 import { stackList } from "./stack.ts";
+import { withinColumn } from "./within.ts";
 
 const SHOWN = 200;
 const TITLES: Record<LeakKind, string> = {
@@ -36,7 +37,7 @@ function chain(app: App, site: number): string {
 
 function leakItem(app: App, leak: Leak): HTMLElement {
   const details = h("details.leak", { "data-site": leak.site },
-    h("summary", {}, quarterBars(leak), h("strong", {}, ` ${formatBytes(leak.bytes)}`), ` in ${formatCount(leak.blocks)} ${leak.blocks === 1 ? "block" : "blocks"} · `, h("span", {}, chain(app, leak.site)),
+    h("summary", {}, quarterBars(leak), h("strong", {}, ` ${formatBytes(leak.bytes)}`), `${withinColumn(app, "live_bytes", true, (values) => values[leak.site]!)} in ${formatCount(leak.blocks)} ${leak.blocks === 1 ? "block" : "blocks"} · `, h("span", {}, chain(app, leak.site)),
       leak.rule ? h("span.note", {}, ` (${leak.rule})`) : null));
   details.addEventListener("toggle", () => {
     if (details.childElementCount === 1) details.append(stackList(app, leak.site));

@@ -40,6 +40,12 @@ class Stats {
   }
 }
 
+/** Of a sampled profile: "3 MiB to 4 MiB; ", as the statistics have it. */
+function doubt(s: Stats, key: string, show: (n: number) => string): string {
+  const [low, high] = [s.get(`${key}_low`), s.get(`${key}_high`)];
+  return typeof low === "number" && typeof high === "number" && low !== high ? `${show(low)} to ${show(high)}; ` : "";
+}
+
 function card(app: App, title: string, value: string, note: string, go: Partial<State>): HTMLElement {
   const id = String(go.figure ?? go.page);
   return h("a.card", { id: `card-${id}`, href: app.link({ zoom: [], ...go }) }, h("h3", {}, title), h("p.figure", {}, value), h("p.note", {}, note));
@@ -50,11 +56,11 @@ function cards(app: App, s: Stats): HTMLElement[] {
   const calls = s.number("allocations");
   const temporary = s.number("temporary_allocations");
   return [
-    card(app, "Peak", formatBytes(s.number("peak_bytes")), `${formatCount(s.number("peak_blocks"))} blocks at ${formatTime(s.number("peak_time_ns"))}`, { page: "flame", figure: "peak" }),
-    card(app, app.profile.pack.header.live ? "Live now" : "Leaked", formatBytes(s.number("leaked_bytes")), `${formatCount(s.number("leaked_blocks"))} blocks`, { page: "leaks", figure: "leaked" }),
+    card(app, "Peak", formatBytes(s.number("peak_bytes")), `${doubt(s, "peak_bytes", formatBytes)}${formatCount(s.number("peak_blocks"))} blocks at ${formatTime(s.number("peak_time_ns"))}`, { page: "flame", figure: "peak" }),
+    card(app, app.profile.pack.header.live ? "Live now" : "Leaked", formatBytes(s.number("leaked_bytes")), `${doubt(s, "leaked_bytes", formatBytes)}${formatCount(s.number("leaked_blocks"))} blocks`, { page: "leaks", figure: "leaked" }),
     card(app, "Allocated", formatBytes(s.number("allocated_bytes")), `${formatBytes(s.number("allocated_bytes") / seconds)} a second`, { page: "flame", figure: "allocated" }),
     card(app, "Calls", formatCount(calls), `${formatCount(calls / seconds)} a second`, { page: "flame", figure: "calls" }),
-    card(app, "Temporary", formatShare(temporary, calls), `${formatCount(temporary)} freed before the next allocation`, { page: "flame", figure: "temporary" }),
+    card(app, "Temporary", formatShare(temporary, calls), `${doubt(s, "temporary_allocations", formatCount)}${formatCount(temporary)} freed before the next allocation`, { page: "flame", figure: "temporary" }),
     card(app, "Resident at most", formatBytes(s.number("rss_peak_bytes")), `recorded for ${formatTime(s.number("duration_ns"))}`, { page: "time" }),
   ];
 }

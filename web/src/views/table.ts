@@ -7,10 +7,11 @@ import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatShare } from "../draw/format.ts";
 import { Rows } from "../draw/rows.ts";
 import type { CallTree, TreeNode } from "../model/calltree.ts";
-import { FIGURE_COLUMNS, figureColumn } from "../model/figures.ts";
+import { FIGURE_COLUMNS, figureColumn, type FigureColumn } from "../model/figures.ts";
 import { countsBlocks } from "../model/question.ts";
 import { makeControls } from "./controls.ts";
 import { makeSaving } from "./saving.ts";
+import { within, withinColumn } from "./within.ts";
 
 type Key = (node: TreeNode) => number;
 
@@ -128,10 +129,21 @@ class TablePage {
       h("a", { href: this.app.link({ page: "callers", functions: "", file: 0, zoom: [profile.frameGroup[node.frame]!] }), title: profile.modulePath(node.frame) }, profile.functionName(node.frame)),
       h("span.place", {}, ` ${profile.place(node.frame)}`));
     return h(`div.row${i === this.at ? ".chosen" : ""}`, { role: "row", "aria-level": node.depth, "aria-expanded": leaf ? undefined : String(isOpen), "data-depth": node.depth, "data-bytes": sums.bytes, "data-blocks": sums.blocks }, name,
-      h("span.cell", { title: show(node.value) }, `${formatShare(node.value, tree.root.value)}  ${show(node.value)}`),
+      h("span.cell", { title: show(node.value) + this.doubt(node) }, `${formatShare(node.value, tree.root.value)}  ${show(node.value)}`),
       h("span.cell", {}, sums.self ? show(sums.self) : ""),
       h("span.cell", {}, formatCount(sums.blocks)),
-      ...FIGURE_COLUMNS.map((c) => h("span.cell", { "data-figure": c.id, "data-value": this.sum(node, c.column) }, c.bytes ? formatBytes(this.sum(node, c.column)) : formatCount(this.sum(node, c.column)))));
+      ...FIGURE_COLUMNS.map((c) => h("span.cell", { "data-figure": c.id, "data-value": this.sum(node, c.column), title: this.doubtOf(node, c) }, c.bytes ? formatBytes(this.sum(node, c.column)) : formatCount(this.sum(node, c.column)))));
+  }
+
+  private doubt(node: TreeNode): string {
+    const { answer } = this.tree!;
+    return answer.variance ? within(this.app, answer, node.value, this.tree!.total(node, answer.variance)) : "";
+  }
+
+  /** Of a column beside the figure; what a thread has of it was not kept. */
+  private doubtOf(node: TreeNode, c: FigureColumn): string | undefined {
+    if (this.tree!.answer.question.thread !== null) return undefined;
+    return withinColumn(this.app, c.column, c.bytes, (values) => this.tree!.total(node, values)).trim() || undefined;
   }
 
   private toggle(i: number): void {

@@ -1,0 +1,45 @@
+// within.ts -- in words: within what an estimate lies, and that figures are estimates at all.
+// SPDX-License-Identifier: Apache-2.0
+
+import type { App } from "../app.ts";
+import { h } from "../draw/dom.ts";
+import { formatBytes, formatCount } from "../draw/format.ts";
+import { blocksWithin, bytesWithin, errorOf, samplePeriod, varianceOf, type Interval } from "../model/interval.ts";
+import { countsBlocks, type Answer } from "../model/question.ts";
+
+function words(i: Interval, show: (n: number) => string): string {
+  return i.low === i.high ? "" : ` (${show(i.low)} to ${show(i.high)})`;
+}
+
+/** " (3.1 MiB to 4.7 MiB)" behind a figure; "" behind an exact one. */
+export function withinBytes(app: App, bytes: number, variance: number): string {
+  return words(bytesWithin(bytes, variance, samplePeriod(app.profile)), formatBytes);
+}
+
+export function withinBlocks(blocks: number, variance: number): string {
+  return words(blocksWithin(blocks, variance), formatCount);
+}
+
+/** Of a value of an answer, whatever its figure; a change is off either way. */
+export function within(app: App, a: Answer, value: number, variance: number): string {
+  if (variance <= 0) return "";
+  if (a.question.figure === "growth") return ` (± ${formatBytes(errorOf(variance))})`;
+  return countsBlocks(a.question.figure) ? withinBlocks(value, variance) : withinBytes(app, value, variance);
+}
+
+/** Of a column of sites, summed by `total`. */
+export function withinColumn(app: App, column: string, isBytes: boolean, total: (values: Float64Array) => number): string {
+  const variance = varianceOf(app.profile, column);
+  if (!variance) return "";
+  const value = total(app.profile.pack.f64(`site.${column}`));
+  return isBytes ? withinBytes(app, value, total(variance)) : withinBlocks(value, total(variance));
+}
+
+/** Stands above every page of a sampled profile. */
+export function samplingNote(app: App): HTMLElement | null {
+  const period = samplePeriod(app.profile);
+  if (!period) return null;
+  const limit = Number(app.profile.pack.header.stats?.["detection_limit_bytes"] ?? 0);
+  return h("p.sampled", { id: "sampled", role: "note" },
+    `Sampled, one block in ${formatBytes(period)}: figures are estimates with 95 % intervals; stacks with less than ${formatBytes(limit)} may be missing.`);
+}
