@@ -14,6 +14,7 @@ test="g++ clang clang-format clang-tidy llvm libclang-rt-14-dev libcmocka-dev bi
       libunwind-dev libc6-dbg python3 python3-dev libpython3-dev python3-pytest python3-pytest-xdist valgrind heaptrack gdb git xz-utils perl
       sqlite3 prometheus
       redis-server nginx-light rustc musl-tools libjemalloc-dev libgoogle-perftools-dev
+      python3-venv python3-numpy python3-greenlet python3-ipython
       libmimalloc-dev mandoc zsh dwz libdebuginfod1 qemu-user-static graphviz libdevel-nytprof-perl chromium $cross"
 # These often come from elsewhere than Debian, and then exclude its packages.
 command -v go >/dev/null || test="$test golang-go"

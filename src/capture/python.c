@@ -88,11 +88,16 @@ static bool describe(const struct dynsym *d, struct python_interpreter *i)
 	return own && i->code_type && i->text_type && i->bytes_type && i->o;
 }
 
-static void stay_native(void)
+static void stay_native(const char *why)
 {
 	atomic_store(&process->python, PYTHON_OFF);
-	say("this Python is not one that midden can read: native stacks only");
+	say(why);
 }
+
+static const char unknown[] = "this Python is not one that midden can read: native stacks only";
+static const char free_threaded[] =
+	"this Python runs threads without a GIL, and midden cannot read its frames: "
+	"native stacks only";
 
 void python_look_at(uint32_t module, const struct image *image, const struct image_headers *headers)
 {
@@ -106,9 +111,13 @@ void python_look_at(uint32_t module, const struct image *image, const struct ima
 	i.runtime = dynsym_find(&d, "_PyRuntime", NULL);
 	if (!i.runtime || !atomic_compare_exchange_strong(&process->python, &none, PYTHON_FINDING))
 		return;
+	if (python_offsets_is_free_threaded(find_version(&d), i.runtime)) {
+		stay_native(free_threaded);
+		return;
+	}
 	if (!describe(&d, &i) || !python_offsets_check(i.o, i.code_type) ||
 	    !python_offsets_check_runtime(i.o, i.runtime)) {
-		stay_native();
+		stay_native(unknown);
 		return;
 	}
 	interpreter = i;
@@ -167,7 +176,7 @@ static NOINLINE bool passes_test(struct python_chain c, const struct python_name
 		if (!python_names_check(n, f.code))
 			c.lost = true;
 	if (c.lost)
-		stay_native();
+		stay_native(unknown);
 	else if (count)
 		atomic_store(&process->python, PYTHON_ON);
 	return count && !c.lost;

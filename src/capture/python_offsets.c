@@ -2,8 +2,8 @@
  * Runs: any thread of the target, inside malloc. Called when an interpreter is found.
  * SPDX-License-Identifier: Apache-2.0
  *
- * Taken from the headers of 3.8.18, 3.9.18, 3.10.13, 3.11.7, 3.12.1 and 3.13.0 with offsetof;
- * tests/e2e/python runs those that a machine has. What 3.14 changed is from its sources. */
+ * Taken from the headers of 3.8.18, 3.9.18, 3.10.13, 3.11.7, 3.12.1, 3.13.0 and 3.14.10 with
+ * offsetof; tests/e2e/python runs those that a machine has, tools/portability.py Debian's. */
 #include "capture/python_offsets.h"
 
 #include <string.h>
@@ -172,47 +172,71 @@ bool python_offsets_check(const struct python_offsets *o, uint64_t code_type)
 
 /* ---- what debuggers are told ----------------------------------------------------------------- */
 
-#define COOKIE "xdebugpy"
+#define COOKIE	    "xdebugpy"
+#define DEBUG_SINCE 0x030d
 
-/* Words of _Py_DebugOffsets in 3.13. */
-enum debug_word {
-	DEBUG_FREE_THREADED = 2,
-	DEBUG_THREAD_FRAME = 23,
-	DEBUG_FRAME_PREVIOUS = 29,
-	DEBUG_FRAME_CODE = 30,
-	DEBUG_FRAME_INSTRUCTION = 31,
-	DEBUG_FRAME_OWNER = 33,
-	DEBUG_CODE_FILE = 35,
-	DEBUG_CODE_QUALNAME = 37,
-	DEBUG_CODE_TABLE = 38,
-	DEBUG_CODE_LINE = 39,
-	DEBUG_CODE_START = 43,
-	DEBUG_TEXT_ASCII = 70,
-	DEBUG_WORDS = 72,
+#define DEBUG_WORDS 81 /* as far as they are used */
+
+/* Where _Py_DebugOffsets has what, in words from its start: each version has a table of its own. */
+struct debug_table {
+	uint32_t version;
+	uint8_t thread_frame;
+	uint8_t frame_previous;
+	uint8_t frame_code;
+	uint8_t frame_instruction;
+	uint8_t frame_owner;
+	uint8_t code_file;
+	uint8_t code_qualname;
+	uint8_t code_table;
+	uint8_t code_line;
+	uint8_t code_start;
+	uint8_t text_ascii;
 };
 
-static bool is_as_said(const struct python_offsets *o, const uint64_t *words)
+#define DEBUG_FREE_THREADED 2 /* in all of them */
+
+static const struct debug_table debug_tables[] = {
+	{0x030d, 23, 29, 30, 31, 33, 35, 37, 38, 39, 43, 70},
+	{0x030e, 26, 32, 33, 34, 36, 40, 42, 43, 44, 48, 80},
+};
+
+static const struct debug_table *find_debug_table(uint32_t version)
 {
-	return words[DEBUG_THREAD_FRAME] == o->thread_frame &&
-	       words[DEBUG_FRAME_PREVIOUS] == o->frame_previous &&
-	       words[DEBUG_FRAME_CODE] == o->frame_code &&
-	       words[DEBUG_FRAME_INSTRUCTION] == o->frame_instruction &&
-	       words[DEBUG_FRAME_OWNER] == o->frame_owner &&
-	       words[DEBUG_CODE_FILE] == o->code_file &&
-	       words[DEBUG_CODE_QUALNAME] == o->code_name &&
-	       words[DEBUG_CODE_TABLE] == o->code_table && words[DEBUG_CODE_LINE] == o->code_line &&
-	       words[DEBUG_CODE_START] == o->code_start && words[DEBUG_TEXT_ASCII] == o->text_ascii;
+	for (unsigned i = 0; i < sizeof(debug_tables) / sizeof(debug_tables[0]); i++)
+		if (debug_tables[i].version == version)
+			return &debug_tables[i];
+	return NULL;
+}
+
+static bool is_as_said(const struct python_offsets *o, const struct debug_table *t,
+		       const uint64_t *words)
+{
+	return words[t->thread_frame] == o->thread_frame &&
+	       words[t->frame_previous] == o->frame_previous &&
+	       words[t->frame_code] == o->frame_code &&
+	       words[t->frame_instruction] == o->frame_instruction &&
+	       words[t->frame_owner] == o->frame_owner && words[t->code_file] == o->code_file &&
+	       words[t->code_qualname] == o->code_name && words[t->code_table] == o->code_table &&
+	       words[t->code_line] == o->code_line && words[t->code_start] == o->code_start &&
+	       words[t->text_ascii] == o->text_ascii;
+}
+
+bool python_offsets_is_free_threaded(uint32_t version, uint64_t runtime)
+{
+	uint64_t words[DEBUG_FREE_THREADED + 1];
+
+	return version >= DEBUG_SINCE && peek_strictly(runtime, words, sizeof(words)) &&
+	       memcmp(words, COOKIE, sizeof(words[0])) == 0 && words[DEBUG_FREE_THREADED];
 }
 
 bool python_offsets_check_runtime(const struct python_offsets *o, uint64_t runtime)
 {
+	const struct debug_table *t = find_debug_table(o->version);
 	uint64_t words[DEBUG_WORDS];
 
-	if (o->version < 0x030d)
+	if (!t)
 		return true;
-	if (!peek_strictly(runtime, words, sizeof(words)) ||
-	    memcmp(words, COOKIE, sizeof(words[0])) != 0 || words[DEBUG_FREE_THREADED])
-		return false;
-	/* The table itself is another one in each version. */
-	return o->version != 0x030d || is_as_said(o, words);
+	return peek_strictly(runtime, words, sizeof(words)) &&
+	       memcmp(words, COOKIE, sizeof(words[0])) == 0 && !words[DEBUG_FREE_THREADED] &&
+	       is_as_said(o, t, words);
 }

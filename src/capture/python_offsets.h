@@ -73,8 +73,11 @@ const struct python_offsets *python_offsets_find(uint32_t version);
  * cannot be read. */
 bool python_offsets_check(const struct python_offsets *o, uint64_t code_type);
 
+/* Whether threads of the interpreter run without a GIL, which changes the place of everything. */
+bool python_offsets_is_free_threaded(uint32_t version, uint64_t runtime);
+
 /* Compares them with the table for debuggers that begins _PyRuntime, where it has one that is
- * known. False: they differ, or threads run without a GIL, which changes all of them. */
+ * known. False: they differ, or threads run without a GIL. */
 bool python_offsets_check_runtime(const struct python_offsets *o, uint64_t runtime);
 
 #endif

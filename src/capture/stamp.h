@@ -22,7 +22,7 @@
 #include "format/clock.h"
 
 #define STAMP_RUN_BITS 4 /* of events to one reading, while hurried */
-#define STAMP_STEP_MAX 512u
+#define STAMP_STEP_MAX 2048u
 #define STAMP_AHEAD    ((uint64_t)STAMP_STEP_MAX << STAMP_RUN_BITS)
 
 /* The counter has been read, into a stretch of estimates, within it, or out of it: says how the

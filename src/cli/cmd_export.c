@@ -26,7 +26,8 @@ static const char help[] =
 	"  --figure NAME        peak (default), leaked, allocated, calls, temporary: for formats\n"
 	"                       that hold one figure, or that show one first\n"
 	"  --svg                with -f dot: have Graphviz draw the graph, and write the picture\n"
-	"  --all-frames         keep malloc, operator new and the like at the end of stacks\n"
+	"  --all-frames         keep malloc, operator new and the like at the end of stacks,\n"
+	"                       and what belongs to the Python interpreter\n"
 	"  -h, --help           show this text\n"
 	"\n"
 	"Symbols:\n" OPTIONS_SYMBOLS_HELP;

@@ -43,6 +43,9 @@ static const char help[] =
 	"                       innermost (default); only; full, with all native ones; domains,\n"
 	"                       apart from those of native code; off\n"
 	"      --trace          keep every single event in the profile, 1 to 5 bytes each\n"
+	"      --leaks          when the program exits, tell lost blocks from those that are "
+	"still\n"
+	"                       held, for `midden leaks`\n"
 	"      --rss            see which blocks keep which pages resident: at the peak of the\n"
 	"                       resident size, at snapshots and at the end; `report --rss`\n"
 	"      --tags           no events: count by tag, thread by thread, for `midden tags`\n"
@@ -78,7 +81,7 @@ static const char help[] =
 	"\n"
 	"Each option has a variable for use with LD_PRELOAD=libmidden.so alone: MIDDEN_OUTPUT,\n"
 	"MIDDEN_FOLLOW, MIDDEN_MAX_DEPTH, MIDDEN_BUFFER, MIDDEN_PATIENCE, MIDDEN_SYMBOLS,\n"
-	"MIDDEN_PYTHON, MIDDEN_TRACE, MIDDEN_RSS, MIDDEN_START=0 (--delayed), "
+	"MIDDEN_PYTHON, MIDDEN_TRACE, MIDDEN_LEAKS, MIDDEN_RSS, MIDDEN_START=0 (--delayed), "
 	"MIDDEN_SNAPSHOT_EVERY,\n"
 	"MIDDEN_SNAPSHOT_AT, MIDDEN_SNAPSHOT_SIGNAL, MIDDEN_HTTP, MIDDEN_HTTP_TOKEN_FILE;\n"
 	"MIDDEN_MODE=tags, MIDDEN_MODE=sample, MIDDEN_SAMPLE, MIDDEN_SAMPLE_BLOCKS,\n"
@@ -95,6 +98,7 @@ enum {
 	OPTION_PYTHON,
 	OPTION_NO_SYMBOLS,
 	OPTION_TRACE,
+	OPTION_LEAKS,
 	OPTION_RSS,
 	OPTION_TAGS,
 	OPTION_DELAYED,
@@ -120,6 +124,7 @@ static const struct option long_options[] = {
 	{"patience", required_argument, NULL, OPTION_PATIENCE},
 	{"python", required_argument, NULL, OPTION_PYTHON},
 	{"trace", no_argument, NULL, OPTION_TRACE},
+	{"leaks", no_argument, NULL, OPTION_LEAKS},
 	{"rss", no_argument, NULL, OPTION_RSS},
 	{"tags", no_argument, NULL, OPTION_TAGS},
 	{"delayed", no_argument, NULL, OPTION_DELAYED},
@@ -178,6 +183,9 @@ static int apply(struct request *r, int option, const char *value, struct error 
 		return recording_set_sample_seed(&r->recording, value, e);
 	case OPTION_PYTHON:
 		return recording_set_python(&r->recording, value, e);
+	case OPTION_LEAKS:
+		r->recording.collect.leaks = true;
+		return 0;
 	case OPTION_TRACE:
 		r->recording.trace = true;
 		return 0;

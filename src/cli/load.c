@@ -80,6 +80,9 @@ int load_parse_option(struct load_options *o, const char *command, int code, con
 	case LOAD_OPTION_FULL_NAMES:
 		o->full_names = true;
 		return COMMAND_GOOD;
+	case LOAD_OPTION_HIDE_IMPORTS:
+		o->hide_imports = true;
+		return COMMAND_GOOD;
 	default:
 		return LOAD_NOT_MINE;
 	}
@@ -97,6 +100,7 @@ void load_options_free(struct load_options *o)
 void load_fill_model(const struct load_options *o, struct model_options *model)
 {
 	model->full_names = o->full_names;
+	model->hide_imports = o->hide_imports;
 	model->paths = &o->paths;
 }
 

@@ -23,6 +23,7 @@ struct load_options {
 	bool keep; /* and they are written back if possible, so that the next command finds them */
 	bool allow_damaged;	/* --allow-damaged: a damaged file fails nothing by itself */
 	bool full_names;	/* --full-names */
+	bool hide_imports;	/* --hide-imports */
 	struct pathmap paths;	/* --map */
 	char *sysroot;		/* --sysroot; NULL: none */
 	VEC(char *) debug_dirs; /* --debug-dir */
@@ -34,6 +35,7 @@ enum load_option {
 	LOAD_OPTION_SYSROOT,
 	LOAD_OPTION_MAP,
 	LOAD_OPTION_FULL_NAMES,
+	LOAD_OPTION_HIDE_IMPORTS,
 };
 
 /* Where symbols are and sources were: rows of a struct option table. */
@@ -46,7 +48,8 @@ enum load_option {
 /* The same with how names are shown. */
 #define LOAD_LONG_OPTIONS                                                 \
 	LOAD_SYMBOL_OPTIONS,                                              \
-	{"full-names", no_argument, NULL, LOAD_OPTION_FULL_NAMES}
+	{"full-names", no_argument, NULL, LOAD_OPTION_FULL_NAMES},        \
+	{"hide-imports", no_argument, NULL, LOAD_OPTION_HIDE_IMPORTS}
 /* clang-format on */
 
 #define LOAD_SYMBOL_HELP                                                                        \
@@ -54,9 +57,11 @@ enum load_option {
 	"  --sysroot DIR        search for programs and libraries below DIR\n"                  \
 	"  --map OLD=NEW        source files below OLD are now below NEW (repeatable)\n"
 
-#define LOAD_HELP        \
-	LOAD_SYMBOL_HELP \
-	"  --full-names         show C++ names with all their default arguments\n"
+#define LOAD_HELP                                                                                \
+	LOAD_SYMBOL_HELP                                                                         \
+	"  --full-names         show C++ names with all their default arguments\n"               \
+	"  --hide-imports       one frame for each import of a Python program, and nothing of\n" \
+	"                       what modules do meanwhile\n"
 
 /* Deals with one option, `argument` being its optarg. Returns LOAD_NOT_MINE if it is another one's,
  * else the exit status so far: COMMAND_GOOD, or COMMAND_USAGE or COMMAND_FAILED after a message. */

@@ -97,12 +97,14 @@ enum options_code {
 	"  --calls              allocated in all, by number of calls\n"                \
 	"  --temporary          freed before the thread allocated anything else\n"
 
-#define OPTIONS_OUTPUT_HELP                                                                        \
-	"  --all-frames         show malloc, operator new and the like at the end of stacks too\n" \
-	"  --json               print JSON, with exact bytes\n"                                    \
-	"  --color WHEN         auto (default: on a terminal, unless NO_COLOR is set), always, "   \
-	"never\n"                                                                                  \
-	"  --no-pager           do not pipe into $PAGER on a terminal\n"                           \
+#define OPTIONS_OUTPUT_HELP                                                                      \
+	"  --all-frames         show malloc, operator new and the like at the end of stacks "    \
+	"too,\n"                                                                                 \
+	"                       and what belongs to the Python interpreter\n"                    \
+	"  --json               print JSON, with exact bytes\n"                                  \
+	"  --color WHEN         auto (default: on a terminal, unless NO_COLOR is set), always, " \
+	"never\n"                                                                                \
+	"  --no-pager           do not pipe into $PAGER on a terminal\n"                         \
 	"  -h, --help           show this text\n"
 
 #define OPTIONS_SYMBOLS_HELP \

@@ -508,6 +508,8 @@ static int keep(struct collector *c, enum collect_end end, const struct recordin
 	collect_get_status(c, &report->status);
 	fill_report(report, p);
 	report->is_denied = collect_has_reads_denied(c);
+	(void)snprintf(report->lost_fault, sizeof(report->lost_fault), "%s",
+		       collect_get_lost_fault(c));
 	report->is_hidden = collect_has_foreign_allocator(c) && p->totals.allocations == 0;
 	choose_path(job->options, job->subject.program, job->wires, report);
 	if (is_launcher(job->options, job->wires, p)) {

@@ -189,6 +189,7 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	const char *python = getenv(ENV_PYTHON);
 	const char *symbols = getenv(ENV_SYMBOLS);
 	const char *trace = getenv(ENV_TRACE);
+	const char *leaks = getenv(ENV_LEAKS);
 	const char *target = getenv(ENV_TARGET_MODE);
 	const char *mode = target ? target : getenv(ENV_MODE);
 	const char *start = getenv(ENV_START);
@@ -204,6 +205,7 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	options->collect.follow = follow && strcmp(follow, "0") != 0;
 	options->collect.delayed = start && strcmp(start, "0") == 0;
 	options->trace = is_on(trace);
+	options->collect.leaks = is_on(leaks);
 	options->collect.surveys = is_on(getenv(ENV_RSS));
 	if ((mode && recording_set_mode(options, mode, e)) ||
 	    (depth && recording_set_max_depth(options, depth, e)) ||
@@ -224,6 +226,9 @@ int recording_options_finish(struct recording_options *options, struct error *e)
 				    "choose one");
 	if (options->trace && options->collect.mode == SEGMENT_MODE_TAGS)
 		return error_set(e, "a trace has every event, and tag mode none: choose one");
+	if (options->collect.leaks && options->collect.mode != SEGMENT_MODE_EXACT)
+		return error_set(e, "what is lost can be told in exact mode only, where every "
+				    "block is known");
 	if (options->collect.surveys && options->collect.mode != SEGMENT_MODE_EXACT)
 		return error_set(e, "which blocks keep pages resident is known only where every "
 				    "block is recorded: --rss goes with neither samples nor tags");

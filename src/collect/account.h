@@ -53,6 +53,12 @@ struct write_order {
 	uint32_t question;
 };
 
+/* A thread of the target waits until it has been found out what is lost. */
+struct leak_order {
+	uint32_t slot;
+	uint32_t question;
+};
+
 /* What was live when somebody asked for it to be kept. */
 struct snapshot {
 	char name[SEGMENT_MARK_NAME_MAX + 1];
@@ -108,6 +114,7 @@ struct account {
 	uint64_t off_ticks;	/* and was for so long before */
 	uint64_t refused_clears;
 	VEC(struct write_order) writes;
+	VEC(struct leak_order) leak_orders;
 	struct farewell farewell;
 	VEC(struct pool) pools;
 };

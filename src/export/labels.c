@@ -53,8 +53,20 @@ const char *labels_base(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+/* Every file of Python has a <module>: where nothing but a name is shown, it needs the file's. */
+static char *label_python(const struct model_frame *f, const char *replaced)
+{
+	char *both = mem_format("%s (%s)", f->function, labels_base(f->file));
+	char *label = labels_clean(both, replaced);
+
+	free(both);
+	return label;
+}
+
 static char *make_label(const struct model_frame *f, const char *replaced)
 {
+	if (f->named == PROFILE_NAMED_PYTHON && *f->function == '<' && *f->file)
+		return label_python(f, replaced);
 	if (*f->function)
 		return labels_clean(f->function, replaced);
 	if (!*f->module)

@@ -15,7 +15,8 @@ struct labels;
 char *labels_clean(const char *text, const char *replaced);
 
 /* The labels of all frames of a model, cleaned: the function, "module+0xoffset" without one,
- * "0xaddress" without either. Never NULL. */
+ * "0xaddress" without either; "<module> (app.py)" for functions of Python without a name of their
+ * own. Never NULL. */
 struct labels *labels_new(const struct model *m, const char *replaced);
 void labels_free(struct labels *l);
 

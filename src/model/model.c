@@ -13,11 +13,16 @@
 #include "model/allocator.h"
 #include "model/apart.h"
 #include "model/display.h"
+#include "model/imports.h"
+#include "model/machinery.h"
 
 struct model {
 	const struct profile *profile;
 	bool all_frames;
+	bool has_machinery;	/* a frame of it is there, which may have to be left out */
 	struct display display; /* owns the texts of the frames */
+	struct imports imports; /* none unless they are to be folded */
+	uint32_t *import_ids;	/* by name of an import */
 	VEC(struct model_frame) frames;
 	uint32_t *frame_ids; /* by profile frame */
 	uint32_t *node_ids;  /* by profile node, for nodes without frames */
@@ -45,11 +50,16 @@ static int compare_texts(const char *a, const char *b)
 	return a == b ? 0 : strcmp(a, b);
 }
 
+/* Every file of Python has a <module>, and many an __init__. */
 static int compare_functions(const struct model_frame *a, const struct model_frame *b)
 {
 	int order = compare_texts(a->function, b->function);
 
-	return order ? order : compare_texts(a->module, b->module);
+	if (order == 0)
+		order = compare_texts(a->module, b->module);
+	if (order == 0 && a->named == PROFILE_NAMED_PYTHON)
+		order = compare_texts(a->file, b->file);
+	return order;
 }
 
 static int compare_numbers(uint64_t a, uint64_t b)
@@ -158,6 +168,21 @@ static void add_placeholder(struct builder *b, const char *text, uint32_t *id)
 	};
 }
 
+static void add_imports(struct builder *b)
+{
+	struct model *m = b->model;
+
+	m->import_ids = mem_new(m->imports.texts.count, sizeof(*m->import_ids));
+	for (size_t i = 0; i < m->imports.texts.count; i++)
+		*vec_push(&b->candidates) = (struct candidate){
+			.frame = {.function = m->imports.texts.at[i],
+				  .module = display_named_module(PROFILE_NAMED_PYTHON),
+				  .file = "",
+				  .named = PROFILE_NAMED_PYTHON},
+			.id = &m->import_ids[i],
+		};
+}
+
 /* The frames of a chain belong to the module of the node that leads to it. A frame seen before ends
  * the walk: what follows was claimed with it. */
 static void claim_frames(struct builder *b, const struct profile_node *node)
@@ -184,6 +209,7 @@ static void list_candidates(struct builder *b)
 		if (!node->frames)
 			add_address(b, i);
 	}
+	add_imports(b);
 	add_placeholder(b, "[frames left out]", &b->model->cut_id);
 	add_placeholder(b, "[no stack]", &b->model->none_id);
 }
@@ -197,6 +223,8 @@ static void add_distinct(struct model *m, const struct model_frame *frame)
 	if (id && *copy.function && compare_functions(&m->frames.at[id - 1], &copy) == 0)
 		copy.group = m->frames.at[id - 1].group;
 	copy.hidden = allocator_is_entry(copy.function, copy.module);
+	copy.machinery = (uint8_t)machinery_judge(&copy);
+	m->has_machinery = m->has_machinery || copy.machinery;
 	*vec_push(&m->frames) = copy;
 }
 
@@ -237,6 +265,8 @@ struct model *model_new(const struct profile *p, const struct model_options *opt
 		.profile = p, .paths = options->paths, .full_names = options->full_names};
 	m->frame_ids = mem_new(p->frames.count, sizeof(*m->frame_ids));
 	m->node_ids = mem_new(p->nodes.count, sizeof(*m->node_ids));
+	if (options->hide_imports)
+		imports_find(&m->imports, p);
 	list_candidates(&b);
 	number_candidates(&b);
 	if (p->inputs.count > 1)
@@ -252,6 +282,8 @@ void model_free(struct model *m)
 		return;
 	vec_free(&m->frames);
 	display_fini(&m->display);
+	imports_free(&m->imports);
+	free(m->import_ids);
 	free(m->frame_ids);
 	free(m->node_ids);
 	free(m);
@@ -309,6 +341,13 @@ static void fill_up(struct model_stack *origins, size_t count, uint32_t node)
 		*vec_push(&origins->frames) = node;
 }
 
+/* In place of all frames of an import: one. Returns the node that it begins with. */
+static uint32_t push_import(const struct model *m, uint32_t node, struct model_stack *stack)
+{
+	*vec_push(&stack->frames) = m->import_ids[m->imports.names[node]];
+	return m->imports.begins[node];
+}
+
 /* `origins` may be NULL. */
 static void collect(const struct model *m, size_t site, struct model_stack *stack,
 		    struct model_stack *origins)
@@ -318,7 +357,10 @@ static void collect(const struct model *m, size_t site, struct model_stack *stac
 	stack->frames.count = 0;
 	for (; node && stack->frames.count < MODEL_STACK_MAX;
 	     node = m->profile->nodes.at[node].parent) {
-		push_node(m, node, stack);
+		if (m->imports.begins && m->imports.begins[node])
+			node = push_import(m, node, stack);
+		else
+			push_node(m, node, stack);
 		if (origins)
 			fill_up(origins, stack->frames.count, node);
 	}
@@ -328,11 +370,23 @@ static void collect(const struct model *m, size_t site, struct model_stack *stac
 		*vec_push(&stack->frames) = m->none_id;
 }
 
+/* Takes out what is not shown. `origins` may be NULL. */
+static void tidy(const struct model *m, struct model_stack *stack, struct model_stack *origins)
+{
+	if (m->all_frames)
+		return;
+	size_t hidden = count_hidden_leaves(m, stack);
+	drop_leaves(stack, hidden);
+	if (origins)
+		drop_leaves(origins, hidden);
+	if (m->has_machinery)
+		machinery_take_out(m->frames.at, stack, origins);
+}
+
 void model_get_stack(const struct model *m, size_t site, struct model_stack *stack)
 {
 	collect(m, site, stack, NULL);
-	if (!m->all_frames)
-		drop_leaves(stack, count_hidden_leaves(m, stack));
+	tidy(m, stack, NULL);
 }
 
 void model_get_node(const struct model *m, uint32_t node, struct model_stack *stack)
@@ -347,9 +401,5 @@ void model_get_calls(const struct model *m, size_t site, struct model_stack *sta
 	origins->frames.count = 0;
 	collect(m, site, stack, origins);
 	fill_up(origins, stack->frames.count, 0);
-	if (m->all_frames)
-		return;
-	size_t hidden = count_hidden_leaves(m, stack);
-	drop_leaves(stack, hidden);
-	drop_leaves(origins, hidden);
+	tidy(m, stack, origins);
 }

@@ -31,12 +31,14 @@ struct model_frame {
 	uint32_t named;	   /* enum profile_named: not 0 if it has no address, but a name only */
 	uint32_t group; /* id of the first frame of the same function: what tells functions apart */
 	bool inlined;	/* into the frame that comes next towards the root */
-	bool placeholder; /* not a function: stands for frames that are not known */
-	bool hidden;	  /* an allocator's own entry: left out while it is the leaf */
+	bool placeholder;  /* not a function: stands for frames that are not known */
+	bool hidden;	   /* an allocator's own entry: left out while it is the leaf */
+	uint8_t machinery; /* enum machinery: of Python's own, left out as machinery.h says */
 };
 
 struct model_options {
-	bool all_frames;	     /* show hidden frames too */
+	bool all_frames;	     /* show hidden frames and Python's machinery too */
+	bool hide_imports;	     /* fold imports of Python into a frame each: imports.h */
 	bool full_names;	     /* show C++ names with all their default arguments */
 	const struct pathmap *paths; /* where source files are; NULL: where the compiler saw them.
 					Used by model_new alone */

@@ -58,7 +58,7 @@ static bool is_language_source(const char *file)
 
 bool origin_is_own(const struct model_frame *f)
 {
-	if (f->placeholder || f->hidden || origin_is_libc(f->module) ||
+	if (f->placeholder || f->hidden || f->machinery || origin_is_libc(f->module) ||
 	    origin_is_libstdcxx(f->module) ||
 	    starts_with_any(base_name(f->module), other_libraries))
 		return false;

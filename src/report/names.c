@@ -107,6 +107,8 @@ static char *plain_place(const struct model_frame *f, const char *directory)
 		return mem_format("%s%s%s", file, comma, apart);
 	if (*apart)
 		return mem_copy_string(apart);
+	if (f->named == PROFILE_NAMED_PYTHON)
+		return mem_copy_string(""); /* what stands for an import */
 	return mem_copy_string(*f->function ? names_base(f->module) : "");
 }
 

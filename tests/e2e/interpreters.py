@@ -59,7 +59,7 @@ class Stacks:
     """The stacks of a profile, innermost frame first, as (function, file, line, module)."""
 
     def __init__(self, midden, path):
-        done = subprocess.run([midden, "export", "-f", "json", path], capture_output=True, check=True)
+        done = subprocess.run([midden, "export", "-f", "json", "--all-frames", path], capture_output=True, check=True)
         whole = json.loads(done.stdout)
         frames = [(f["function"], f["file"], f["line"], f["module"]) for f in whole["frames"]]
         self.totals = whole["totals"]
@@ -84,3 +84,18 @@ def expected(path):
     for size, frames in json.loads(path.read_text(encoding="utf-8")):
         sums[tuple(map(tuple, frames))] += size
     return sums
+
+
+def run_witness(record, interpreter, script, directory, *options):
+    """Records a script that writes what Python says of its stacks; the recording, and what it says."""
+    answer = directory / "answer.json"
+    recording = record.run([interpreter.path, HERE / script, answer], options=options, env=interpreter.environment)
+    assert recording.status == 0, recording.stderr
+    return recording, expected(answer)
+
+
+def check_equal(recorded, wanted):
+    """Every stack has as many bytes as it should have, and no other has any."""
+    missing = {k: v for k, v in wanted.items() if recorded.get(k) != v}
+    extra = {k: v for k, v in recorded.items() if wanted.get(k) != v}
+    assert (list(missing.items())[:3], list(extra.items())[:3]) == ([], [])

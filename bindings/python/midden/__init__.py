@@ -7,12 +7,16 @@ Every call does nothing, and says so, where libmidden.so is neither preloaded no
     with midden.tag("load"):
         load()
     midden.snapshot("loaded")
+    with midden.measured() as part:
+        work()
+    print(part.peak_bytes)
 
 SPDX-License-Identifier: Apache-2.0
 """
 
 import contextlib
 import ctypes
+import importlib
 import os
 
 ALL_THREADS, THIS_THREAD = 0, 1
@@ -224,3 +228,26 @@ class unrecorded(recorded):
     """Recording is off inside."""
 
     _on = False
+
+
+# ---- what needs more of Python, and so is imported when it is asked for ----------------------------------------
+
+_LATER = {
+    "measured": "measure",
+    "Measurement": "measure",
+    "Profile": "profile",
+    "Site": "profile",
+    "Frame": "profile",
+    "MiddenError": "profile",
+}
+
+
+def __getattr__(name):
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_LATER[name]}"), name)
+
+
+def load_ipython_extension(shell):
+    """%load_ext midden"""
+    importlib.import_module(f"{__name__}.magic").load_ipython_extension(shell)

@@ -7,23 +7,11 @@ import shutil
 import subprocess
 
 import pytest
-from interpreters import DEBIAN, HERE, INTERPRETERS, expected, python_part
+from interpreters import DEBIAN, HERE, INTERPRETERS, check_equal, python_part, run_witness
 
 
 def run_shapes(record, interpreter, directory, *options):
-    answer = directory / "answer.json"
-    recording = record.run(
-        [interpreter.path, HERE / "shapes.py", answer], options=options, env=interpreter.environment
-    )
-    assert recording.status == 0, recording.stderr
-    return recording, expected(answer)
-
-
-def compare(recorded, wanted):
-    missing = {k: v for k, v in wanted.items() if recorded.get(k) != v}
-    extra = {k: v for k, v in recorded.items() if wanted.get(k) != v}
-    assert (list(missing.items())[:3], list(extra.items())[:3]) == ([], [])
-    assert len(wanted) > 100
+    return run_witness(record, interpreter, "shapes.py", directory, *options)
 
 
 @pytest.mark.parametrize("path", INTERPRETERS)
@@ -34,7 +22,8 @@ def test_every_stack_is_what_python_says(record, interpreters, stacks, tmp_path,
     options = ["--python", how, "--max-depth", "4096"]
     recording, wanted = run_shapes(record, interpreters(path), tmp_path, *options)
     found = stacks(recording.path)
-    compare(found.witnessed(), wanted)
+    check_equal(found.witnessed(), wanted)
+    assert len(wanted) > 100
     assert "Python" not in recording.stderr
     assert found.totals["lost_events"] == 0
     assert found.totals["truncated_stacks"] == 0

@@ -175,10 +175,15 @@ export class Profile implements Stacks {
   /** What a frame is called: its function, or where it is in its module. */
   functionName(frame: number): string {
     const name = this.text(this.frameFunction[frame]!);
-    if (name) return name;
+    if (name) return this.nameless(frame, name) ? `${name} (${baseName(this.text(this.frameFile[frame]!))})` : name;
     const offset = this.pack.f64("frame.offset")[frame] ?? 0;
     const module = this.moduleName(frame);
     return module ? `${module}+0x${offset.toString(16)}` : `0x${offset.toString(16)}`;
+  }
+
+  /** Every file of Python has a <module>, which the name alone does not tell apart. */
+  private nameless(frame: number, name: string): boolean {
+    return name.startsWith("<") && this.moduleName(frame) === "[python]" && this.text(this.frameFile[frame]!) !== "";
   }
 
   moduleName(frame: number): string {
