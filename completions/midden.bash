@@ -19,6 +19,14 @@ _midden() {
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		return
 		;;
+	record:--only)
+		:
+		return
+		;;
+	record:--ranks)
+		:
+		return
+		;;
 	record:--max-depth)
 		:
 		return
@@ -493,7 +501,7 @@ _midden() {
 		;;
 	esac
 	case $command in
-	record) options="-o --output -f --follow -q --quiet -v --verbose --progress --max-depth --buffer --patience --python --trace --leaks --rss --tags --sample --sample-blocks --sample-seed --delayed --snapshot-every --snapshot-at --snapshot-signal --http --http-token-file -c --config --set --profile --no-config --no-symbols --library -h --help" ;;
+	record) options="-o --output -f --follow --only --children-only --ranks -q --quiet -v --verbose --progress --max-depth --buffer --patience --python --trace --leaks --rss --tags --sample --sample-blocks --sample-seed --delayed --snapshot-every --snapshot-at --snapshot-signal --http --http-token-file -c --config --set --profile --no-config --no-symbols --library -h --help" ;;
 	report) options="--peak --leaks --allocated --calls --temporary --realloc --own-peak --live-at --growth --figure --lifetime --histogram --snapshots --snapshot --snapshot-deltas --timeline --rss --at --findings -i --include -x --exclude --module --not-module --tag --thread --min-size --max-size --suppressions --no-suppressions --tree --inverted --top-down --flat --by -t --threshold -d --depth -n --limit --no-fold --all-frames --json --color --no-pager -h --help --debug-dir --sysroot --map --full-names --hide-imports --no-write" ;;
 	snapshot) options="-r --rss -w --write -h --help" ;;
 	stats) options="--json --sites --points --all-frames --color --no-pager -h --help --debug-dir --sysroot --map --full-names --hide-imports --no-write" ;;

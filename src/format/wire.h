@@ -154,6 +154,8 @@ enum wire_run_column {
 	WIRE_RUN_CLEARED_NS = 30, /* when figures started over, 0 never */
 	WIRE_RUN_STOPPED_NS = 31, /* for how long recording was stopped since then */
 	WIRE_RUN_SAMPLE_PERIOD = 40,
+	WIRE_RUN_RANK = 50,  /* of a parallel program, plus one; 0 none */
+	WIRE_RUN_RANKS = 51, /* how many it has, 0 unknown */
 	WIRE_RUN_LOST_FLAGS = 60,
 	WIRE_RUN_LOST_TIME_NS = 61,
 	WIRE_RUN_LOST_PAUSE_NS = 62,
@@ -173,6 +175,7 @@ enum wire_inputs_column {
 	WIRE_INPUTS_END = 9,
 	WIRE_INPUTS_EXIT_CODE = 10,
 	WIRE_INPUTS_EXIT_SIGNAL = 11,
+	WIRE_INPUTS_RANK = 12,	 /* plus one; 0 none */
 	WIRE_INPUTS_TOTALS = 32, /* + enum wire_totals_column: its totals */
 };
 

@@ -76,6 +76,8 @@ struct profile_run {
 	uint32_t merge;	     /* enum profile_merge: how `inputs` became this */
 	uint64_t cleared_ns; /* when the program had figures start over, 0 never */
 	uint64_t stopped_ns; /* for how long it had recording stopped since then */
+	uint32_t rank;	     /* of a parallel program, plus one; 0: it is none */
+	uint32_t ranks;	     /* how many that has; 0: not known */
 	/* The look at what is lost: `lost` and `links` are as of then. */
 	uint32_t lost_flags; /* enum profile_lost_flags; 0: there was none */
 	uint64_t lost_time_ns;
@@ -134,6 +136,7 @@ struct profile_input {
 	uint32_t end; /* enum profile_end */
 	int32_t exit_code;
 	int32_t exit_signal;
+	uint32_t rank; /* plus one; 0: it is none */
 	struct profile_totals totals;
 };
 
