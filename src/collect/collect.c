@@ -65,6 +65,7 @@ static void fill_header(struct collector *c, const struct collect_config *config
 	header->sample_period = config->sample_period;
 	header->sample_seed = config->sample_seed;
 	header->delayed = config->delayed;
+	header->maps = config->maps;
 	header->snapshot_signal = (uint32_t)config->signal;
 	header->leaks = config->leaks;
 	header->farewell = config->surveys && config->mode == SEGMENT_MODE_EXACT;
@@ -86,6 +87,7 @@ struct collector *collect_new(const struct collect_config *config,
 	c->hello = *hello;
 	c->follow = config->follow;
 	c->mode = config->mode;
+	c->maps = config->maps;
 	c->surveying = config->surveys && config->mode == SEGMENT_MODE_EXACT;
 	ticks_init(&c->clock, ticks_choose(hello->machine));
 	account_init(&c->account, &c->clock, layout.slot_count);
@@ -568,13 +570,6 @@ static enum collect_end finish(struct collector *c, enum collect_end why)
 	return why;
 }
 
-/* Somebody waits for what only the caller of collect_run can do. */
-static bool is_called(const struct collector *c)
-{
-	return c->account.writes.count || c->account.farewell.question ||
-	       (c->surveying && c->account.snapshots.count != c->told);
-}
-
 enum collect_end collect_run(struct collector *c, uint64_t tick_ns, const volatile bool *stop)
 {
 	uint64_t start = clock_monotonic_ns();
@@ -594,7 +589,7 @@ enum collect_end collect_run(struct collector *c, uint64_t tick_ns, const volati
 		enum collect_end end = look_for_end(c, now, handled == 0);
 		if (end != COLLECT_END_TICK)
 			return finish(c, end);
-		if (tick_ns && (now - start >= tick_ns || is_called(c)))
+		if (tick_ns && (now - start >= tick_ns || collector_is_called(c)))
 			return COLLECT_END_TICK;
 		rest(c, handled);
 	}

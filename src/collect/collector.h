@@ -28,6 +28,7 @@ struct collector {
 	bool surveying; /* snapshots are to be told of at once: see survey.h */
 	uint32_t told;	/* of them */
 	uint32_t mode;	/* enum segment_mode */
+	bool maps;	/* those of the program are recorded */
 	uint32_t marks; /* of the target's, handled */
 	struct watch watch;
 	struct lost lost;
@@ -44,6 +45,13 @@ struct collector {
 	uint64_t last_exec_ns;
 	uint64_t rest_ns; /* how long the last pause was */
 };
+
+/* Whether somebody waits for what only the caller of collect_run can do. */
+static inline bool collector_is_called(const struct collector *c)
+{
+	return c->account.writes.count || c->account.farewell.question ||
+	       (c->surveying && c->account.snapshots.count != c->told);
+}
 
 /* The time that figures are as of: now, or the end of the recording. */
 static inline uint64_t collector_get_time(const struct collector *c)

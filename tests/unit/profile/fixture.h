@@ -227,6 +227,21 @@ static inline void fixture_add_surveys(struct profile *p)
 }
 
 /* Two trees, at the end and at a snapshot. */
+static inline void fixture_add_maps(struct profile *p)
+{
+	for (uint32_t i = 0; i < 2; i++) {
+		struct profile_site *kind = vec_push(&p->map_kinds);
+		memset(kind, 0, sizeof(*kind));
+		fixture_fill(&kind->allocations,
+			     sizeof(*kind) - offsetof(struct profile_site, allocations));
+		kind->kind = i;
+		struct profile_site *site = vec_push(&p->map_sites);
+		*site = *kind;
+		site->node = fixture_below(p->nodes.count);
+	}
+	fixture_fill(&p->map_totals, sizeof(p->map_totals));
+}
+
 static inline void fixture_add_tags(struct profile *p)
 {
 	for (uint32_t i = 0; p->snapshots.count && i < 8; i++) {
@@ -310,6 +325,7 @@ static inline struct profile *fixture_profile(uint64_t seed, const struct fixtur
 	fixture_add_parts(p, size->parts);
 	fixture_add_snapshots(p);
 	fixture_add_tags(p);
+	fixture_add_maps(p);
 	fixture_add_surveys(p);
 	p->resolved = true;
 	return p;
@@ -414,6 +430,9 @@ static inline void fixture_assert_equal(const struct profile *a, const struct pr
 	FIXTURE_ROWS_EQUAL(a, b, blocks);
 	FIXTURE_ROWS_EQUAL(a, b, snapshots);
 	FIXTURE_ROWS_EQUAL(a, b, tags);
+	FIXTURE_ROWS_EQUAL(a, b, map_kinds);
+	FIXTURE_ROWS_EQUAL(a, b, map_sites);
+	assert_memory_equal(&a->map_totals, &b->map_totals, sizeof(a->map_totals));
 	FIXTURE_ROWS_EQUAL(a, b, surveys);
 	FIXTURE_ROWS_EQUAL(a, b, pins);
 	FIXTURE_ROWS_EQUAL(a, b, cells);
