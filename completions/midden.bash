@@ -11,12 +11,20 @@ _midden() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} options=
 	COMPREPLY=()
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		mapfile -t COMPREPLY < <(compgen -W "record report snapshot stats export resolve diff check merge top view html tags config help --help --version" -- "$word")
+		mapfile -t COMPREPLY < <(compgen -W "record report snapshot stats export resolve diff check leaks merge top view html tags config help --help --version" -- "$word")
 		return
 	fi
 	case $command:$before in
 	record:-o|record:--output)
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		return
+		;;
+	record:--only)
+		:
+		return
+		;;
+	record:--ranks)
+		:
 		return
 		;;
 	record:--max-depth)
@@ -311,6 +319,38 @@ _midden() {
 		:
 		return
 		;;
+	leaks:--show)
+		:
+		return
+		;;
+	leaks:-l|leaks:--limit)
+		:
+		return
+		;;
+	leaks:-w|leaks:--write)
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		return
+		;;
+	leaks:--suppressions)
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		return
+		;;
+	leaks:--color)
+		mapfile -t COMPREPLY < <(compgen -W "auto always never" -- "$word")
+		return
+		;;
+	leaks:--debug-dir)
+		mapfile -t COMPREPLY < <(compgen -d -- "$word")
+		return
+		;;
+	leaks:--sysroot)
+		mapfile -t COMPREPLY < <(compgen -d -- "$word")
+		return
+		;;
+	leaks:--map)
+		:
+		return
+		;;
 	merge:-o|merge:--output)
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		return
@@ -457,7 +497,7 @@ _midden() {
 		;;
 	esac
 	case $command in
-	record) options="-o --output -f --follow -q --quiet -v --verbose --progress --max-depth --buffer --patience --python --trace --tags --sample --sample-blocks --sample-seed --delayed --snapshot-every --snapshot-at --snapshot-signal --http --http-token-file -c --config --set --profile --no-config --no-symbols --library -h --help" ;;
+	record) options="-o --output -f --follow --only --children-only --ranks -q --quiet -v --verbose --progress --max-depth --buffer --patience --python --trace --leaks --tags --sample --sample-blocks --sample-seed --delayed --snapshot-every --snapshot-at --snapshot-signal --http --http-token-file -c --config --set --profile --no-config --no-symbols --library -h --help" ;;
 	report) options="--peak --leaks --allocated --calls --temporary --realloc --own-peak --live-at --growth --figure --lifetime --histogram --snapshots --snapshot --snapshot-deltas --timeline --findings -i --include -x --exclude --module --not-module --tag --thread --min-size --max-size --suppressions --no-suppressions --tree --inverted --top-down --flat --by -t --threshold -d --depth -n --limit --no-fold --all-frames --json --color --no-pager -h --help --debug-dir --sysroot --map --full-names --hide-imports --no-write" ;;
 	snapshot) options="-w --write -h --help" ;;
 	stats) options="--json --sites --points --all-frames --color --no-pager -h --help --debug-dir --sysroot --map --full-names --hide-imports --no-write" ;;
@@ -465,6 +505,7 @@ _midden() {
 	resolve) options="--debug-dir --sysroot --map --force -o --output -h --help" ;;
 	diff) options="--peak --leaks --allocated --calls --temporary --figure --suppressions --no-suppressions --by --flat --tree --inverted --top-down -t --threshold -d --depth --all-frames --json --color --no-pager -h --help --debug-dir --sysroot --map --full-names --hide-imports --no-write" ;;
 	check) options="--max-peak --max-leaked --max-allocations --max-temporary --max-lost --max-growth-vs --allow-damaged --suppressions --no-suppressions --stacks --junit --all-frames --json --color -h --help --debug-dir --sysroot --map --full-names --hide-imports --no-write" ;;
+	leaks) options="--show -l --limit --fail -w --write --suppressions --no-suppressions --all-frames --json --color --no-pager -h --help --debug-dir --sysroot --map --full-names --hide-imports --no-write" ;;
 	merge) options="-o --output --mode --align -q --quiet -h --help --debug-dir --sysroot --map" ;;
 	top) options="-b --batch -n --count -l --limit -d --delay -s --sort -f --filter --stacks --color -h --help --debug-dir --sysroot --map --full-names --hide-imports --no-write" ;;
 	view) options="--compare --no-open -p --port --bind --socket --no-auth --no-source -h --help --debug-dir --sysroot --map --full-names --hide-imports --no-write" ;;
@@ -479,7 +520,7 @@ _midden() {
 	fi
 	case $command in
 	record) mapfile -t COMPREPLY < <(compgen -c -- "$word"; compgen -f -- "$word") ;;
-	help) mapfile -t COMPREPLY < <(compgen -W "record report snapshot stats export resolve diff check merge top view html tags config help" -- "$word") ;;
+	help) mapfile -t COMPREPLY < <(compgen -W "record report snapshot stats export resolve diff check leaks merge top view html tags config help" -- "$word") ;;
 	*) _midden_profiles "$word" ;;
 	esac
 }

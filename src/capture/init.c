@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "capture/boot.h"
@@ -12,10 +13,20 @@
 #include "capture/light.h"
 #include "capture/link.h"
 #include "capture/marks.h"
+#include "capture/orders.h"
 #include "capture/ring.h"
 #include "capture/sanitizer.h"
 #include "capture/stackrange.h"
 #include "capture/thread.h"
+
+#ifndef PR_SET_PTRACER
+#define PR_SET_PTRACER 0x59616d61
+#endif
+
+#define LEAKS_MS 120000 /* a big heap takes seconds */
+
+/* The linker's: where this library's variables end. */
+extern char _end[] HIDDEN;
 
 /* Not in musl. */
 extern int on_exit(void (*function)(int, void *), void *argument) __attribute__((weak));
@@ -43,6 +54,19 @@ static const char *own_name(void)
 	return slash ? slash + 1 : self.dli_fname;
 }
 
+/* As of now: what the program's own handlers and destructors have freed is no longer there. Those
+ * who protect processes from one another must be told whom we allow to look. */
+static void ask_for_lost(struct segment_header *header)
+{
+	uint64_t question = orders_get_question();
+
+	(void)HOST_CALL5(SYS_prctl, PR_SET_PTRACER, header->collector_pid, 0, 0, 0);
+	if (question &&
+	    orders_put(SEGMENT_EVENT_ORDER, SEGMENT_ORDER_LEAKS, (uint64_t[]){question, 0, 0}))
+		(void)orders_await(question, LEAKS_MS, NULL);
+	(void)HOST_CALL5(SYS_prctl, PR_SET_PTRACER, 0, 0, 0, 0);
+}
+
 /* Registered first, so called last. Whoever is not our parent can learn the status in no other
  * way. */
 static void note_exit(int status, void *header)
@@ -50,6 +74,8 @@ static void note_exit(int status, void *header)
 	if (!process || process->header != header)
 		return;
 	light_end_all();
+	if (process->header->leaks)
+		ask_for_lost(process->header);
 	atomic_store(&process->header->exit_status, SEGMENT_EXITED | ((uint32_t)status & 0xff));
 	ring_wake_collector(process->header);
 	if (process->pid == 1 && !link_has_recorder())
@@ -74,6 +100,8 @@ static __attribute__((constructor)) void init(int argc, char **argv, char **envp
 	if (thread_self->state == THREAD_NEW)
 		(void)cold_attach();
 	check_interposition();
+	process->header->real_malloc = (uint64_t)(uintptr_t)real.malloc;
+	process->header->own_end = (uint64_t)(uintptr_t)_end;
 	marks_take_signal((int)process->header->snapshot_signal);
 	atomic_store(&process->header->reads_denied, stackrange_is_denied());
 	family_patch();

@@ -30,8 +30,13 @@ static const char help[] =
 	"written when the program ends, however it ends; exit status and signals are handed on.\n"
 	"\n"
 	"  -o, --output FILE    write the profile there; %p is the process id, %n the program's\n"
-	"                       name, %h the host (default: midden.PROGRAM.PID.mdn)\n"
+	"                       name, %h the host, %r the MPI rank (default:\n"
+	"                       midden.PROGRAM.PID.mdn, or midden.PROGRAM.rankN.mdn)\n"
 	"  -f, --follow         record child processes too, each into a profile of its own\n"
+	"      --only NAMES     of all these processes only those that run one of these programs,\n"
+	"                       e.g. cc1plus,ld* (implies --follow)\n"
+	"      --children-only  not the program itself, its children (implies --follow)\n"
+	"      --ranks LIST     of an MPI program record these ranks, e.g. 0,4-7\n"
 	"  -q, --quiet          no summary at the end\n"
 	"  -v, --verbose        tell the program's process id, as on a terminal\n"
 	"      --progress       show on the terminal how the recording goes\n"
@@ -43,6 +48,9 @@ static const char help[] =
 	"                       innermost (default); only; full, with all native ones; domains,\n"
 	"                       apart from those of native code; off\n"
 	"      --trace          keep every single event in the profile, 1 to 5 bytes each\n"
+	"      --leaks          when the program exits, tell lost blocks from those that are "
+	"still\n"
+	"                       held, for `midden leaks`\n"
 	"      --tags           no events: count by tag, thread by thread, for `midden tags`\n"
 	"      --sample[=BYTES]\n"
 	"                       sample one block in so many bytes (default: 512K) instead of\n"
@@ -76,7 +84,8 @@ static const char help[] =
 	"\n"
 	"Each option has a variable for use with LD_PRELOAD=libmidden.so alone: MIDDEN_OUTPUT,\n"
 	"MIDDEN_FOLLOW, MIDDEN_MAX_DEPTH, MIDDEN_BUFFER, MIDDEN_PATIENCE, MIDDEN_SYMBOLS,\n"
-	"MIDDEN_PYTHON, MIDDEN_TRACE, MIDDEN_START=0 (--delayed), MIDDEN_SNAPSHOT_EVERY,\n"
+	"MIDDEN_PYTHON, MIDDEN_TRACE, MIDDEN_LEAKS, MIDDEN_START=0 (--delayed), "
+	"MIDDEN_SNAPSHOT_EVERY,\n"
 	"MIDDEN_SNAPSHOT_AT, MIDDEN_SNAPSHOT_SIGNAL, MIDDEN_HTTP, MIDDEN_HTTP_TOKEN_FILE;\n"
 	"MIDDEN_MODE=tags, MIDDEN_MODE=sample, MIDDEN_SAMPLE, MIDDEN_SAMPLE_BLOCKS,\n"
 	"MIDDEN_SAMPLE_SEED.\n"
@@ -92,6 +101,7 @@ enum {
 	OPTION_PYTHON,
 	OPTION_NO_SYMBOLS,
 	OPTION_TRACE,
+	OPTION_LEAKS,
 	OPTION_TAGS,
 	OPTION_DELAYED,
 	OPTION_SNAPSHOT_EVERY,
@@ -103,11 +113,17 @@ enum {
 	OPTION_SAMPLE,
 	OPTION_SAMPLE_BLOCKS,
 	OPTION_SAMPLE_SEED,
+	OPTION_ONLY,
+	OPTION_CHILDREN_ONLY,
+	OPTION_RANKS,
 };
 
 static const struct option long_options[] = {
 	{"output", required_argument, NULL, 'o'},
 	{"follow", no_argument, NULL, 'f'},
+	{"only", required_argument, NULL, OPTION_ONLY},
+	{"children-only", no_argument, NULL, OPTION_CHILDREN_ONLY},
+	{"ranks", required_argument, NULL, OPTION_RANKS},
 	{"quiet", no_argument, NULL, 'q'},
 	{"verbose", no_argument, NULL, 'v'},
 	{"progress", no_argument, NULL, OPTION_PROGRESS},
@@ -116,6 +132,7 @@ static const struct option long_options[] = {
 	{"patience", required_argument, NULL, OPTION_PATIENCE},
 	{"python", required_argument, NULL, OPTION_PYTHON},
 	{"trace", no_argument, NULL, OPTION_TRACE},
+	{"leaks", no_argument, NULL, OPTION_LEAKS},
 	{"tags", no_argument, NULL, OPTION_TAGS},
 	{"delayed", no_argument, NULL, OPTION_DELAYED},
 	{"snapshot-every", required_argument, NULL, OPTION_SNAPSHOT_EVERY},
@@ -150,6 +167,16 @@ static int apply(struct request *r, int option, const char *value, struct error 
 	case 'f':
 		r->recording.collect.follow = true;
 		return 0;
+	case OPTION_ONLY:
+		r->recording.choice.only = value;
+		r->recording.collect.follow = true;
+		return 0;
+	case OPTION_CHILDREN_ONLY:
+		r->recording.choice.children_only = true;
+		r->recording.collect.follow = true;
+		return 0;
+	case OPTION_RANKS:
+		return rank_list_parse(&r->recording.choice.ranks, value, e);
 	case 'q':
 		r->quiet = true;
 		return 0;
@@ -173,6 +200,9 @@ static int apply(struct request *r, int option, const char *value, struct error 
 		return recording_set_sample_seed(&r->recording, value, e);
 	case OPTION_PYTHON:
 		return recording_set_python(&r->recording, value, e);
+	case OPTION_LEAKS:
+		r->recording.collect.leaks = true;
+		return 0;
 	case OPTION_TRACE:
 		r->recording.trace = true;
 		return 0;
@@ -314,9 +344,35 @@ static int open_http(struct request *r)
 	return 0;
 }
 
+/* A rank that nobody wants runs as if midden was not there. Under no launcher there are no ranks,
+ * and the program is what the user wants to see. */
+static int settle_ranks(struct request *request, char **words)
+{
+	struct rank_list *ranks = &request->recording.choice.ranks;
+	struct rank own = rank_read(getpid());
+
+	if (!ranks->ranges.count || request->recording.collect.follow)
+		return 0;
+	if (own.number == RANK_NONE) {
+		message_print("no MPI launcher has started this: --ranks does not count");
+		rank_list_free(ranks);
+		return 0;
+	}
+	if (rank_list_has(ranks, own.number))
+		return 0;
+	execvp(words[0], words);
+	int status = errno == ENOENT ? 127 : 126;
+	message_print("%s: %s", words[0], strerror(errno));
+	return status;
+}
+
 static int record(struct request *request, char **words)
 {
 	struct error e = {0};
+	int status = settle_ranks(request, words);
+
+	if (status)
+		return status;
 
 	if (check_existing(request->recording.output) || check_directory(request->recording.output))
 		return COMMAND_FAILED;
@@ -346,7 +402,7 @@ static int record(struct request *request, char **words)
 		.quiet = request->quiet,
 		.announce = talks || request->verbose,
 	};
-	int status = supervisor_run(&order);
+	status = supervisor_run(&order);
 	free(library);
 	return status;
 }
@@ -361,6 +417,7 @@ static int run(int argc, char **argv)
 		(void)fputs(help, stdout);
 	else if (status == COMMAND_GOOD)
 		status = record(&request, argv + optind);
+	rank_list_free(&request.recording.choice.ranks);
 	settings_free(&request.settings);
 	return status;
 }

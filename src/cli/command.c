@@ -7,23 +7,12 @@
 #include "cli/nearest.h"
 
 static const struct command *const commands[] = {
-	&command_record,
-	&command_report,
-	&command_snapshot,
-	&command_stats,
-	&command_export,
-	&command_resolve,
-	&command_diff,
-	&command_check,
-	&command_merge,
-	&command_top,
-	&command_view,
-	&command_html,
-	&command_tags,
-	&command_config,
-	&command_help,
-	&command_collect,
-	NULL,
+	&command_record, &command_report,  &command_snapshot,
+	&command_stats,	 &command_export,  &command_resolve,
+	&command_diff,	 &command_check,   &command_leaks,
+	&command_merge,	 &command_top,	   &command_view,
+	&command_html,	 &command_tags,	   &command_config,
+	&command_help,	 &command_collect, NULL,
 };
 
 const struct command *command_get(size_t i)

@@ -27,6 +27,7 @@ extern const struct command command_config;
 extern const struct command command_diff;
 extern const struct command command_export;
 extern const struct command command_html;
+extern const struct command command_leaks;
 extern const struct command command_merge;
 extern const struct command command_report;
 extern const struct command command_snapshot;

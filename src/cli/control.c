@@ -16,13 +16,15 @@
 
 #include "cli/handover.h"
 
-#define MAGIC	  UINT64_C(0x3430706e7364696d) /* "midsnp04" */
+#define MAGIC	  UINT64_C(0x3530706e7364696d) /* "midsnp05" */
 #define ASKING_MS 50	/* for a request whose sender has connected: it comes at once */
 #define ANSWER_MS 10000 /* a collector may be busy with what the program did meanwhile */
 
+#define LOST_MS	  120000 /* and a big heap takes seconds to look through */
+
 #define AGAIN_MS  20 /* a collector looks for requests this often */
 
-enum request_kind { REQUEST_SNAPSHOT, REQUEST_PROFILE, REQUEST_BRIEF };
+enum request_kind { REQUEST_SNAPSHOT, REQUEST_PROFILE, REQUEST_BRIEF, REQUEST_LOST };
 
 struct request {
 	uint64_t magic;
@@ -30,7 +32,7 @@ struct request {
 	char name[SEGMENT_MARK_NAME_MAX + 1];
 };
 
-enum answer_kind { ANSWER_GOOD, ANSWER_FULL, ANSWER_BUSY };
+enum answer_kind { ANSWER_GOOD, ANSWER_FULL, ANSWER_BUSY, ANSWER_REFUSED };
 
 struct answer {
 	uint64_t magic;
@@ -117,6 +119,21 @@ static void hand_out_profile(int connection, struct control_duty *duty)
 		(void)send_answer(connection, &busy, -1);
 }
 
+/* Where it cannot be told, the path has the reason. */
+static void find_lost(int connection, struct control_duty *duty)
+{
+	struct error e = {0};
+	struct answer no = {.magic = MAGIC, .kind = ANSWER_REFUSED};
+
+	if (collect_find_lost(duty->collector, &e) == 0) {
+		hand_out_profile(connection, duty);
+		collect_forget_lost(duty->collector);
+		return;
+	}
+	(void)snprintf(no.path, sizeof(no.path), "%s", e.text);
+	(void)send_answer(connection, &no, -1);
+}
+
 static void keep_snapshot(int connection, struct control_duty *duty, const char *name)
 {
 	struct answer answer = {.magic = MAGIC};
@@ -138,6 +155,8 @@ static void answer_request(int connection, struct control_duty *duty)
 	duty->brief = request.kind == REQUEST_BRIEF;
 	if (request.kind == REQUEST_PROFILE || request.kind == REQUEST_BRIEF)
 		hand_out_profile(connection, duty);
+	else if (request.kind == REQUEST_LOST)
+		find_lost(connection, duty);
 	else
 		keep_snapshot(connection, duty, request.name);
 }
@@ -224,7 +243,8 @@ static int ask_over(int fd, struct exchange *x, pid_t target, struct error *e)
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0)
 		x->collector = peer.pid;
 	if (send(fd, &x->request, sizeof(x->request), MSG_NOSIGNAL) != sizeof(x->request) ||
-	    !is_ready(fd, ANSWER_MS) || !receive_answer(fd, x))
+	    !is_ready(fd, x->request.kind == REQUEST_LOST ? LOST_MS : ANSWER_MS) ||
+	    !receive_answer(fd, x))
 		return error_set(e, "the recorder of process %d does not answer", (int)target);
 	return 0;
 }
@@ -285,6 +305,8 @@ static struct profile *read_state(pid_t target, enum request_kind kind,
 		(void)poll(NULL, 0, AGAIN_MS);
 		result = ask(&x, target, e);
 	}
+	if (result == 0 && x.answer.kind == ANSWER_REFUSED)
+		result = error_set(e, "%.*s", PATH_MAX - 1, x.answer.path);
 	if (result == 0 && (x.answer.kind != ANSWER_GOOD || x.pipe < 0))
 		result = error_set(e, "the recorder of process %d is busy with other requests",
 				   (int)target);
@@ -307,4 +329,9 @@ struct profile *control_read_profile(pid_t target, struct control_origin *origin
 struct profile *control_read_brief(pid_t target, struct control_origin *origin, struct error *e)
 {
 	return read_state(target, REQUEST_BRIEF, origin, e);
+}
+
+struct profile *control_find_lost(pid_t target, struct control_origin *origin, struct error *e)
+{
+	return read_state(target, REQUEST_LOST, origin, e);
 }

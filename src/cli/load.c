@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "cli/command.h"
 #include "cli/find_profile.h"
+#include "cli/load_directory.h"
 #include "cli/message.h"
 #include "cli/progress.h"
 #include "model/carry.h"
@@ -217,6 +218,12 @@ struct profile *load_profile(const char *file, const struct load_options *option
 
 	if (!path)
 		return NULL;
+	if (load_is_directory(path)) {
+		struct profile *all = load_directory(path, options);
+
+		free(path);
+		return all;
+	}
 	struct profile *p = profile_read(path, &e);
 	if (!p)
 		(void)message_fault(path, &e);

@@ -73,7 +73,8 @@ void load_options_free(struct load_options *o);
 /* Sets what the options say about names and paths. The options must outlive model_new. */
 void load_fill_model(const struct load_options *o, struct model_options *model);
 
-/* Reads `file`, or the newest profile in the working directory if it is NULL. A profile that has
+/* Reads `file`, or the newest profile in the working directory if it is NULL; all profiles of a
+ * directory become one. A profile that has
  * symbols gets better ones where the user has named directories to look in. NULL after a message on
  * stderr. A damaged file gives what could be read of it, after a message. */
 struct profile *load_profile(const char *file, const struct load_options *options);

@@ -40,6 +40,7 @@ struct subject {
 	char *executable;
 	char *command;
 	char *directory;
+	struct rank rank;
 };
 
 /* One recording, from its hello on. */
@@ -162,6 +163,7 @@ static void subject_init(struct subject *s, pid_t pid)
 	s->executable = procfs_find_executable(pid);
 	s->command = procfs_read_command(pid);
 	s->directory = procfs_read_link(pid, "cwd");
+	s->rank = rank_read(pid);
 }
 
 static void subject_fini(struct subject *s)
@@ -183,6 +185,8 @@ static void describe(struct profile *p, const struct subject *s)
 	p->run.directory = profile_add_string(p, s->directory);
 	p->run.host = profile_add_string(p, host);
 	p->run.version = profile_add_string(p, MIDDEN_VERSION);
+	p->run.rank = s->rank.number == RANK_NONE ? 0 : s->rank.number + 1;
+	p->run.ranks = s->rank.count;
 	/* The loader gives the program itself no name. */
 	for (size_t i = 1; i < p->modules.count; i++)
 		if (p->modules.at[i].path.v == 0)
@@ -383,12 +387,17 @@ static bool is_launcher(const struct recording_options *options,
 	       p->run.end == PROFILE_END_EXEC;
 }
 
-static void choose_path(const struct recording_options *options, const char *program,
-			const struct recording_wires *wires, struct recording_report *report)
+static void choose_path(const struct recording_job *job, struct recording_report *report)
 {
-	bool is_last_of_script = options->is_script && !options->collect.follow;
-	char *path = recording_output_name(options->output, program, report->pid, wires->is_program,
-					   is_last_of_script ? 1 : wires->image);
+	bool is_last_of_script = job->options->is_script && !job->options->collect.follow;
+	const struct recording_subject subject = {
+		.program = job->subject.program,
+		.pid = report->pid,
+		.rank = job->subject.rank,
+		.is_program = job->wires->is_program,
+		.image = is_last_of_script ? 1 : job->wires->image,
+	};
+	char *path = recording_output_name(job->options->output, &subject);
 
 	(void)snprintf(report->path, sizeof(report->path), "%s", path);
 	free(path);
@@ -502,8 +511,10 @@ static int keep(struct collector *c, enum collect_end end, const struct recordin
 	collect_get_status(c, &report->status);
 	fill_report(report, p);
 	report->is_denied = collect_has_reads_denied(c);
+	(void)snprintf(report->lost_fault, sizeof(report->lost_fault), "%s",
+		       collect_get_lost_fault(c));
 	report->is_hidden = collect_has_foreign_allocator(c) && p->totals.allocations == 0;
-	choose_path(job->options, job->subject.program, job->wires, report);
+	choose_path(job, report);
 	if (is_launcher(job->options, job->wires, p)) {
 		report->is_launcher = 1;
 		trace_write_abandon(job->trace);
@@ -538,7 +549,7 @@ int recording_run(const struct recording_options *options, const struct segment_
 
 	start_servant(&servant, &job, hello->pid);
 	subject_init(&job.subject, hello->pid);
-	choose_path(options, job.subject.program, wires, &report);
+	choose_path(&job, &report);
 	config.trace = job.trace = open_trace(options, &report);
 	config.signal = options->triggers.signal;
 	struct collector *c = collect_new(&config, hello, &e);

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "cli/choice.h"
 #include "cli/servant.h"
 #include "cli/triggers.h"
 #include "collect/collect.h"
@@ -26,6 +27,7 @@ struct recording_options {
 	bool trace;	      /* keep every event */
 	struct servant_options http;
 	struct trigger_options triggers;
+	struct choice choice; /* which processes */
 	bool is_script; /* the program named is a script: its file holds the last image, not the
 			   first */
 };
@@ -78,6 +80,7 @@ struct recording_report {
 	uint64_t symbols_total; /* 0: it is not about symbols */
 	char path[PATH_MAX];
 	char text[512];
+	char lost_fault[512];  /* why it could not be told what is lost though that was wanted */
 	char trace_fault[512]; /* why there is no trace though one was wanted */
 };
 
@@ -113,10 +116,18 @@ void recording_refuse(int connection);
 int recording_run(const struct recording_options *options, const struct segment_hello *hello,
 		  const struct recording_wires *wires);
 
-/* The file name for a process: the pattern with %p, %n, %h, %% replaced, or the default name. All
- * but the program itself get their pid added to a pattern that does not have it; `image` > 1 is
- * added too. malloc'ed. */
-char *recording_output_name(const char *pattern, const char *program, pid_t pid, bool is_program,
-			    uint32_t image);
+/* What the name of a profile is made of. */
+struct recording_subject {
+	const char *program;
+	pid_t pid;
+	struct rank rank;
+	bool is_program; /* the process that the user named */
+	uint32_t image;	 /* as in the wires */
+};
+
+/* The file name for a process: the pattern with %p, %n, %h, %r, %% replaced, or the default name.
+ * A pattern that does not have them gets the rank added, and the pid of all but the program itself;
+ * `image` > 1 is added too. malloc'ed. */
+char *recording_output_name(const char *pattern, const struct recording_subject *subject);
 
 #endif

@@ -189,6 +189,7 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	const char *python = getenv(ENV_PYTHON);
 	const char *symbols = getenv(ENV_SYMBOLS);
 	const char *trace = getenv(ENV_TRACE);
+	const char *leaks = getenv(ENV_LEAKS);
 	const char *target = getenv(ENV_TARGET_MODE);
 	const char *mode = target ? target : getenv(ENV_MODE);
 	const char *start = getenv(ENV_START);
@@ -204,6 +205,7 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	options->collect.follow = follow && strcmp(follow, "0") != 0;
 	options->collect.delayed = start && strcmp(start, "0") == 0;
 	options->trace = is_on(trace);
+	options->collect.leaks = is_on(leaks);
 	if ((mode && recording_set_mode(options, mode, e)) ||
 	    (depth && recording_set_max_depth(options, depth, e)) ||
 	    (buffer && recording_set_buffer(options, buffer, e)) ||
@@ -223,20 +225,35 @@ int recording_options_finish(struct recording_options *options, struct error *e)
 				    "choose one");
 	if (options->trace && options->collect.mode == SEGMENT_MODE_TAGS)
 		return error_set(e, "a trace has every event, and tag mode none: choose one");
+	if (options->collect.leaks && options->collect.mode != SEGMENT_MODE_EXACT)
+		return error_set(e, "what is lost can be told in exact mode only, where every "
+				    "block is known");
 	return servant_prepare(&options->http, e);
 }
 
 /* ---- file names ------------------------------------------------------------------------------ */
 
-static char *default_name(const char *program, pid_t pid)
+/* Ranks have names that say which they are; their children may have the same one. */
+static char *make_stem(const struct recording_subject *s)
 {
-	char *name = mem_format("midden.%s.%d.mdn", program, (int)pid);
+	if (s->rank.number == RANK_NONE)
+		return mem_format("midden.%s.%d", s->program, (int)s->pid);
+	if (s->is_program)
+		return mem_format("midden.%s.rank%u", s->program, s->rank.number);
+	return mem_format("midden.%s.rank%u.%d", s->program, s->rank.number, (int)s->pid);
+}
+
+static char *default_name(const struct recording_subject *s)
+{
+	char *stem = make_stem(s);
+	char *name = mem_format("%s.mdn", stem);
 
 	/* A process that runs the same program again by exec keeps its pid. */
 	for (int n = 2; access(name, F_OK) == 0 && n < 1000; n++) {
 		free(name);
-		name = mem_format("midden.%s.%d.%d.mdn", program, (int)pid, n);
+		name = mem_format("%s.%d.mdn", stem, n);
 	}
+	free(stem);
 	return name;
 }
 
@@ -248,17 +265,21 @@ static char *append(char *text, const char *more, size_t length)
 	return joined;
 }
 
-static char *expand(char *text, char letter, const char *program, pid_t pid)
+/* The rank of a process that is none is its pid: names must differ. */
+static char *expand(char *text, char letter, const struct recording_subject *s)
 {
 	char number[16];
 	char host[256] = "";
+	uint32_t rank = s->rank.number == RANK_NONE ? (uint32_t)s->pid : s->rank.number;
 
 	switch (letter) {
 	case 'p':
-		(void)snprintf(number, sizeof(number), "%d", (int)pid);
+	case 'r':
+		(void)snprintf(number, sizeof(number), "%u",
+			       letter == 'r' ? rank : (uint32_t)s->pid);
 		return append(text, number, strlen(number));
 	case 'n':
-		return append(text, program, strlen(program));
+		return append(text, s->program, strlen(s->program));
 	case 'h':
 		(void)gethostname(host, sizeof(host) - 1);
 		return append(text, host, strlen(host));
@@ -278,38 +299,47 @@ static char *insert_number(char *name, unsigned long number)
 	return with;
 }
 
-static char *expand_pattern(const char *pattern, const char *program, pid_t pid, bool *has_pid)
+struct expanded {
+	char *name;
+	bool has_pid;
+	bool has_rank;
+};
+
+static struct expanded expand_pattern(const char *pattern, const struct recording_subject *s)
 {
-	char *name = mem_copy_string("");
+	struct expanded x = {.name = mem_copy_string("")};
 
 	while (*pattern) {
 		size_t plain = strcspn(pattern, "%");
 
-		name = append(name, pattern, plain);
+		x.name = append(x.name, pattern, plain);
 		pattern += plain;
 		if (!*pattern)
 			break;
-		if (!pattern[1] || !strchr("pnh%", pattern[1])) {
-			name = append(name, pattern, 1);
+		if (!pattern[1] || !strchr("pnhr%", pattern[1])) {
+			x.name = append(x.name, pattern, 1);
 			pattern++;
 			continue;
 		}
-		*has_pid = *has_pid || pattern[1] == 'p';
-		name = expand(name, pattern[1], program, pid);
+		x.has_pid = x.has_pid || pattern[1] == 'p';
+		x.has_rank = x.has_rank || pattern[1] == 'r';
+		x.name = expand(x.name, pattern[1], s);
 		pattern += 2;
 	}
-	return name;
+	return x;
 }
 
-char *recording_output_name(const char *pattern, const char *program, pid_t pid, bool is_program,
-			    uint32_t image)
+char *recording_output_name(const char *pattern, const struct recording_subject *s)
 {
-	bool has_pid = false;
-
 	if (!pattern || !*pattern)
-		return default_name(program, pid);
-	char *name = expand_pattern(pattern, program, pid, &has_pid);
-	if (!is_program && !has_pid)
-		name = insert_number(name, (unsigned long)pid);
-	return image > 1 ? insert_number(name, image) : name;
+		return default_name(s);
+	struct expanded x = expand_pattern(pattern, s);
+	bool is_rank = s->rank.number != RANK_NONE;
+
+	/* All ranks of a program are started with the same words. */
+	if (is_rank && !x.has_rank && !x.has_pid)
+		x.name = insert_number(x.name, s->rank.number);
+	if (!s->is_program && !x.has_pid && !(x.has_rank && !is_rank))
+		x.name = insert_number(x.name, (unsigned long)s->pid);
+	return s->image > 1 ? insert_number(x.name, s->image) : x.name;
 }

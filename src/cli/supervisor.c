@@ -116,7 +116,11 @@ static bool is_own_user(int connection)
  * no child. */
 static bool is_wanted(const struct supervisor *s, const struct segment_hello *hello)
 {
-	return s->request->recording->collect.follow || hello->pid == s->program;
+	const struct recording_options *options = s->request->recording;
+	bool is_program = hello->pid == s->program;
+
+	return (options->collect.follow || is_program) &&
+	       choice_has(&options->choice, hello->pid, is_program);
 }
 
 /* A process that goes on saying hello, which the library does not, would have a collector each
@@ -459,7 +463,11 @@ static void say_if_nothing(const struct supervisor *s)
 {
 	const char *program = s->request->arguments[0];
 
-	if (s->workers.count == 0 && !s->refused) {
+	if (s->workers.count == 0 && !s->refused &&
+	    choice_is_narrow(&s->request->recording->choice)) {
+		message_print("no process was recorded: none is what --only, --ranks or "
+			      "--children-only ask for");
+	} else if (s->workers.count == 0 && !s->refused) {
 		char *why = obstacle_explain(program);
 
 		message_print("nothing was recorded of %s: %s", program, why);

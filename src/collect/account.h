@@ -47,6 +47,12 @@ struct write_order {
 	uint32_t question;
 };
 
+/* A thread of the target waits until it has been found out what is lost. */
+struct leak_order {
+	uint32_t slot;
+	uint32_t question;
+};
+
 /* What was live when somebody asked for it to be kept. */
 struct snapshot {
 	char name[SEGMENT_MARK_NAME_MAX + 1];
@@ -102,6 +108,7 @@ struct account {
 	uint64_t off_ticks;	/* and was for so long before */
 	uint64_t refused_clears;
 	VEC(struct write_order) writes;
+	VEC(struct leak_order) leak_orders;
 	VEC(struct pool) pools;
 };
 

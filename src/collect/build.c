@@ -14,6 +14,7 @@
 #include "collect/build_sampled.h"
 #include "collect/collector.h"
 #include "collect/footprint.h"
+#include "collect/lost.h"
 #include "collect/naming.h"
 #include "collect/obey.h"
 
@@ -534,6 +535,7 @@ static struct profile *build(struct collector *c, bool brief)
 	if (c->mode == SEGMENT_MODE_TAGS)
 		tag_counts_add_totals(b.p);
 	lifetimes_build(&c->account.lifetimes, b.p);
+	lost_build(c, b.p);
 	build_sampled(&c->account, b.p);
 	return b.p;
 }

@@ -14,6 +14,7 @@
 
 #include "base/mem.h"
 #include "collect/collector.h"
+#include "collect/lost.h"
 #include "collect/obey.h"
 
 #define MS UINT64_C(1000000)
@@ -65,6 +66,7 @@ static void fill_header(struct collector *c, const struct collect_config *config
 	header->sample_seed = config->sample_seed;
 	header->delayed = config->delayed;
 	header->snapshot_signal = (uint32_t)config->signal;
+	header->leaks = config->leaks;
 	header->magic = SEGMENT_MAGIC;
 }
 
@@ -105,6 +107,7 @@ void collect_free(struct collector *c)
 	if (!c)
 		return;
 	watch_close(&c->watch);
+	lost_fini(&c->lost);
 	drain_fini(&c->drain);
 	tag_counts_fini(&c->tags);
 	streams_fini(&c->streams);
@@ -213,6 +216,21 @@ bool collect_take_write(struct collector *c, struct collect_write *wanted)
 void collect_answer_write(struct collector *c, const struct collect_write *wanted, bool done)
 {
 	obey_answer(&c->account, wanted->slot, wanted->question, done);
+}
+
+int collect_find_lost(struct collector *c, struct error *e)
+{
+	return lost_find(c, e);
+}
+
+void collect_forget_lost(struct collector *c)
+{
+	lost_clear(&c->lost);
+}
+
+const char *collect_get_lost_fault(const struct collector *c)
+{
+	return c->lost.fault;
 }
 
 void collect_freeze(struct collector *c)
@@ -554,6 +572,8 @@ enum collect_end collect_run(struct collector *c, uint64_t tick_ns, const volati
 
 		if (handled)
 			c->last_event_ns = now;
+		if (c->account.leak_orders.count || c->lost.halt.threads.count)
+			lost_serve(c);
 		tell_pace(c, now, handled);
 		look_at_memory(c, now);
 		look_at_threads(c, now);

@@ -21,6 +21,7 @@ struct collect_config {
 	uint64_t sample_period;
 	uint64_t sample_seed;
 	bool delayed;		    /* the program will switch recording on */
+	bool leaks;		    /* the program asks what is lost when it exits */
 	int signal;		    /* that asks for snapshots; 0 none */
 	struct trace_writer *trace; /* gets every event; NULL: none is wanted. Not owned */
 };
@@ -115,6 +116,14 @@ bool collect_take_write(struct collector *c, struct collect_write *wanted);
 
 /* Tells whoever waits for it how it went. */
 void collect_answer_write(struct collector *c, const struct collect_write *wanted, bool done);
+
+/* Finds out which blocks nothing points to any more, for which the target is stopped for a moment;
+ * profiles have it from then on. 0, or -1 with `e`. */
+int collect_find_lost(struct collector *c, struct error *e);
+void collect_forget_lost(struct collector *c);
+
+/* Why the program could not be told when it asked itself; "": it could, or did not ask. */
+const char *collect_get_lost_fault(const struct collector *c);
 
 /* For a copy of this process that a fork made, to build a profile in: what the last round handled
  * is all there is from here on, and the trace stays its owner's. The copy has no table of live

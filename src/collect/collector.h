@@ -7,6 +7,7 @@
 #include "collect/account.h"
 #include "collect/collect.h"
 #include "collect/drain.h"
+#include "collect/lost.h"
 #include "collect/segment_map.h"
 #include "collect/streams.h"
 #include "collect/tag_counts.h"
@@ -25,6 +26,7 @@ struct collector {
 	uint32_t mode;	/* enum segment_mode */
 	uint32_t marks; /* of the target's, handled */
 	struct watch watch;
+	struct lost lost;
 	uint64_t open_lost; /* events lost by live threads, as last looked up */
 	uint64_t end_ticks; /* when the recording ended; 0: it goes on */
 	/* CLOCK_MONOTONIC of when something was last done or seen. */

@@ -25,6 +25,7 @@ void obey_fini(struct account *a)
 	for (size_t i = 0; i < a->writes.count; i++)
 		free(a->writes.at[i].path);
 	vec_free(&a->writes);
+	vec_free(&a->leak_orders);
 	pools_fini(a);
 }
 
@@ -206,6 +207,15 @@ static void order_write(struct account *a, const struct event *e)
 	};
 }
 
+/* That takes longer than an event may: collect_run sees to it. */
+static void order_leaks(struct account *a, const struct event *e)
+{
+	if (a->leak_orders.count >= WRITES_MOST)
+		obey_answer(a, e->slot, (uint32_t)e->ptr, false);
+	else
+		*vec_push(&a->leak_orders) = (struct leak_order){e->slot, (uint32_t)e->ptr};
+}
+
 static void obey_order(struct account *a, const struct event *e)
 {
 	switch (e->api) {
@@ -229,6 +239,9 @@ static void obey_order(struct account *a, const struct event *e)
 		break;
 	case SEGMENT_ORDER_POOL_CLOSE:
 		pools_close(a, e);
+		break;
+	case SEGMENT_ORDER_LEAKS:
+		order_leaks(a, e);
 		break;
 	default: /* the reader lets no other order through */
 		break;

@@ -73,6 +73,11 @@ static bool has_usable_counter(void)
 
 #endif
 
+bool ticks_is_own(uint32_t machine)
+{
+	return machine == OWN_MACHINE;
+}
+
 uint32_t ticks_choose(uint32_t machine)
 {
 	bool counter = machine == OWN_MACHINE && has_usable_counter();

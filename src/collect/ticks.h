@@ -9,6 +9,7 @@
 #ifndef MIDDEN_COLLECT_TICKS_H
 #define MIDDEN_COLLECT_TICKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "format/clock.h"
@@ -25,6 +26,9 @@ struct ticks {
 
 /* The clock for a library of this ELF machine: the CPU counter if it is ours and trustworthy. */
 uint32_t ticks_choose(uint32_t machine);
+
+/* True if a program of this ELF machine is one of ours. */
+bool ticks_is_own(uint32_t machine);
 
 /* Starts time 0 now and takes a first ratio (0.1 ms for the counter). */
 void ticks_init(struct ticks *t, uint32_t kind);

@@ -28,7 +28,7 @@
 #include <stdint.h>
 
 #define SEGMENT_MAGIC	UINT64_C(0x31306e656464696d) /* "midden01" */
-#define SEGMENT_VERSION 7u			     /* raised with any change of this file */
+#define SEGMENT_VERSION 8u			     /* raised with any change of this file */
 #define SEGMENT_ALIGN	UINT64_C(65536)		     /* the largest page size in use on aarch64 */
 
 /* Index 0 is "none" for slots, nodes, places, named frames, modules and chunks alike, so that
@@ -186,6 +186,13 @@ struct segment_header {
 	_Atomic uint32_t tag_text_used;
 	struct segment_tag_losses tag_losses;
 	_Alignas(128) struct segment_losses losses;
+
+	/* For the look at what is lost: whether the program is to ask for it when it exits (written
+	 * by the collector, constant); where the real malloc is, and where the library's own
+	 * variables end (written by the target at its start). */
+	uint32_t leaks;
+	uint64_t real_malloc;
+	uint64_t own_end;
 };
 
 /* ---- threads --------------------------------------------------------------------------------- */
@@ -438,7 +445,9 @@ enum segment_order {
 	SEGMENT_ORDER_POOL_OPEN = 5,
 	/* address: no longer; all blocks inside are gone, the one that was there counts again */
 	SEGMENT_ORDER_POOL_CLOSE = 6,
-	SEGMENT_ORDER_KINDS = 7
+	/* question: which blocks are lost? */
+	SEGMENT_ORDER_LEAKS = 7,
+	SEGMENT_ORDER_KINDS = 8
 };
 
 /* In place of the api, of THINNED ... */

@@ -69,6 +69,8 @@ enum wire_section_flags {
 #define WIRE_TAG_INDEX	   WIRE_TAG('T', 'I', 'D', 'X') /* of those blocks, by time */
 #define WIRE_TAG_SNAPSHOTS WIRE_TAG('S', 'N', 'A', 'P') /* moments that were asked for */
 #define WIRE_TAG_TAGS	   WIRE_TAG('T', 'A', 'G', 'S') /* counters by tag */
+#define WIRE_TAG_LOST	   WIRE_TAG('L', 'O', 'S', 'T') /* live blocks by how they are held */
+#define WIRE_TAG_LINKS	   WIRE_TAG('L', 'I', 'N', 'K') /* and by whom */
 /* no payload; its sequence counts the others */
 #define WIRE_TAG_END WIRE_TAG('E', 'N', 'D', ' ')
 
@@ -114,6 +116,8 @@ enum wire_info_column {
 	WIRE_INFO_SNAPSHOTS = 14,
 	WIRE_INFO_INPUTS = 20,
 	WIRE_INFO_TAGS = 24,
+	WIRE_INFO_LOST = 28,
+	WIRE_INFO_LINKS = 29,
 };
 
 enum wire_text_column {
@@ -144,6 +148,13 @@ enum wire_run_column {
 	WIRE_RUN_CLEARED_NS = 30, /* when figures started over, 0 never */
 	WIRE_RUN_STOPPED_NS = 31, /* for how long recording was stopped since then */
 	WIRE_RUN_SAMPLE_PERIOD = 40,
+	WIRE_RUN_RANK = 50,  /* of a parallel program, plus one; 0 none */
+	WIRE_RUN_RANKS = 51, /* how many it has, 0 unknown */
+	WIRE_RUN_LOST_FLAGS = 60,
+	WIRE_RUN_LOST_TIME_NS = 61,
+	WIRE_RUN_LOST_PAUSE_NS = 62,
+	WIRE_RUN_LOST_READ_BYTES = 63,
+	WIRE_RUN_LOST_UNREAD_BYTES = 64,
 };
 
 enum wire_inputs_column {
@@ -158,6 +169,7 @@ enum wire_inputs_column {
 	WIRE_INPUTS_END = 9,
 	WIRE_INPUTS_EXIT_CODE = 10,
 	WIRE_INPUTS_EXIT_SIGNAL = 11,
+	WIRE_INPUTS_RANK = 12,	 /* plus one; 0 none */
 	WIRE_INPUTS_TOTALS = 32, /* + enum wire_totals_column: its totals */
 };
 
@@ -346,6 +358,28 @@ enum wire_tags_column {
 	WIRE_TAGS_FREES = 10,
 	WIRE_TAGS_RESIZES = 11,
 	WIRE_TAGS_CALLS = 16, /* to 23: one per entry of enum segment_api */
+};
+
+enum wire_lost_column {
+	WIRE_LOST_SITE = 1,
+	WIRE_LOST_CLASS = 2,
+	WIRE_LOST_BLOCKS = 3,
+	WIRE_LOST_BYTES = 4,
+	WIRE_LOST_HELD_BLOCKS = 5,
+	WIRE_LOST_HELD_BYTES = 6,
+	WIRE_LOST_CHAIN = 7, /* row + 1 */
+};
+
+enum wire_links_column {
+	WIRE_LINKS_KIND = 1,
+	WIRE_LINKS_SITE = 2, /* row + 1 */
+	WIRE_LINKS_MODULE = 3,
+	WIRE_LINKS_THREAD = 4,
+	WIRE_LINKS_HOLDER = 5, /* row + 1 */
+	WIRE_LINKS_NAME = 6,
+	WIRE_LINKS_ADDRESS = 7,
+	WIRE_LINKS_OFFSET = 8,
+	WIRE_LINKS_INSIDE = 9,
 };
 
 enum wire_trace_column {

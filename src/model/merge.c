@@ -289,6 +289,7 @@ static void add_input(struct merge *m, const struct profile *p, struct remap_tab
 		.end = run->end,
 		.exit_code = run->exit_code,
 		.exit_signal = run->exit_signal,
+		.rank = run->rank,
 		.totals = p->totals,
 	};
 

@@ -28,6 +28,8 @@ static const struct column info_columns[] = {
 	COLUMN(WIRE_INFO_SNAPSHOTS, PLAIN, U64, struct columns_info, rows[COLUMNS_SNAPSHOTS]),
 	COLUMN(WIRE_INFO_INPUTS, PLAIN, U64, struct columns_info, rows[COLUMNS_INPUTS]),
 	COLUMN(WIRE_INFO_TAGS, PLAIN, U64, struct columns_info, rows[COLUMNS_TAGS]),
+	COLUMN(WIRE_INFO_LOST, PLAIN, U64, struct columns_info, rows[COLUMNS_LOST]),
+	COLUMN(WIRE_INFO_LINKS, PLAIN, U64, struct columns_info, rows[COLUMNS_LINKS]),
 	COLUMN(WIRE_INFO_RESOLVED, PLAIN, BOOL, struct columns_info, resolved),
 	COLUMN(WIRE_INFO_DAMAGED, PLAIN, BOOL, struct columns_info, damaged),
 	COLUMN(WIRE_INFO_DAMAGE, BYTES, BYTES, struct columns_info, damage),
@@ -62,6 +64,13 @@ static const struct column run_columns[] = {
 	COLUMN(WIRE_RUN_CLEARED_NS, PLAIN, U64, struct profile_run, cleared_ns),
 	COLUMN(WIRE_RUN_STOPPED_NS, PLAIN, U64, struct profile_run, stopped_ns),
 	COLUMN(WIRE_RUN_SAMPLE_PERIOD, PLAIN, U64, struct profile_run, sample_period),
+	COLUMN(WIRE_RUN_RANK, PLAIN, U32, struct profile_run, rank),
+	COLUMN(WIRE_RUN_RANKS, PLAIN, U32, struct profile_run, ranks),
+	COLUMN(WIRE_RUN_LOST_FLAGS, PLAIN, U32, struct profile_run, lost_flags),
+	COLUMN(WIRE_RUN_LOST_TIME_NS, PLAIN, U64, struct profile_run, lost_time_ns),
+	COLUMN(WIRE_RUN_LOST_PAUSE_NS, PLAIN, U64, struct profile_run, lost_pause_ns),
+	COLUMN(WIRE_RUN_LOST_READ_BYTES, PLAIN, U64, struct profile_run, lost_read_bytes),
+	COLUMN(WIRE_RUN_LOST_UNREAD_BYTES, PLAIN, U64, struct profile_run, lost_unread_bytes),
 };
 
 static const struct column totals_columns[] = {
@@ -122,6 +131,7 @@ static const struct column inputs_columns[] = {
 	COLUMN(WIRE_INPUTS_END, PLAIN, U32, struct profile_input, end),
 	COLUMN(WIRE_INPUTS_EXIT_CODE, DELTA, I32, struct profile_input, exit_code),
 	COLUMN(WIRE_INPUTS_EXIT_SIGNAL, DELTA, I32, struct profile_input, exit_signal),
+	COLUMN(WIRE_INPUTS_RANK, DELTA, U32, struct profile_input, rank),
 	INPUT_TOTAL(WIRE_TOTALS_ALLOCATIONS, allocations),
 	INPUT_TOTAL(WIRE_TOTALS_FREES, frees),
 	INPUT_TOTAL(WIRE_TOTALS_ALLOCATED_BYTES, allocated_bytes),
@@ -210,6 +220,28 @@ static const struct column tags_columns[] = {
 	COLUMN(WIRE_TAGS_CALLS + 5, PLAIN, U64, struct profile_tag, calls[5]),
 	COLUMN(WIRE_TAGS_CALLS + 6, PLAIN, U64, struct profile_tag, calls[6]),
 	COLUMN(WIRE_TAGS_CALLS + 7, PLAIN, U64, struct profile_tag, calls[7]),
+};
+
+static const struct column lost_columns[] = {
+	COLUMN(WIRE_LOST_SITE, DELTA, U32, struct profile_lost, site),
+	COLUMN(WIRE_LOST_CLASS, PLAIN, U32, struct profile_lost, class),
+	COLUMN(WIRE_LOST_BLOCKS, PLAIN, U64, struct profile_lost, blocks),
+	COLUMN(WIRE_LOST_BYTES, PLAIN, U64, struct profile_lost, bytes),
+	COLUMN(WIRE_LOST_HELD_BLOCKS, PLAIN, U64, struct profile_lost, held_blocks),
+	COLUMN(WIRE_LOST_HELD_BYTES, PLAIN, U64, struct profile_lost, held_bytes),
+	COLUMN(WIRE_LOST_CHAIN, DELTA, U32, struct profile_lost, chain),
+};
+
+static const struct column links_columns[] = {
+	COLUMN(WIRE_LINKS_KIND, PLAIN, U32, struct profile_link, kind),
+	COLUMN(WIRE_LINKS_SITE, DELTA, U32, struct profile_link, site),
+	COLUMN(WIRE_LINKS_MODULE, DELTA, U32, struct profile_link, module),
+	COLUMN(WIRE_LINKS_THREAD, DELTA, U32, struct profile_link, thread),
+	COLUMN(WIRE_LINKS_HOLDER, BEHIND, U32, struct profile_link, holder),
+	COLUMN(WIRE_LINKS_NAME, DELTA, U32, struct profile_link, name),
+	COLUMN(WIRE_LINKS_ADDRESS, DELTA, U64, struct profile_link, address),
+	COLUMN(WIRE_LINKS_OFFSET, PLAIN, U64, struct profile_link, offset),
+	COLUMN(WIRE_LINKS_INSIDE, PLAIN, U64, struct profile_link, inside),
 };
 
 static const struct column sizes_columns[] = {
@@ -390,6 +422,8 @@ const struct table columns_vecs[COLUMNS_VECS] = {
 	[COLUMNS_SNAPSHOTS] = IN_VEC("snapshots", WIRE_TAG_SNAPSHOTS, snapshots,
 				     struct profile_snapshot, snapshots),
 	[COLUMNS_TAGS] = IN_VEC("tags", WIRE_TAG_TAGS, tags, struct profile_tag, tags),
+	[COLUMNS_LOST] = IN_VEC("lost rows", WIRE_TAG_LOST, lost, struct profile_lost, lost),
+	[COLUMNS_LINKS] = IN_VEC("links", WIRE_TAG_LINKS, links, struct profile_link, links),
 	[COLUMNS_INPUTS] = IN_VEC("inputs", WIRE_TAG_INPUTS, inputs, struct profile_input, inputs),
 };
 
@@ -438,6 +472,8 @@ SAME_SHAPE(parts);
 SAME_SHAPE(blocks);
 SAME_SHAPE(snapshots);
 SAME_SHAPE(tags);
+SAME_SHAPE(lost);
+SAME_SHAPE(links);
 
 static struct any_vec get_vec(const struct table *t, const void *base)
 {

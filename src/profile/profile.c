@@ -47,6 +47,8 @@ void profile_free(struct profile *p)
 	vec_free(&p->blocks);
 	vec_free(&p->snapshots);
 	vec_free(&p->tags);
+	vec_free(&p->lost);
+	vec_free(&p->links);
 	trace_store_free(p->trace);
 	if (p->index)
 		free(p->index->ids);
@@ -147,7 +149,7 @@ static int check_counts(const struct profile *p, struct error *e)
 				 p->frames.count,  p->sites.count,     p->threads.count,
 				 p->points.count,  p->changes.count,   p->parts.count,
 				 p->blocks.count,  p->snapshots.count, p->inputs.count,
-				 p->tags.count};
+				 p->tags.count,	   p->lost.count,      p->links.count};
 
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
 		if (counts[i] > UINT32_MAX)
@@ -348,11 +350,42 @@ static int check_tags(const struct profile *p, struct error *e)
 	return 0;
 }
 
+static int check_links(const struct profile *p, struct error *e)
+{
+	for (size_t i = 0; i < p->links.count; i++) {
+		const struct profile_link *l = &p->links.at[i];
+		if (l->kind >= PROFILE_LINK_KINDS)
+			return error_set(e, "link %zu: kind %u not known", i, l->kind);
+		if (l->site > p->sites.count || l->module >= p->modules.count)
+			return error_set(e, "link %zu: site or module not defined", i);
+		if (l->holder > i)
+			return error_set(e, "link %zu: holder %u is not before it", i, l->holder);
+		if (!has_string(p, l->name))
+			return error_set(e, "link %zu: string %u not defined", i, l->name.v);
+	}
+	return 0;
+}
+
+static int check_lost(const struct profile *p, struct error *e)
+{
+	for (size_t i = 0; i < p->lost.count; i++) {
+		const struct profile_lost *l = &p->lost.at[i];
+		if (l->site >= p->sites.count)
+			return error_set(e, "lost row %zu: site %u not defined", i, l->site);
+		if (l->class >= PROFILE_LOST_CLASSES)
+			return error_set(e, "lost row %zu: class %u not known", i, l->class);
+		if (l->chain > p->links.count)
+			return error_set(e, "lost row %zu: link %u not defined", i, l->chain);
+	}
+	return check_links(p, e);
+}
+
 int profile_check(const struct profile *p, struct error *e)
 {
 	if (check_counts(p, e) || check_strings(p, e) || check_modules(p, e) || check_nodes(p, e) ||
 	    check_frames(p, e) || check_sites(p, e) || check_parts(p, e) || check_inputs(p, e) ||
-	    check_time_line(p, e) || check_trace(p, e) || check_snapshots(p, e) || check_tags(p, e))
+	    check_time_line(p, e) || check_trace(p, e) || check_snapshots(p, e) ||
+	    check_tags(p, e) || check_lost(p, e))
 		return -1;
 	return 0;
 }

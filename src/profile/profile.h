@@ -76,6 +76,14 @@ struct profile_run {
 	uint32_t merge;	     /* enum profile_merge: how `inputs` became this */
 	uint64_t cleared_ns; /* when the program had figures start over, 0 never */
 	uint64_t stopped_ns; /* for how long it had recording stopped since then */
+	uint32_t rank;	     /* of a parallel program, plus one; 0: it is none */
+	uint32_t ranks;	     /* how many that has; 0: not known */
+	/* The look at what is lost: `lost` and `links` are as of then. */
+	uint32_t lost_flags; /* enum profile_lost_flags; 0: there was none */
+	uint64_t lost_time_ns;
+	uint64_t lost_pause_ns;	  /* for which the program was stopped */
+	uint64_t lost_read_bytes; /* of its memory */
+	uint64_t lost_unread_bytes;
 };
 
 struct profile_totals {
@@ -128,6 +136,7 @@ struct profile_input {
 	uint32_t end; /* enum profile_end */
 	int32_t exit_code;
 	int32_t exit_signal;
+	uint32_t rank; /* plus one; 0: it is none */
 	struct profile_totals totals;
 };
 
@@ -313,6 +322,59 @@ struct profile_tag {
 	uint64_t calls[PROFILE_APIS]; /* by enum profile_api */
 };
 
+/* How a block is held, if at all: docs/leaks.md. */
+enum profile_lost_class {
+	PROFILE_LOST_DEFINITE = 0, /* nothing leads to it */
+	PROFILE_LOST_INDIRECT = 1, /* only other lost blocks do */
+	PROFILE_LOST_INTERIOR = 2, /* pointers to its inside, or over a block that is held so */
+	PROFILE_LOST_HELD = 3,
+	PROFILE_LOST_CLASSES = 4
+};
+
+enum profile_lost_flags {
+	PROFILE_LOST_CHECKED = 1,  /* there was a look at all */
+	PROFILE_LOST_AT_EXIT = 2,  /* when the program called exit; otherwise while it ran */
+	PROFILE_LOST_MOVING = 4,   /* threads were not stopped: registers are not known */
+	PROFILE_LOST_STRANGERS = 8 /* there are blocks that were not recorded: all of the heap
+				      that is no known block was taken for one that is held */
+};
+
+/* Blocks of a site that are of one class; each pair at most once. */
+struct profile_lost {
+	uint32_t site;
+	uint32_t class; /* enum profile_lost_class */
+	uint64_t blocks;
+	uint64_t bytes;
+	uint64_t held_blocks; /* of DEFINITE: lost with them */
+	uint64_t held_bytes;
+	uint32_t chain; /* row of `links` plus one: one of the blocks, and who holds it; 0 none */
+};
+
+enum profile_link_kind {
+	PROFILE_LINK_BLOCK = 0,
+	PROFILE_LINK_GLOBAL = 1,
+	PROFILE_LINK_STACK = 2,
+	PROFILE_LINK_LOCAL = 3, /* thread-local */
+	PROFILE_LINK_MAPPING = 4,
+	PROFILE_LINK_REGISTER = 5,
+	PROFILE_LINK_CUT = 6,  /* stands for blocks that were left out */
+	PROFILE_LINK_HEAP = 7, /* a block that was not recorded */
+	PROFILE_LINK_KINDS = 8
+};
+
+/* A step from a block to its holder. */
+struct profile_link {
+	uint32_t kind;	       /* enum profile_link_kind */
+	uint32_t site;	       /* of BLOCK: plus one */
+	uint32_t module;       /* of GLOBAL */
+	uint32_t thread;       /* of STACK, LOCAL, REGISTER: its id in the system, not its serial */
+	uint32_t holder;       /* row of `links` plus one, before this one; 0: none */
+	struct string_id name; /* of GLOBAL: the variable, or the file that it is in */
+	uint64_t address;      /* of a root: where the pointer is */
+	uint64_t offset;       /* of BLOCK: where in its holder; of CUT: how many */
+	uint64_t inside;       /* of BLOCK: where in it */
+};
+
 /* A block of the trace; events are in order of time, block after block. */
 struct profile_block {
 	uint64_t events;
@@ -337,6 +399,8 @@ struct profile {
 	VEC(struct profile_change) changes;
 	VEC(struct profile_snapshot) snapshots;
 	VEC(struct profile_tag) tags;
+	VEC(struct profile_lost) lost; /* what became of the blocks that were not freed */
+	VEC(struct profile_link) links;
 	VEC(struct profile_block) blocks; /* of the trace (trace.h) */
 	struct trace_store *trace;	  /* NULL: there is none */
 	struct profile_bucket sizes[PROFILE_SIZE_BUCKETS];

@@ -107,6 +107,8 @@ static void trim_strings(struct profile *p)
 		trim_index(&p->snapshots.at[i].name.v, p->strings.count);
 	for (size_t i = 0; i < p->tags.count; i++)
 		trim_index(&p->tags.at[i].name.v, p->strings.count);
+	for (size_t i = 0; i < p->links.count; i++)
+		trim_index(&p->links.at[i].name.v, p->strings.count);
 	for (size_t i = 0; i < p->frames.count; i++) {
 		trim_index(&p->frames.at[i].function.v, p->strings.count);
 		trim_index(&p->frames.at[i].file.v, p->strings.count);
@@ -171,6 +173,23 @@ static void trim_tags(struct profile *p)
 	p->tags.count = kept;
 }
 
+/* Chains lose their ends. */
+static void trim_lost(struct profile *p)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->links.count; i++) {
+		trim_index(&p->links.at[i].site, p->sites.count + 1);
+		trim_index(&p->links.at[i].module, p->modules.count);
+	}
+	for (size_t i = 0; i < p->lost.count; i++) {
+		trim_index(&p->lost.at[i].chain, p->links.count + 1);
+		if (p->lost.at[i].site < p->sites.count)
+			p->lost.at[kept++] = p->lost.at[i];
+	}
+	p->lost.count = kept;
+}
+
 void recover_trim(struct profile *p)
 {
 	trim_strings(p);
@@ -179,5 +198,6 @@ void recover_trim(struct profile *p)
 	trim_parts(p);
 	trim_snapshots(p);
 	trim_tags(p);
+	trim_lost(p);
 	trim_changes(p);
 }

@@ -80,6 +80,8 @@ static size_t find_early_text(const struct profile *p)
 		raise_to(&highest, p->snapshots.at[i].name);
 	for (size_t i = 0; i < p->tags.count; i++)
 		raise_to(&highest, p->tags.at[i].name);
+	for (size_t i = 0; i < p->links.count; i++)
+		raise_to(&highest, p->links.at[i].name);
 	if (highest >= p->strings.count)
 		return p->strings.count;
 	return highest + strnlen(p->strings.at + highest, p->strings.count - highest - 1) + 1;
@@ -108,6 +110,8 @@ void write_tables(struct sink *s, const struct profile *p)
 	write_vec(r, COLUMNS_MODULES, p);
 	write_vec(r, COLUMNS_NODES, p);
 	write_vec(r, COLUMNS_SITES, p);
+	write_vec(r, COLUMNS_LOST, p);
+	write_vec(r, COLUMNS_LINKS, p);
 	write_rows(r, text, p, (struct codec_block){early, p->strings.count - early});
 	write_vec(r, COLUMNS_FRAMES, p);
 	write_vec(r, COLUMNS_PARTS, p);

@@ -12,6 +12,7 @@
 #include "report/human.h"
 #include "report/losses.h"
 #include "report/names.h"
+#include "report/spread_report.h"
 #include "report/wording.h"
 
 /* What became of the program, with the words that lead over to the duration. */
@@ -50,6 +51,10 @@ static void print_run(FILE *out, const struct profile *p, const struct style *st
 			human_things(p->inputs.count, "profile").text);
 	else
 		fprintf(out, "pid %" PRIu32, run->pid);
+	if (run->rank)
+		fprintf(out, ", rank %" PRIu32, run->rank - 1);
+	if (run->rank && run->ranks)
+		fprintf(out, " of %" PRIu32, run->ranks);
 	fprintf(out, "%s%s\n", *mode ? ", mode " : "", mode);
 	fprintf(out, "  command      %s\n  ", command);
 	print_end(out, run);
@@ -142,5 +147,6 @@ void header_print(FILE *out, const struct profile *p, const struct style *style)
 	if (t->rss_peak_bytes)
 		fprintf(out, "  resident     %s at most, midden's own part %s\n",
 			human_bytes(t->rss_peak_bytes).text, human_bytes(t->own_memory_bytes).text);
+	spread_report_print_outliers(out, p, style);
 	losses_print(out, p, style);
 }

@@ -9,6 +9,7 @@
 #include "report/histogram.h"
 #include "report/interval_json.h"
 #include "report/names.h"
+#include "report/spread_report.h"
 #include "report/wording.h"
 
 static const char *end_name(uint32_t end)
@@ -52,6 +53,14 @@ static void add_run(struct json *j, const struct profile *p)
 	interval_json_add_totals(j, p);
 }
 
+static void add_rank(struct json *j, uint32_t rank)
+{
+	if (rank)
+		json_add_uint(j, "rank", rank - 1);
+	else
+		json_add_null(j, "rank");
+}
+
 /* The more of the run that is of use to scripts. */
 static void add_surroundings(struct json *j, const struct profile *p)
 {
@@ -63,6 +72,8 @@ static void add_surroundings(struct json *j, const struct profile *p)
 	add_string(j, "machine", p, run->machine);
 	add_string(j, "version", p, run->version);
 	json_add_uint(j, "parent_pid", run->parent_pid);
+	add_rank(j, run->rank);
+	json_add_uint(j, "ranks", run->ranks);
 	json_add_uint(j, "start_unix_ns", run->start_unix_ns);
 	json_add_uint(j, "page_bytes", run->page_bytes);
 	json_add_uint(j, "children_not_recorded", run->children_not_recorded);
@@ -180,6 +191,7 @@ static void add_input(struct json *j, const struct profile *p, const struct prof
 	json_add_uint(j, "parent_pid", in->parent_pid);
 	json_add_uint(j, "start_unix_ns", in->start_unix_ns);
 	json_add_uint(j, "duration_ns", in->duration_ns);
+	add_rank(j, in->rank);
 	json_add_string(j, "end", end_name(in->end));
 	fields_add(j, &in->totals, fields_totals);
 	json_end_object(j);
@@ -197,6 +209,7 @@ static void add_inputs(struct json *j, const struct profile *p)
 	for (size_t i = 0; i < p->inputs.count; i++)
 		add_input(j, p, &p->inputs.at[i]);
 	json_end_list(j);
+	spread_report_add(j, p);
 }
 
 void stats_json_print(FILE *out, const struct model *m, const struct stats_json_options *options)

@@ -9,6 +9,7 @@
 #include "report/histogram.h"
 #include "report/human.h"
 #include "report/names.h"
+#include "report/spread_report.h"
 #include "report/wording.h"
 
 #define THREADS_SHOWN 20u
@@ -107,8 +108,11 @@ static void print_input(FILE *out, const struct profile *p, const struct profile
 		human_bytes(in->totals.allocated_bytes).text);
 	fprintf(out, "  %9s  %9s", human_bytes(in->totals.peak_bytes).text,
 		human_bytes(in->totals.leaked_bytes).text);
-	fprintf(out, "  %12s  %s%s%s\n", human_duration(in->duration_ns).text, name,
+	fprintf(out, "  %12s  %s%s%s", human_duration(in->duration_ns).text, name,
 		*host ? " on " : "", host);
+	if (in->rank)
+		fprintf(out, ", rank %" PRIu32, in->rank - 1);
+	fputc('\n', out);
 	free(name);
 	free(host);
 }
@@ -127,6 +131,7 @@ static void print_inputs(FILE *out, const struct profile *p, const struct style 
 			human_count(p->inputs.count - INPUTS_SHOWN).text);
 		print_input(out, p, find_largest(p), style);
 	}
+	spread_report_print(out, p, style);
 }
 
 void stats_text_print(FILE *out, const struct profile *p, const struct style *style)

@@ -71,7 +71,9 @@ static void parse_amounts(const char *text)
 /* Only the pattern may bring a slash into the name. */
 static void make_names(const char *pattern)
 {
-	char *name = recording_output_name(pattern, "app", 17, false, 2);
+	const struct recording_subject subject = {
+		.program = "app", .pid = 17, .rank = {.number = 3}, .image = 2};
+	char *name = recording_output_name(pattern, &subject);
 
 	if (*pattern && strlen(name) < strlen(pattern) / 2)
 		abort();

@@ -1,0 +1,207 @@
+/* halt.c -- the threads of the target, stopped for a moment, and what they have in their registers.
+ * Runs: in the collector process, one thread, when somebody wants to know what is lost.
+ * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "collect/halt.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "collect/registers.h"
+#include "format/clock.h"
+
+#define THREADS_MOST 65536u		 /* what a target can have slots for */
+#define PATIENCE_NS  UINT64_C(500000000) /* for a thread to stop: most do at once */
+#define LOOK_NS	     50000L
+#define ROUNDS_MOST  64 /* of looking for threads that were born meanwhile */
+
+/* ---- one thread ------------------------------------------------------------------------------ */
+
+/* What the kernel says of a thread that was asked to stop. A signal on its way to it is taken along
+ * and delivered by the detaching; a stop of the whole process goes on without us. */
+static void take_status(struct halt_thread *t, int status)
+{
+	if (!WIFSTOPPED(status)) {
+		t->state = HALT_GONE;
+		return;
+	}
+	t->state = HALT_STOPPED;
+	t->signal = status >> 16 ? 0 : WSTOPSIG(status);
+}
+
+/* True if it is settled: stopped, or gone. */
+static bool look_at(struct halt_thread *t)
+{
+	int status = 0;
+
+	if (t->state != HALT_ASKED)
+		return true;
+	pid_t got = waitpid(t->tid, &status, __WALL | WNOHANG);
+	if (got == t->tid)
+		take_status(t, status);
+	else if (got < 0 && errno != EINTR)
+		t->state = HALT_GONE;
+	return t->state != HALT_ASKED;
+}
+
+static void let_go(struct halt_thread *t)
+{
+	if (t->state != HALT_STOPPED)
+		return;
+	(void)ptrace(PTRACE_DETACH, t->tid, 0, (void *)(uintptr_t)t->signal); /* NOLINT */
+	t->state = HALT_GONE;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+static bool is_known(const struct halt *h, pid_t tid)
+{
+	for (size_t i = h->threads.count; i-- > 0;)
+		if (h->threads.at[i].tid == tid)
+			return true;
+	return false;
+}
+
+/* A thread that has ended, and nobody has waited for: a main thread that left the others to it. */
+static bool is_dead(pid_t tid)
+{
+	char path[64], text[512];
+	size_t got = 0;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)tid);
+	FILE *file = fopen(path, "re");
+	if (file) {
+		got = fread(text, 1, sizeof(text) - 1, file);
+		(void)fclose(file);
+	}
+	text[got] = '\0';
+	const char *name_end = strrchr(text, ')');
+	return !name_end || strchr("ZX", name_end[1] ? name_end[2] : 'Z');
+}
+
+/* One that ends just now is no failure. */
+static int ask(struct halt *h, pid_t tid, struct error *e)
+{
+	if (h->threads.count >= THREADS_MOST)
+		return error_set(e, "it has too many threads");
+	if (ptrace(PTRACE_SEIZE, tid, 0, 0) != 0) {
+		int why = errno;
+
+		if (why == ESRCH || is_dead(tid))
+			return 0;
+		return error_set(e, "%s",
+				 why == EPERM ? "the kernel forbids it (another debugger, or "
+						"kernel.yama.ptrace_scope)"
+					      : strerror(why));
+	}
+	(void)ptrace(PTRACE_INTERRUPT, tid, 0, 0);
+	struct halt_thread *t = vec_push(&h->threads);
+	memset(t, 0, sizeof(*t));
+	t->tid = tid;
+	return 0;
+}
+
+/* The number of threads that are new, or -1 with `e`. */
+static int ask_new(struct halt *h, pid_t pid, struct error *e)
+{
+	char path[64];
+	const struct dirent *entry;
+	int found = 0;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	DIR *tasks = opendir(path);
+	if (!tasks)
+		return error_set_errno(e, "its threads cannot be listed");
+	while (found >= 0 && (entry = readdir(tasks))) {
+		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (tid <= 0 || is_known(h, tid))
+			continue;
+		size_t before = h->threads.count;
+		if (ask(h, tid, e))
+			found = -1;
+		else
+			found += h->threads.count > before;
+	}
+	(void)closedir(tasks);
+	return found;
+}
+
+static bool await_all(struct halt *h)
+{
+	const struct timespec nap = {.tv_nsec = LOOK_NS};
+	uint64_t last = clock_monotonic_ns() + PATIENCE_NS;
+
+	for (size_t i = 0; i < h->threads.count; i++)
+		while (!look_at(&h->threads.at[i])) {
+			if (clock_monotonic_ns() > last)
+				return false;
+			(void)nanosleep(&nap, NULL);
+		}
+	return true;
+}
+
+/* A thread that was running may have made another one before it stopped: until there is none. */
+static int stop_all(struct halt *h, pid_t pid, struct error *e)
+{
+	for (int round = 0; round < ROUNDS_MOST; round++) {
+		int found = ask_new(h, pid, e);
+
+		if (found <= 0)
+			return found;
+		if (!await_all(h))
+			return error_set(e, "a thread does not stop");
+	}
+	return error_set(e, "it makes threads faster than they can be stopped");
+}
+
+int halt_start(struct halt *h, pid_t pid, struct error *e)
+{
+	h->threads.count = 0;
+	if (stop_all(h, pid, e)) {
+		halt_end(h);
+		return -1;
+	}
+	for (size_t i = 0; i < h->threads.count; i++) {
+		struct halt_thread *t = &h->threads.at[i];
+
+		if (t->state != HALT_STOPPED)
+			continue;
+		struct registers r = registers_read(t->tid, t->words, HALT_WORDS);
+		t->sp = r.sp;
+		t->pointer = r.pointer;
+		t->word_count = r.count;
+	}
+	return 0;
+}
+
+void halt_end(struct halt *h)
+{
+	for (size_t i = 0; i < h->threads.count; i++)
+		let_go(&h->threads.at[i]);
+}
+
+bool halt_settle(struct halt *h)
+{
+	bool settled = true;
+
+	for (size_t i = 0; i < h->threads.count; i++) {
+		settled &= look_at(&h->threads.at[i]);
+		let_go(&h->threads.at[i]);
+	}
+	if (settled)
+		h->threads.count = 0;
+	return settled;
+}
+
+void halt_fini(struct halt *h)
+{
+	vec_free(&h->threads);
+}

@@ -1,0 +1,53 @@
+/* halt.h -- the threads of the target, stopped for a moment, and what they have in their registers.
+ * Runs: in the collector process, one thread, when somebody wants to know what is lost.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Threads are stopped through ptrace, without a signal of ours: one that comes meanwhile waits and
+ * is delivered afterwards, and a process that was stopped stays so. Should the collector die, the
+ * kernel lets all of them go. */
+#ifndef MIDDEN_COLLECT_HALT_H
+#define MIDDEN_COLLECT_HALT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "base/vec.h"
+
+#define HALT_WORDS 128u /* general and vector registers of one thread */
+
+enum halt_state {
+	HALT_ASKED,   /* to stop, and has not yet */
+	HALT_STOPPED, /* by us */
+	HALT_GONE,
+};
+
+struct halt_thread {
+	pid_t tid;
+	enum halt_state state;
+	int signal;	  /* that was about to be delivered; 0 none */
+	uint64_t sp;	  /* of the stack; 0: not known */
+	uint64_t pointer; /* to its descriptor and thread-local variables; 0: not known */
+	uint64_t words[HALT_WORDS];
+	uint32_t word_count;
+};
+
+/* Zero-initialise. */
+struct halt {
+	VEC(struct halt_thread) threads;
+};
+
+/* Stops all threads and reads their registers. 0, or -1 with `e`: none is stopped then, but for
+ * those that were asked and have not got there, which halt_settle lets go. */
+int halt_start(struct halt *h, pid_t pid, struct error *e);
+
+/* Lets them go on. Their registers stay known. */
+void halt_end(struct halt *h);
+
+/* Lets go who was asked to stop and did too late. True: there is nobody left. */
+bool halt_settle(struct halt *h);
+
+void halt_fini(struct halt *h);
+
+#endif

@@ -1,0 +1,240 @@
+/* lost.c -- which live blocks nothing points to any more, by site. Runs: in the collector process,
+ * one thread, when somebody wants to know; the target is stopped for a part of it.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * While the target is stopped its events are handled to the last and its memory is read; all else
+ * is done when it goes on, and with a look at new events now and then. */
+#define _GNU_SOURCE
+#include "collect/lost.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "collect/lost_look.h"
+#include "collect/obey.h"
+#include "collect/pools.h"
+#include "format/clock.h"
+
+#define TRIES_MOST  20	     /* to stop it where no block is between two places */
+#define AGAIN_NS    2000000L /* between them */
+#define ROUNDS_MOST 1000     /* of events, before a stopped target has no more */
+
+void lost_clear(struct lost *l)
+{
+	l->rows.count = l->links.count = l->names.count = 0;
+	l->ticks = l->pause_ns = l->read_bytes = l->unread_bytes = 0;
+	l->flags = 0;
+}
+
+void lost_fini(struct lost *l)
+{
+	vec_free(&l->rows);
+	vec_free(&l->links);
+	vec_free(&l->names);
+	halt_fini(&l->halt);
+}
+
+/* ---- the stop -------------------------------------------------------------------------------- */
+
+static void drain_all(struct collector *c)
+{
+	for (int i = 0; i < ROUNDS_MOST && collect_drain(c) != 0; i++)
+		continue;
+}
+
+/* A block that a realloc is about to move is in no place that we know. */
+static bool is_moving(const struct collector *c)
+{
+	for (uint32_t i = 0; i < c->account.slot_count; i++)
+		if (c->account.actors[i].resizing.ptr)
+			return true;
+	return false;
+}
+
+/* False: it cannot be stopped, `e` has why. */
+static bool stop(struct look *l, uint64_t *since, struct error *e)
+{
+	const struct timespec nap = {.tv_nsec = AGAIN_NS};
+	struct collector *c = l->collector;
+
+	for (int i = 0;; i++) {
+		drain_all(c);
+		*since = clock_monotonic_ns();
+		if (halt_start(&c->lost.halt, c->watch.pid, e))
+			return false;
+		drain_all(c);
+		if (!is_moving(c) || i == TRIES_MOST)
+			return true;
+		halt_end(&c->lost.halt);
+		(void)nanosleep(&nap, NULL);
+	}
+}
+
+/* Anonymous memory is where blocks can be, be it in the gaps between files' maps. */
+static void expect_blocks(struct look *l)
+{
+	const struct regions *regions = &l->roots.regions;
+
+	for (size_t i = 0; i < regions->list.count; i++) {
+		const struct region *region = &regions->list.at[i];
+
+		if (region_is_anonymous(region) && region->is_writable)
+			gather_expect(&l->gather, region->start, region->end);
+	}
+}
+
+static int read_memory(struct look *l, struct error *e)
+{
+	struct collector *c = l->collector;
+
+	if (roots_plan(&l->roots, l->halted ? &c->lost.halt : NULL, c->watch.pid, e))
+		return -1;
+	expect_blocks(l);
+	if (gather_read(&l->gather, c->watch.pid, l->roots.ranges.at, l->roots.ranges.count))
+		return 0;
+	return error_set(e,
+			 "the kernel does not let us read the memory of process %d "
+			 "(kernel.yama.ptrace_scope, or it is not this user's)",
+			 (int)c->watch.pid);
+}
+
+/* ---- the blocks ------------------------------------------------------------------------------ */
+
+static void add_block(struct reach *r, const struct live_block *block)
+{
+	uint64_t most = UINT64_MAX - block->ptr;
+
+	if (r->blocks.count >= REACH_BLOCKS_MOST)
+		return;
+	*vec_push(&r->blocks) = (struct reach_block){
+		.start = block->ptr,
+		.size = block->size < most ? block->size : most,
+		.site = block->site,
+	};
+}
+
+static void visit_block(void *context, struct live_block *block)
+{
+	add_block(context, block);
+}
+
+static void list_blocks(struct look *l)
+{
+	struct account *a = &l->collector->account;
+
+	live_visit(&a->live, visit_block, &l->reach);
+	for (uint32_t i = 0; i < a->slot_count; i++)
+		if (a->actors[i].resizing.ptr)
+			add_block(&l->reach, &a->actors[i].resizing);
+	reach_sort(&l->reach);
+}
+
+/* Blocks from before a fork, or while recording was off, or whose events were lost, may point to
+ * those that we know. */
+static bool has_strangers(const struct collector *c)
+{
+	struct collect_status status;
+
+	collect_get_status(c, &status);
+	return c->hello.forked || c->account.was_off || status.lost_events ||
+	       atomic_load_explicit(&c->map.header->losses.reentrant_calls, memory_order_relaxed);
+}
+
+static void keep_up(void *context)
+{
+	const struct look *l = context;
+
+	(void)collect_drain(l->collector);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static void note(struct look *l, uint64_t pause_ns)
+{
+	struct lost *to = &l->collector->lost;
+
+	to->ticks = l->collector->drain.limit ? l->collector->drain.limit : 1;
+	to->pause_ns = pause_ns;
+	to->flags = (l->halted ? 0u : (unsigned)PROFILE_LOST_MOVING) |
+		    (l->has_strangers ? (unsigned)PROFILE_LOST_STRANGERS : 0u);
+	for (uint32_t i = 0; i < l->gather.part_count; i++) {
+		to->read_bytes += l->gather.parts[i].read_bytes;
+		to->unread_bytes += l->gather.parts[i].unread_bytes;
+	}
+}
+
+static int look(struct look *l, struct error *e)
+{
+	struct collector *c = l->collector;
+	struct error unstoppable = {0};
+	uint64_t since;
+
+	roots_prepare(&l->roots, &c->map, c->watch.pid);
+	l->halted = stop(l, &since, &unstoppable);
+	int result = read_memory(l, e);
+	uint64_t read_ns = clock_monotonic_ns() - since;
+	halt_end(&c->lost.halt);
+	if (result)
+		return result;
+	l->has_strangers = has_strangers(c);
+	note(l, l->halted ? read_ns : 0);
+	list_blocks(l);
+	roots_settle(&l->roots, &l->reach);
+	lost_look_link(l);
+	reach_run(&l->reach);
+	lost_look_sum(l, &c->lost);
+	return 0;
+}
+
+static int check_possible(const struct collector *c, struct error *e)
+{
+	if (c->mode != SEGMENT_MODE_EXACT)
+		return error_set(e, "what is lost can be told in exact mode only, where every "
+				    "block is known");
+	if (!ticks_is_own(c->hello.machine))
+		return error_set(e, "what is lost cannot be told of a program of another "
+				    "architecture");
+	return 0;
+}
+
+int lost_find(struct collector *c, struct error *e)
+{
+	struct look *l = mem_new(1, sizeof(*l));
+
+	lost_clear(&c->lost);
+	l->collector = c;
+	l->reach.accepts = lost_look_accept;
+	l->reach.pulse = keep_up;
+	l->reach.context = l;
+	int result = check_possible(c, e);
+	if (result == 0 && !halt_settle(&c->lost.halt))
+		result = error_set(e, "the last look has not ended yet");
+	if (result == 0)
+		result = look(l, e);
+	if (result)
+		lost_clear(&c->lost);
+	roots_fini(&l->roots);
+	gather_fini(&l->gather);
+	reach_fini(&l->reach);
+	free(l);
+	return result;
+}
+
+void lost_serve(struct collector *c)
+{
+	struct account *a = &c->account;
+
+	(void)halt_settle(&c->lost.halt);
+	while (a->leak_orders.count) {
+		struct leak_order order = a->leak_orders.at[--a->leak_orders.count];
+		struct error e = {0};
+		bool done = lost_find(c, &e) == 0;
+
+		(void)snprintf(c->lost.fault, sizeof(c->lost.fault), "%s", e.text);
+		if (done)
+			c->lost.flags |= PROFILE_LOST_AT_EXIT;
+		obey_answer(a, order.slot, order.question, done);
+	}
+}

@@ -1,0 +1,70 @@
+/* lost.h -- which live blocks nothing points to any more, by site. Runs: in the collector process,
+ * one thread, when somebody wants to know; the target is stopped for a part of it.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef MIDDEN_COLLECT_LOST_H
+#define MIDDEN_COLLECT_LOST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/vec.h"
+#include "collect/halt.h"
+#include "profile/profile.h"
+
+struct collector;
+
+/* The blocks of a site that are of one class. */
+struct lost_row {
+	uint32_t site;
+	uint32_t class; /* enum reach_class */
+	uint64_t blocks;
+	uint64_t bytes;
+	uint64_t held_blocks; /* of DEFINITE: lost with them */
+	uint64_t held_bytes;
+	uint32_t example; /* number of a block among those that were looked at */
+	uint32_t chain;	  /* row of `links` plus one: the example, and so on to a root; 0 none */
+};
+
+/* A step on the way from a block to what holds it. */
+struct lost_link {
+	uint32_t kind;	  /* enum profile_link_kind */
+	uint32_t site;	  /* of a block: plus one */
+	uint32_t module;  /* of a variable: in the segment; 0 not known */
+	uint32_t tid;	  /* of a stack, a register, thread-local memory */
+	uint32_t holder;  /* row of `links` plus one; 0: this is a root, or nothing holds it */
+	uint32_t name;	  /* offset in `names`: the file of a variable */
+	uint64_t address; /* of a root: where the pointer is */
+	uint64_t offset;  /* of a block: where in its holder the pointer to it is; of CUT: how many
+			     blocks are left out */
+	uint64_t inside;  /* of a block: where in it the pointer points to */
+};
+
+/* Zero-initialise. */
+struct lost {
+	VEC(struct lost_row) rows;
+	VEC(struct lost_link) links;
+	VEC(char) names; /* starts with a NUL byte */
+	uint64_t ticks;	 /* when it was so; 0: nothing is known */
+	uint64_t pause_ns;
+	uint64_t read_bytes;
+	uint64_t unread_bytes;
+	uint32_t flags;	  /* enum profile_lost_flags */
+	char fault[512];  /* why the last order could not be followed; "": it could */
+	struct halt halt; /* may have threads that have not been let go yet */
+};
+
+/* Looks at the target. 0, or -1 with `e`; what was known before is then gone. */
+int lost_find(struct collector *c, struct error *e);
+
+/* Does what the target's orders ask for, and lets go who was stopped too late. */
+void lost_serve(struct collector *c);
+
+/* Puts what is known into a profile whose sites and modules are in place. */
+void lost_build(const struct collector *c, struct profile *p);
+
+/* Forgets it. */
+void lost_clear(struct lost *l);
+void lost_fini(struct lost *l);
+
+#endif

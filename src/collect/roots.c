@@ -1,0 +1,380 @@
+/* roots.c -- which memory of a process is read when looking for what is lost, and what it is.
+ * Runs: in the collector process, one thread, while the target is stopped and after that.
+ * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "collect/roots.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collect/registers.h"
+
+#define LOCAL_BYTES  4096u		   /* around a thread pointer; most have less */
+#define TABLE_WORDS  2u			   /* where in its descriptor a thread has its table */
+#define TABLE_OFFSET 16u		   /* glibc's: behind the number of entries */
+#define ARENA_BYTES  (UINT64_C(64) << 20)  /* glibc's further arenas lie at multiples of it */
+#define SMALL_BYTES  (UINT64_C(128) << 10) /* the loader's maps are small, an allocator's are not */
+
+static const char *find_base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* ---- before the stop ------------------------------------------------------------------------- */
+
+/* The library's maps are told by what only they are advised to be: wiped in a fork child, and left
+ * out of core dumps. */
+static void list_own(struct roots *r, pid_t pid)
+{
+	char path[64];
+	char *line = NULL;
+	size_t room = 0;
+	struct gather_range range = {0};
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/smaps", (int)pid);
+	FILE *smaps = fopen(path, "re");
+	while (smaps && getline(&line, &room, smaps) > 0) {
+		uint64_t start, end;
+
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " ", &start, &end) == 2)
+			range = (struct gather_range){start, end};
+		else if (strncmp(line, "VmFlags:", 8) == 0 && strstr(line, " wf") &&
+			 strstr(line, " dd"))
+			*vec_push(&r->own) = range;
+	}
+	free(line);
+	if (smaps)
+		(void)fclose(smaps);
+}
+
+void roots_prepare(struct roots *r, const struct segment_map *map, pid_t pid)
+{
+	r->map = map;
+	list_own(r, pid);
+}
+
+/* ---- what is what ---------------------------------------------------------------------------- */
+
+static bool is_own_map(const struct roots *r, const struct region *region)
+{
+	for (size_t i = 0; i < r->own.count; i++)
+		if (region->start >= r->own.at[i].start && region->end <= r->own.at[i].end)
+			return true;
+	return false;
+}
+
+/* The file whose variables a region has: its own, or that of the region before it, which goes on
+ * without a file where variables begin as 0. */
+static const struct region *find_owner(const struct roots *r, const struct region *region)
+{
+	if (region->inode)
+		return region;
+	if (region == r->regions.list.at || region->name || region[-1].end != region->start ||
+	    region[-1].is_shared || !region[-1].inode)
+		return NULL;
+	return region - 1;
+}
+
+/* Reads what the target says itself: only compared, never followed. */
+static uint32_t find_module(const struct roots *r, uint64_t address)
+{
+	uint32_t used = atomic_load_explicit(&r->map->header->modules_used, memory_order_acquire);
+
+	for (uint32_t i = 1; i <= used && i < r->map->layout.module_count; i++) {
+		const struct segment_module *m = &r->map->modules[i];
+
+		/* Pairs with the release that follows the last field. */
+		if (atomic_load_explicit(&m->ready, memory_order_acquire) == 1 &&
+		    address >= m->map_start && address < m->map_end)
+			return i;
+	}
+	return 0;
+}
+
+static void find_malloc(struct roots *r)
+{
+	const struct region *code = regions_find(&r->regions, r->map->header->real_malloc);
+	const char *name = code ? find_base(regions_get_name(&r->regions, code)) : "";
+
+	r->malloc_inode = code ? code->inode : 0;
+	r->is_libc = strncmp(name, "libc.", 5) == 0 || strncmp(name, "libc-", 5) == 0 ||
+		     strncmp(name, "ld-musl", 7) == 0;
+}
+
+static bool is_wanted(const struct roots *r, const struct region *region)
+{
+	return region->is_readable && region->is_writable && !region->is_shared &&
+	       strncmp(regions_get_name(&r->regions, region), "[v", 2) != 0 &&
+	       !is_own_map(r, region);
+}
+
+/* Variables of the program's, not of ours or of an allocator that stands in for libc's. */
+static bool is_program_file(const struct roots *r, const struct region *owner)
+{
+	if (strncmp(find_base(regions_get_name(&r->regions, owner)), "libmidden", 9) == 0)
+		return false;
+	return r->is_libc || owner->inode != r->malloc_inode;
+}
+
+/* ---- stacks ---------------------------------------------------------------------------------- */
+
+static bool is_inside(const struct region *region, uint64_t address)
+{
+	return address >= region->start && address < region->end;
+}
+
+/* The thread whose stack pointer is the lowest in a region, or whose descriptor is there; NULL. */
+static const struct halt_thread *find_tenant(const struct halt *h, const struct region *region)
+{
+	const struct halt_thread *found = NULL;
+
+	for (size_t i = 0; i < h->threads.count; i++) {
+		const struct halt_thread *t = &h->threads.at[i];
+
+		if (is_inside(region, t->sp) &&
+		    (!found || !is_inside(region, found->sp) || t->sp < found->sp))
+			found = t;
+		else if (!found && is_inside(region, t->pointer))
+			found = t;
+	}
+	return found;
+}
+
+/* Where in the region the descriptor of a thread was, of those that the target has said to have a
+ * stack; 0: there was none. */
+static uint64_t find_old_stack(const struct roots *r, const struct region *region)
+{
+	uint32_t used = atomic_load_explicit(&r->map->header->slots_used, memory_order_relaxed);
+
+	for (uint32_t i = 1; i <= used && i < r->map->layout.slot_count; i++)
+		if (is_inside(region, r->map->slots[i].stack_high))
+			return r->map->slots[i].stack_high & ~UINT64_C(7);
+	return 0;
+}
+
+/* ---- spans ----------------------------------------------------------------------------------- */
+
+static void add_span(struct roots *r, struct root_span span)
+{
+	span.start = (span.start + 7) & ~UINT64_C(7);
+	span.end &= ~UINT64_C(7);
+	if (span.start < span.end)
+		*vec_push(&r->spans) = span;
+}
+
+/* A span with what lies around the pointers of threads apart. */
+static void add_with_locals(struct roots *r, const struct halt *h, struct root_span span)
+{
+	for (size_t i = 0; h && i < h->threads.count; i++) {
+		const struct halt_thread *t = &h->threads.at[i];
+
+		if (t->pointer < span.start || t->pointer >= span.end)
+			continue;
+		struct root_span before = span, local = span, after = span;
+		before.end = t->pointer - span.start > LOCAL_BYTES ? t->pointer - LOCAL_BYTES
+								   : span.start;
+		local.start = before.end;
+		local.end =
+			span.end - t->pointer > LOCAL_BYTES ? t->pointer + LOCAL_BYTES : span.end;
+		local.kind = ROOT_LOCAL;
+		local.tid = t->tid;
+		local.pointer = t->pointer;
+		after.start = local.end;
+		add_span(r, before);
+		add_span(r, local);
+		/* Further threads in one region are rare, and lie behind or are left whole. */
+		span = after;
+	}
+	add_span(r, span);
+}
+
+static void add_stack(struct roots *r, const struct halt *h, struct root_span span)
+{
+	const struct region *region = &r->regions.list.at[span.region];
+	const struct halt_thread *t = find_tenant(h, region);
+
+	if (t && is_inside(region, t->sp)) {
+		uint64_t start = t->sp - REGISTERS_BELOW_BYTES;
+
+		span.kind = ROOT_STACK;
+		span.tid = t->tid;
+		if (start > region->start && start < t->sp)
+			span.start = start;
+		add_with_locals(r, h, span);
+		return;
+	}
+	uint64_t old = find_old_stack(r, region);
+	if (!t && old) {
+		span.start = span.pointer = old;
+		span.end = old + TABLE_WORDS * sizeof(uint64_t);
+		span.kind = ROOT_LOCAL;
+		add_span(r, span);
+		return;
+	}
+	if (old)
+		span.kind = ROOT_STACK; /* whose thread is at work on another one */
+	add_with_locals(r, h, span);
+}
+
+/* Variables, and where they end: what follows a file's without one may go on as something else. */
+static uint64_t add_variables(struct roots *r, struct root_span span, const struct region *owner)
+{
+	uint64_t own_end = r->map->header->own_end;
+
+	span.kind = ROOT_GLOBAL;
+	span.module = find_module(r, span.start);
+	if (span.module && !r->regions.list.at[span.region].inode &&
+	    r->map->modules[span.module].map_end < span.end)
+		span.end = r->map->modules[span.module].map_end;
+	if (is_program_file(r, owner)) {
+		add_span(r, span);
+		return span.end;
+	}
+	/* The library is in no list of modules. */
+	return !span.module && own_end > span.start && own_end < span.end ? own_end : span.end;
+}
+
+static void add_region(struct roots *r, const struct halt *h, uint32_t index)
+{
+	const struct region *region = &r->regions.list.at[index];
+	const struct region *owner = find_owner(r, region);
+	struct root_span span = {
+		.start = region->start, .end = region->end, .region = index, .kind = ROOT_PLAIN};
+
+	if (!is_wanted(r, region))
+		return;
+	if (owner)
+		span.start = add_variables(r, span, owner);
+	if (span.start >= span.end)
+		return;
+	if (h)
+		add_stack(r, h, span);
+	else
+		add_span(r, span);
+}
+
+/* ---- ranges ---------------------------------------------------------------------------------- */
+
+struct clipping {
+	struct roots *roots;
+	const struct root_span *span;
+};
+
+static void add_run(void *context, const struct pagemap_run *run)
+{
+	const struct clipping *c = context;
+	struct gather_range range = {
+		run->start > c->span->start ? run->start : c->span->start,
+		run->end < c->span->end ? run->end : c->span->end,
+	};
+
+	if (range.start < range.end)
+		*vec_push(&c->roots->ranges) = range;
+}
+
+/* What was never touched holds nothing; reading it would make the kernel bring pages of zeros. */
+static void list_ranges(struct roots *r, pid_t pid)
+{
+	struct pagemap pages;
+	struct error e = {0};
+	bool seen = pagemap_open(&pages, pid, &e) == 0;
+
+	for (size_t i = 0; i < r->spans.count; i++) {
+		struct clipping c = {r, &r->spans.at[i]};
+		size_t before = r->ranges.count;
+		uint64_t page = seen ? pages.page_bytes : 1;
+		struct pagemap_run whole = {c.span->start & ~(page - 1),
+					    (c.span->end + page - 1) & ~(page - 1),
+					    PAGEMAP_RESIDENT};
+
+		e = (struct error){0};
+		if (seen && pagemap_visit(&pages, &whole, add_run, &c, &e) == 0)
+			continue;
+		r->ranges.count = before;
+		add_run(&c, &whole);
+	}
+	if (seen)
+		pagemap_close(&pages);
+}
+
+int roots_plan(struct roots *r, const struct halt *h, pid_t pid, struct error *e)
+{
+	if (regions_read(&r->regions, pid, e))
+		return -1;
+	r->spans.count = r->ranges.count = 0;
+	find_malloc(r);
+	for (uint32_t i = 0; i < r->regions.list.count; i++)
+		add_region(r, h, i);
+	list_ranges(r, pid);
+	return 0;
+}
+
+/* ---- after the stop -------------------------------------------------------------------------- */
+
+static bool has_blocks(const struct reach *reach, const struct region *region)
+{
+	size_t low = 0, high = reach->blocks.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (reach->blocks.at[middle].start < region->start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < reach->blocks.count && reach->blocks.at[low].start < region->end;
+}
+
+static enum root_kind settle(const struct roots *r, const struct reach *reach,
+			     const struct region *region)
+{
+	if (has_blocks(reach, region) ||
+	    strcmp(regions_get_name(&r->regions, region), "[heap]") == 0)
+		return ROOT_HEAP;
+	if (r->is_libc)
+		return region->start % ARENA_BYTES == 0 ? ROOT_HEAP : ROOT_MAPPING;
+	/* Another allocator keeps its tables in maps of its own. */
+	return region->end - region->start > SMALL_BYTES ? ROOT_HEAP : ROOT_MAPPING;
+}
+
+void roots_settle(struct roots *r, const struct reach *reach)
+{
+	for (size_t i = 0; i < r->spans.count; i++) {
+		struct root_span *span = &r->spans.at[i];
+
+		if (span->kind == ROOT_PLAIN)
+			span->kind = settle(r, reach, &r->regions.list.at[span->region]);
+	}
+}
+
+/* glibc's allocator points to where the next block's size is, 16 bytes before that block: which is
+ * the last word of this one, if that is as long as can be. */
+bool roots_is_malloc_own(const struct roots *r, const struct root_span *span, uint64_t offset,
+			 uint64_t size)
+{
+	uint64_t room = (size + 8 + 15) & ~UINT64_C(15);
+	const struct region *region = &r->regions.list.at[span->region];
+	const struct region *owner = find_owner(r, region);
+
+	return span->kind == ROOT_GLOBAL && r->is_libc && owner &&
+	       owner->inode == r->malloc_inode && offset == (room < 32 ? 32 : room) - 16;
+}
+
+bool roots_is_table(const struct root_span *span, uint64_t address, uint64_t offset)
+{
+	return span->kind == ROOT_LOCAL && offset == TABLE_OFFSET && address >= span->pointer &&
+	       address - span->pointer < TABLE_WORDS * sizeof(uint64_t);
+}
+
+void roots_fini(struct roots *r)
+{
+	regions_fini(&r->regions);
+	vec_free(&r->own);
+	vec_free(&r->spans);
+	vec_free(&r->ranges);
+}

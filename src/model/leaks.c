@@ -1,0 +1,91 @@
+/* leaks.c -- the blocks that were not freed, by how they are still held and by site.
+ * Runs: offline; immutable once built.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "model/leaks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[PROFILE_LOST_CLASSES] = {
+	[PROFILE_LOST_DEFINITE] = "definite",
+	[PROFILE_LOST_INDIRECT] = "indirect",
+	[PROFILE_LOST_INTERIOR] = "interior",
+	[PROFILE_LOST_HELD] = "reachable",
+};
+
+const char *leaks_get_name(unsigned class)
+{
+	return names[class];
+}
+
+unsigned leaks_find_class(const char *name, size_t bytes)
+{
+	unsigned i = 0;
+
+	while (i < PROFILE_LOST_CLASSES &&
+	       (strlen(names[i]) != bytes || strncmp(names[i], name, bytes) != 0))
+		i++;
+	return i;
+}
+
+/* What holds most first; sites in their order, so that the same profile gives the same report. */
+static int compare_rows(const void *left, const void *right)
+{
+	const struct leaks_row *a = left, *b = right;
+	uint64_t x = a->amount.bytes + a->held.bytes, y = b->amount.bytes + b->held.bytes;
+
+	if (a->lost->class != b->lost->class)
+		return a->lost->class < b->lost->class ? -1 : 1;
+	if (x != y)
+		return x > y ? -1 : 1;
+	return (a->lost->site > b->lost->site) - (a->lost->site < b->lost->site);
+}
+
+static bool is_lost(const struct profile_lost *row)
+{
+	return row->class == PROFILE_LOST_DEFINITE || row->class == PROFILE_LOST_INDIRECT;
+}
+
+static void add(struct amount *to, struct amount more)
+{
+	to->bytes += more.bytes;
+	to->blocks += more.blocks;
+}
+
+void leaks_build(struct leaks *l, const struct model *m, const bool *suppressed, unsigned wanted)
+{
+	const struct profile *p = model_get_profile(m);
+
+	*l = (struct leaks){.model = m};
+	for (size_t i = 0; i < p->lost.count; i++) {
+		const struct profile_lost *row = &p->lost.at[i];
+		struct amount amount = {.bytes = row->bytes, .blocks = row->blocks};
+
+		if (suppressed && suppressed[row->site] && is_lost(row)) {
+			add(&l->suppressed, amount);
+			continue;
+		}
+		add(&l->classes[row->class], amount);
+		if (wanted >> row->class & 1)
+			*vec_push(&l->rows) = (struct leaks_row){
+				.lost = row,
+				.amount = amount,
+				.held = {.bytes = row->held_bytes, .blocks = row->held_blocks},
+			};
+	}
+	if (l->rows.count)
+		qsort(l->rows.at, l->rows.count, sizeof(l->rows.at[0]), compare_rows);
+}
+
+struct amount leaks_get_lost(const struct leaks *l)
+{
+	struct amount sum = l->classes[PROFILE_LOST_DEFINITE];
+
+	add(&sum, l->classes[PROFILE_LOST_INDIRECT]);
+	return sum;
+}
+
+void leaks_free(struct leaks *l)
+{
+	vec_free(&l->rows);
+}

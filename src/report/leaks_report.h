@@ -1,0 +1,19 @@
+/* leaks_report.h -- what is lost, what is held, and by whom, as text. Runs: offline, called
+ * by cli.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef MIDDEN_REPORT_LEAKS_REPORT_H
+#define MIDDEN_REPORT_LEAKS_REPORT_H
+
+#include <stdio.h>
+
+#include "model/leaks.h"
+#include "report/style.h"
+
+/* At most `limit` stacks of each class; 0: all. */
+void leaks_report_print(FILE *out, const struct leaks *l, size_t limit, const struct style *style);
+
+/* What a link is, for people: "the variable table (prog)", "the stack of thread 12". malloc'ed, not
+ * escaped. NULL for a block. */
+char *leaks_report_name_root(const struct profile *p, const struct profile_link *link);
+
+#endif
