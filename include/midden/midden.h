@@ -85,6 +85,7 @@ extern void midden_move_block(void *block, void *moved, uint64_t bytes) MIDDEN_R
 extern void midden_remove_block(void *block) MIDDEN_REFERENCE;
 extern void midden_open_pool(void *memory, uint64_t bytes) MIDDEN_REFERENCE;
 extern void midden_add_pool_block(const char *pool, void *block, uint64_t bytes) MIDDEN_REFERENCE;
+extern void midden_remove_pool_block(void *block) MIDDEN_REFERENCE;
 extern void midden_close_pool(void *memory) MIDDEN_REFERENCE;
 
 /* ---- is it there? ---------------------------------------------------------------------------- */
@@ -247,7 +248,8 @@ static inline void midden_pool_alloc(const struct midden_pool *pool, void *block
 static inline void midden_pool_free(const struct midden_pool *pool, void *block)
 {
 	(void)pool;
-	midden_report_free(block);
+	if (midden_is_loaded() && block)
+		midden_remove_pool_block(block);
 }
 
 /* All blocks of the pool are gone at once, and the memory that it had counts again as what it was.

@@ -58,19 +58,41 @@ static void show(_Atomic uint64_t *total, uint64_t value)
 	atomic_store_explicit(total, value, memory_order_relaxed);
 }
 
-/* The collector reads them whenever; they need not be of the same moment. */
-static void show_totals(const struct thread *t)
+static uint64_t count_bytes(const struct thread *t)
 {
-	struct segment_totals *totals = &t->slot->totals;
 	uint64_t spent = t->sampler.spent + t->sampler.granted - t->allowance;
 
 	if (t->allowance == 0) /* masked */
 		spent -= t->sampler.masked;
+	return spent - count_calls(t);
+}
+
+/* The collector reads them whenever; they need not be of the same moment. */
+static void show_totals(const struct thread *t)
+{
+	struct segment_totals *totals = &t->slot->totals;
+
 	for (unsigned i = 0; i < SEGMENT_API_KINDS; i++)
 		show(&totals->calls[i], t->light.calls[i]);
-	show(&totals->bytes, spent - count_calls(t));
+	show(&totals->bytes, count_bytes(t));
 	show(&totals->frees, t->light.frees);
 	show(&totals->reallocations, t->light.reallocations);
+}
+
+bool light_pack_totals(uint64_t words[SEGMENT_TOTALS])
+{
+	const struct thread *t = thread_self;
+
+	if (atomic_load(&light_mode) != LIGHT_SAMPLE || t->state != THREAD_READY ||
+	    !t->sampler.granted)
+		return false;
+	for (unsigned i = 0; i < SEGMENT_API_KINDS; i++)
+		words[i] = t->light.calls[i];
+	words[SEGMENT_TOTALS - 3] = count_bytes(t);
+	words[SEGMENT_TOTALS - 2] = t->light.frees;
+	words[SEGMENT_TOTALS - 1] = t->light.reallocations;
+	show_totals(t);
+	return true;
 }
 
 void light_end(struct thread *t)
@@ -230,7 +252,7 @@ NOINLINE void light_remove(void *block, uint64_t frame, uint64_t pc)
 
 NOINLINE void light_move_begin(struct light_move *m, void *block, const struct walk_start *start)
 {
-	*m = (struct light_move){.block = block};
+	*m = (struct light_move){.block = block, .api = SEGMENT_API_REALLOC};
 	if (is_counting())
 		m->usable_bytes = counting_measure(block);
 	else if (!enter(start->sp, start->pc))
@@ -267,10 +289,10 @@ NOINLINE void light_move_end(const struct light_move *m, void *moved, size_t byt
 	t->light.frees++;
 	if (moved) {
 		t->light.reallocations++;
-		if (!light_take(bytes, SEGMENT_API_REALLOC)) {
+		if (!light_take(bytes, m->api)) {
 			sample(moved, bytes,
-			       m->sampled ? SEGMENT_EVENT_RESIZED : SEGMENT_EVENT_ALLOC,
-			       SEGMENT_API_REALLOC, start);
+			       m->sampled ? SEGMENT_EVENT_RESIZED : SEGMENT_EVENT_ALLOC, m->api,
+			       start);
 			return;
 		}
 	}

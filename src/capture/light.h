@@ -78,6 +78,12 @@ static inline bool light_is_on(void)
 	       light_find_mode();
 }
 
+/* That is, by light.c and not by counting.c. */
+static inline bool light_is_sampling(void)
+{
+	return atomic_load_explicit(&light_mode, memory_order_relaxed) == LIGHT_SAMPLE;
+}
+
 /* Takes the mode and what belongs to it from the segment's header; NULL: nothing is recorded. */
 void light_begin(const struct segment_header *h);
 
@@ -87,6 +93,10 @@ void light_end(struct thread *t);
 
 /* The program ends: what its threads have counted becomes visible. */
 void light_end_all(void);
+
+/* What the calling thread has counted, in sampling mode; the collector can see it then, too. False:
+ * nothing. */
+bool light_pack_totals(uint64_t words[SEGMENT_TOTALS]);
 
 /* A call has returned a block, or NULL. Counts it, and records it if it is due. */
 NOINLINE void light_add(void *block, size_t bytes, uint32_t api, const struct walk_start *start);
@@ -100,6 +110,7 @@ struct light_move {
 	void *block;
 	struct sampler_block facts;
 	uint64_t usable_bytes; /* tag mode alone */
+	uint32_t api;
 	bool sampled;
 	bool refused; /* there was nothing to count */
 };

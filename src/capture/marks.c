@@ -17,9 +17,12 @@
 #define WAIT_SLICE_NS 5000000L /* as long as a wake-up may get lost */
 #define EXPORT	      __attribute__((visibility("default")))
 
-/* A counter has no time: in tag mode what is counted now is what is to be kept, so the collector
- * must have read it before the program goes on. Not for ever, should it be stopped. */
-static void await_handled(uint32_t number)
+uint32_t marks_number(void)
+{
+	return atomic_fetch_add(&process->marks, 1) + 1;
+}
+
+void marks_await(uint32_t number)
 {
 	struct segment_header *h = process->header;
 	const uint64_t end = clock_monotonic_ns() + (uint64_t)h->patience_ms * 1000000;
@@ -55,10 +58,10 @@ EXPORT void midden_take_snapshot(const char *name)
 	last = bytes ? (bytes - 1) % SEGMENT_MARK_PIECE + 1 : 0;
 	if (last)
 		memcpy(words, name + bytes - last, last);
-	uint32_t number = is_recording() ? atomic_fetch_add(&process->marks, 1) + 1 : 0;
+	uint32_t number = is_recording() ? marks_number() : 0;
 	if (orders_put_text(name, bytes - last) && orders_put(SEGMENT_EVENT_MARK, 0, words) &&
 	    process->mode == SEGMENT_MODE_TAGS)
-		await_handled(number);
+		marks_await(number);
 	errno = saved;
 }
 

@@ -15,27 +15,47 @@
 #define EXPORT	  __attribute__((visibility("default")))
 #define DEPTH_MAX 16384u /* of any stack: recording_set_max_depth allows no more */
 
+/* Tag mode counts none of these: it keeps no blocks, and could not tell the size of what goes. */
+
 EXPORT void midden_add_block(void *block, uint64_t bytes)
 {
 	struct walk_start start = WALK_START();
 
 	if (!light_is_on())
 		hot_alloc(block, (size_t)bytes, SEGMENT_API_OTHER, &start);
+	else if (light_is_sampling())
+		light_add(block, (size_t)bytes, SEGMENT_API_OTHER, &start);
 }
 
 EXPORT void midden_remove_block(void *block)
 {
 	if (!light_is_on())
 		(void)hot_release(block, SEGMENT_EVENT_FREE);
+	else if (light_is_sampling())
+		light_remove(block, LIGHT_FRAME(), WALK_CALLER());
+}
+
+static NOINLINE void move_lightly(void *block, void *moved, uint64_t bytes,
+				  const struct walk_start *start)
+{
+	struct light_move move;
+
+	light_move_begin(&move, block, start);
+	move.api = SEGMENT_API_OTHER;
+	light_move_end(&move, moved, (size_t)bytes, start);
 }
 
 EXPORT void midden_move_block(void *block, void *moved, uint64_t bytes)
 {
 	struct walk_start start = WALK_START();
 
-	if (!light_is_on() && hot_release(block, SEGMENT_EVENT_RESIZE))
+	if (light_is_on()) {
+		if (light_is_sampling())
+			move_lightly(block, moved, bytes, &start);
+	} else if (hot_release(block, SEGMENT_EVENT_RESIZE)) {
 		(void)hot_block(moved, (size_t)bytes, SEGMENT_EVENT_RESIZED, SEGMENT_API_OTHER,
 				&start);
+	}
 }
 
 /* ---- pools ----------------------------------------------------------------------------------- */
@@ -105,4 +125,11 @@ EXPORT void midden_add_pool_block(const char *pool, void *block, uint64_t bytes)
 	if (likely(t))
 		hot_put_block(t, block, (size_t)bytes, what,
 			      find_node(t, pool ? pool : "", &start));
+}
+
+/* Where pieces are not recorded, the pool's memory counts instead. */
+EXPORT void midden_remove_pool_block(void *block)
+{
+	if (!light_is_on())
+		(void)hot_release(block, SEGMENT_EVENT_FREE);
 }

@@ -7,6 +7,8 @@
 #include <sys/auxv.h>
 
 #include "capture/hot.h"
+#include "capture/light.h"
+#include "capture/marks.h"
 #include "capture/orders.h"
 #include "capture/sampler.h"
 #include "midden/midden.h"
@@ -37,12 +39,33 @@ static int put_order(uint32_t order, uint64_t first, uint64_t second)
 	return done ? 0 : -1;
 }
 
+/* In tag mode: there is nothing to switch, as counting goes on, and no stack. */
+static bool is_counting_only(void)
+{
+	return process && atomic_load(&process->state) == PROCESS_RECORDING &&
+	       process->mode == SEGMENT_MODE_TAGS;
+}
+
+/* What the thread has done until now goes ahead of an order that makes a difference to it. */
+static void put_totals(void)
+{
+	uint64_t words[SEGMENT_TOTALS] = {0};
+	int saved = errno;
+
+	if (light_pack_totals(words))
+		(void)orders_put_text((const char *)words, sizeof(words));
+	errno = saved;
+}
+
 /* ---- switches -------------------------------------------------------------------------------- */
 
 /* The switch is turned between stamp and publication: from then on nobody misses what the collector
  * counts, and what is too much it drops. */
 EXPORT int midden_set_recording(int on, int scope)
 {
+	if (is_counting_only())
+		return -1;
+	put_totals();
 	struct thread *t = hot_enter();
 
 	if (unlikely(!t))
@@ -73,6 +96,8 @@ EXPORT int midden_is_recording(void)
 
 EXPORT int midden_set_stack_threshold(uint64_t bytes, int direction)
 {
+	if (is_counting_only())
+		return -1;
 	uint64_t most = bytes > UINT64_MAX >> 1 ? UINT64_MAX >> 1 : bytes;
 	uint64_t threshold = most << 1 | (direction == MIDDEN_AT_MOST);
 	int result = put_order(SEGMENT_ORDER_THRESHOLD, threshold, 0);
@@ -98,7 +123,17 @@ EXPORT int midden_set_sample_period(uint64_t bytes)
 
 EXPORT int midden_clear_figures(void)
 {
-	return put_order(SEGMENT_ORDER_CLEAR, 0, 0);
+	if (!is_counting_only()) {
+		put_totals();
+		return put_order(SEGMENT_ORDER_CLEAR, 0, 0);
+	}
+	int saved = errno;
+	uint32_t number = marks_number();
+	int result = put_order(SEGMENT_ORDER_CLEAR, 0, 0);
+	if (result == 0)
+		marks_await(number);
+	errno = saved;
+	return result;
 }
 
 EXPORT int midden_set_thread_name(const char *name)
@@ -151,6 +186,9 @@ static bool ask(uint64_t figures[SEGMENT_FIGURES], uint64_t scope)
 {
 	int saved = errno;
 	uint64_t question = orders_get_question();
+	uint64_t words[SEGMENT_TOTALS];
+
+	(void)light_pack_totals(words); /* so that they are shown */
 	bool done = question && put_order(SEGMENT_ORDER_ASK, question, scope) == 0 &&
 		    orders_await(question, FIGURES_MS, figures);
 

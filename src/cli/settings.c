@@ -262,13 +262,20 @@ static int read_files(struct settings *s, struct error *e)
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
+/* Limits may be given one by one, in one place. */
+static bool adds_to(const struct setting *word, const struct setting *earlier)
+{
+	return strcmp(word->row->name, "snapshot-at") == 0 &&
+	       strcmp(word->origin, earlier->origin) == 0;
+}
+
 /* The last word about a key counts, and has its place. */
 static void put(struct settings *s, struct setting word)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < s->all.count; i++)
-		if (s->all.at[i].row != word.row)
+		if (s->all.at[i].row != word.row || adds_to(&word, &s->all.at[i]))
 			s->all.at[kept++] = s->all.at[i];
 	s->all.count = kept;
 	*vec_push(&s->all) = word;

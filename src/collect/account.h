@@ -85,6 +85,7 @@ struct account {
 	struct text *texts;		/* by slot */
 	VEC(struct snapshot) snapshots; /* one for each pin of the series */
 	uint64_t lost_snapshots;
+	uint32_t clears;	    /* times that figures were to start over */
 	uint32_t marks;		    /* snapshots that the target asked for, lost ones too */
 	struct trace_writer *trace; /* NULL: none is wanted */
 	struct sampling *sampling;  /* NULL: every block is recorded. Owned */

@@ -349,8 +349,7 @@ void account_sampled_enter_again(struct account *a, const struct live_block *blo
 
 	again.ticks = ticks;
 	enter(a, &again);
-	a->sampling->carried.allocations += w->blocks;
-	a->sampling->carried.bytes += w->bytes;
+	sampling_carry(a->sampling, block->thread, w->blocks, w->bytes);
 }
 
 /* ---- sums ------------------------------------------------------------------------------------ */
@@ -360,8 +359,14 @@ static uint64_t at_least(uint64_t value, uint64_t least)
 	return value > least ? value : least;
 }
 
+static uint64_t at_most(uint64_t value, uint64_t most)
+{
+	return value < most ? value : most;
+}
+
 /* What the target counted is exact, and never goes back. What was freed is known by its number; its
- * bytes are what is no longer estimated to live. */
+ * bytes are what is no longer estimated to live. Once recording was off, the target cannot tell
+ * whose blocks it frees: then their number is an estimate, too. */
 struct account_totals account_sampled_get_totals(const struct account *a)
 {
 	struct sampling_totals sum = sampling_get_totals(a->sampling);
@@ -373,6 +378,8 @@ struct account_totals account_sampled_get_totals(const struct account *a)
 
 	if (t.allocated_bytes > a->peak.live_bytes)
 		t.freed_bytes = t.allocated_bytes - a->peak.live_bytes;
+	if (a->was_off)
+		t.frees = t.allocations - at_most(a->peak.live_blocks, t.allocations);
 	return t;
 }
 

@@ -154,10 +154,13 @@ static void keep_tags(struct collector *c)
 	struct segment_header *header = c->map.header;
 	const struct account *a = &c->account;
 
+	if (c->tags.clears != a->clears && !a->trace)
+		tag_counts_clear(&c->tags, &c->map);
+	c->tags.clears = a->clears;
 	tag_counts_keep(&c->tags, &c->map, (uint32_t)a->snapshots.count);
-	if (c->marks == a->marks)
+	if (c->marks == a->marks + a->clears)
 		return;
-	c->marks = a->marks;
+	c->marks = a->marks + a->clears;
 	atomic_store(&header->marks_handled, c->marks);
 	(void)syscall(SYS_futex, &header->marks_handled, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
@@ -166,7 +169,8 @@ uint64_t collect_drain(struct collector *c)
 {
 	uint64_t handled = drain_round(&c->drain, &c->streams);
 
-	if (c->account.snapshots.count != c->tags.snapshots || c->account.marks != c->marks)
+	if (c->account.snapshots.count != c->tags.snapshots ||
+	    c->account.marks + c->account.clears != c->marks)
 		keep_tags(c);
 	return handled;
 }

@@ -92,6 +92,53 @@ static void forget_latest(struct account *a, uint32_t slot, bool all)
 			a->actors[i].last_ptr = 0;
 }
 
+/* What the thread in a slot had done at the time of an order, where calls are counted by the
+ * target. Exact of the one that gave it; of others it is what they show by now. */
+static struct sampling_totals get_done(const struct account *a, uint32_t slot,
+				       const struct event *e)
+{
+	const struct text *text = &a->texts[e->slot];
+	uint64_t words[SEGMENT_TOTALS];
+
+	if (slot == e->slot && text->bytes >= sizeof(words)) {
+		memcpy(words, text->at, sizeof(words));
+		return sampling_unpack(words);
+	}
+	if (a->sampling->slots[slot].start_ticks > e->ticks)
+		return (struct sampling_totals){0};
+	return sampling_read(a->sampling, slot);
+}
+
+static void pause_counts(struct account *a, const struct event *e)
+{
+	struct sampling *s = a->sampling;
+
+	for (uint32_t slot = 1; s && slot < s->used; slot++) {
+		struct sampling_totals done = get_done(a, slot, e);
+
+		if (!s->periods[slot])
+			continue;
+		if (obey_is_off(a, slot))
+			sampling_stop(s, slot, &done);
+		else
+			sampling_start(s, slot, &done);
+	}
+}
+
+static void obey_clear(struct account *a, const struct event *e)
+{
+	struct sampling *s = a->sampling;
+
+	for (uint32_t slot = 1; s && slot < s->used; slot++) {
+		struct sampling_totals done = get_done(a, slot, e);
+
+		if (s->periods[slot])
+			sampling_clear_slot(s, slot, &done);
+	}
+	clear_figures(a, e->ticks);
+	a->clears++;
+}
+
 static void obey_switch(struct account *a, const struct event *e)
 {
 	uint64_t word = e->ticks << 1 | (e->ptr != 0);
@@ -104,6 +151,7 @@ static void obey_switch(struct account *a, const struct event *e)
 		switch_all(a, word);
 	else
 		by->switch_word = segment_switch_later(by->switch_word, word);
+	pause_counts(a, e);
 	if (segment_switch_is_off(word))
 		forget_latest(a, e->slot, all);
 }
@@ -143,6 +191,27 @@ static void fill_held(uint64_t *to, const struct holding *held)
 	to[SEGMENT_FIGURE_PEAK_BLOCKS] = held->at_peak_blocks;
 }
 
+static uint64_t subtract(uint64_t from, uint64_t value)
+{
+	return from > value ? from - value : 0;
+}
+
+/* In place of estimates; what is live stays one. */
+static void fill_counted(const struct account *a, uint32_t slot, uint64_t *to)
+{
+	uint32_t thread = a->actors[slot].thread;
+	struct sampling_totals sum = {0};
+
+	if (thread < a->sampling->retired.count)
+		sum = a->sampling->retired.at[thread];
+	sampling_add_slot(a->sampling, slot, &sum);
+	to[SEGMENT_FIGURE_ALLOCATIONS] = sum.allocations;
+	to[SEGMENT_FIGURE_ALLOCATED_BYTES] = sum.bytes;
+	to[SEGMENT_FIGURE_FREES] = subtract(sum.allocations, to[SEGMENT_FIGURE_LIVE_BLOCKS]);
+	to[SEGMENT_FIGURE_FREED_BYTES] = subtract(sum.bytes, to[SEGMENT_FIGURE_LIVE_BYTES]);
+	to[SEGMENT_FIGURE_REALLOCATIONS] = sum.reallocations;
+}
+
 static void fill_thread(struct account *a, uint32_t slot, uint64_t *to)
 {
 	struct thread *thread = &a->threads.list.at[a->actors[slot].thread];
@@ -153,6 +222,8 @@ static void fill_thread(struct account *a, uint32_t slot, uint64_t *to)
 	to[SEGMENT_FIGURE_TEMPORARY_ALLOCATIONS] = thread->temporary;
 	to[SEGMENT_FIGURE_REALLOCATIONS] = thread->reallocations;
 	to[SEGMENT_FIGURE_THREADS] = 1;
+	if (a->sampling)
+		fill_counted(a, slot, to);
 }
 
 static void fill_all(const struct account *a, uint64_t *to)
@@ -223,7 +294,7 @@ static void obey_order(struct account *a, const struct event *e)
 		obey_switch(a, e);
 		break;
 	case SEGMENT_ORDER_CLEAR:
-		clear_figures(a, e->ticks);
+		obey_clear(a, e);
 		break;
 	case SEGMENT_ORDER_ASK:
 		answer_ask(a, e);

@@ -34,7 +34,7 @@ void sampling_free(struct sampling *s)
 	vec_free(&s->retired);
 	free(s->periods);
 	free(s->keys);
-	free(s->bases);
+	free(s->pauses);
 	free(s);
 }
 
@@ -46,8 +46,8 @@ void sampling_open(struct sampling *s, uint32_t slot, uint32_t serial)
 	s->periods[slot] = s->first_period;
 	if (slot >= s->used)
 		s->used = slot + 1;
-	if (s->bases)
-		s->bases[slot] = (struct sampling_totals){0};
+	if (s->pauses)
+		s->pauses[slot] = (struct sampling_pause){0};
 	s->keys[slot] = s->seed ^ (uint64_t)serial << 40;
 }
 
@@ -85,7 +85,7 @@ static uint64_t read_total(const _Atomic uint64_t *total)
 	return atomic_load_explicit(total, memory_order_relaxed);
 }
 
-void sampling_add_slot(const struct sampling *s, uint32_t slot, struct sampling_totals *sum)
+struct sampling_totals sampling_read(const struct sampling *s, uint32_t slot)
 {
 	const struct segment_totals *from = &s->slots[slot].totals;
 	struct sampling_totals now = {
@@ -94,42 +94,109 @@ void sampling_add_slot(const struct sampling *s, uint32_t slot, struct sampling_
 		.reallocations = read_total(&from->reallocations),
 	};
 
-	for (unsigned i = 0; i < SEGMENT_API_KINDS; i++) {
-		now.calls[i] = read_total(&from->calls[i]);
-		now.allocations += now.calls[i];
+	for (unsigned i = 0; i < SEGMENT_API_KINDS; i++)
+		now.allocations += now.calls[i] = read_total(&from->calls[i]);
+	return now;
+}
+
+struct sampling_totals sampling_unpack(const uint64_t words[SEGMENT_TOTALS])
+{
+	struct sampling_totals now = {
+		.bytes = words[SEGMENT_TOTALS - 3],
+		.frees = words[SEGMENT_TOTALS - 2],
+		.reallocations = words[SEGMENT_TOTALS - 1],
+	};
+
+	for (unsigned i = 0; i < SEGMENT_API_KINDS; i++)
+		now.allocations += now.calls[i] = words[i];
+	return now;
+}
+
+void sampling_add_slot(const struct sampling *s, uint32_t slot, struct sampling_totals *sum)
+{
+	struct sampling_totals now = sampling_read(s, slot);
+
+	if (s->pauses) {
+		const struct sampling_pause *pause = &s->pauses[slot];
+
+		if (pause->is_stopped)
+			now = pause->stopped_at;
+		subtract(&now, &pause->left_out);
 	}
-	if (s->bases)
-		subtract(&now, &s->bases[slot]);
 	sampling_sum(sum, &now);
 }
 
-void sampling_clear(struct sampling *s)
+static struct sampling_totals *reserve_retired(struct sampling *s, uint32_t thread)
 {
-	struct sampling_totals *bases = mem_new(s->slot_count, sizeof(*bases));
-
-	free(s->bases);
-	s->bases = NULL; /* so that what follows is since the start of each thread */
-	for (uint32_t slot = 1; slot < s->used; slot++)
-		if (s->periods[slot])
-			sampling_add_slot(s, slot, &bases[slot]);
-	s->bases = bases;
-	for (size_t i = 0; i < s->retired.count; i++)
-		s->retired.at[i] = (struct sampling_totals){0};
-	s->carried = s->shown = (struct sampling_totals){0};
-	s->shown_freed_bytes = 0;
+	while (s->retired.count <= thread)
+		*vec_push(&s->retired) = (struct sampling_totals){0};
+	return &s->retired.at[thread];
 }
 
 void sampling_close(struct sampling *s, uint32_t slot, uint32_t thread)
 {
-	while (s->retired.count <= thread)
-		*vec_push(&s->retired) = (struct sampling_totals){0};
-	sampling_add_slot(s, slot, &s->retired.at[thread]);
+	sampling_add_slot(s, slot, reserve_retired(s, thread));
 	s->periods[slot] = 0;
+}
+
+/* ---- what does not count --------------------------------------------------------------------- */
+
+static struct sampling_pause *reserve_pause(struct sampling *s, uint32_t slot)
+{
+	if (!s->pauses)
+		s->pauses = mem_new(s->slot_count, sizeof(s->pauses[0]));
+	return &s->pauses[slot];
+}
+
+void sampling_stop(struct sampling *s, uint32_t slot, const struct sampling_totals *now)
+{
+	struct sampling_pause *pause = reserve_pause(s, slot);
+
+	if (pause->is_stopped)
+		return;
+	pause->is_stopped = true;
+	pause->stopped_at = *now;
+}
+
+void sampling_start(struct sampling *s, uint32_t slot, const struct sampling_totals *now)
+{
+	struct sampling_pause *pause = reserve_pause(s, slot);
+	struct sampling_totals meanwhile = *now;
+
+	if (!pause->is_stopped)
+		return;
+	pause->is_stopped = false;
+	subtract(&meanwhile, &pause->stopped_at);
+	sampling_sum(&pause->left_out, &meanwhile);
+}
+
+void sampling_clear_slot(struct sampling *s, uint32_t slot, const struct sampling_totals *now)
+{
+	struct sampling_pause *pause = reserve_pause(s, slot);
+
+	pause->left_out = pause->is_stopped ? pause->stopped_at : *now;
+}
+
+void sampling_clear(struct sampling *s)
+{
+	for (size_t i = 0; i < s->retired.count; i++)
+		s->retired.at[i] = (struct sampling_totals){0};
+	s->shown = (struct sampling_totals){0};
+	s->shown_freed_bytes = 0;
+}
+
+void sampling_carry(struct sampling *s, uint32_t thread, uint64_t blocks, uint64_t bytes)
+{
+	struct sampling_totals *to = reserve_retired(s, thread);
+
+	to->allocations += blocks;
+	to->bytes += bytes;
+	to->calls[SEGMENT_API_OTHER] += blocks;
 }
 
 struct sampling_totals sampling_get_totals(const struct sampling *s)
 {
-	struct sampling_totals sum = s->carried;
+	struct sampling_totals sum = {0};
 
 	for (size_t i = 0; i < s->retired.count; i++)
 		sampling_sum(&sum, &s->retired.at[i]);

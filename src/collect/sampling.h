@@ -5,6 +5,7 @@
 #ifndef MIDDEN_COLLECT_SAMPLING_H
 #define MIDDEN_COLLECT_SAMPLING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/vec.h"
@@ -45,6 +46,13 @@ struct sampling_totals {
 	uint64_t reallocations;
 };
 
+/* What a thread does while it is not recorded is counted by the target all the same. */
+struct sampling_pause {
+	struct sampling_totals left_out;   /* what does not count */
+	struct sampling_totals stopped_at; /* what there was when the last pause began */
+	bool is_stopped;
+};
+
 struct sampling {
 	const struct segment_slot *slots;
 	uint32_t slot_count;
@@ -56,11 +64,12 @@ struct sampling {
 	uint64_t *keys;		    /* by slot: of its next sample */
 	VEC(struct sample) samples; /* number 0 is none */
 	uint32_t free_sample;
-	VEC(struct site_doubt) doubts;	     /* by site */
-	VEC(struct sampling_totals) retired; /* by thread: of its slots that are closed */
-	struct sampling_totals *bases; /* by slot: what it had when figures started over; NULL: 0 */
-	struct sampling_totals carried; /* what lived then */
-	struct sampling_totals shown;	/* by the last point: sums never go back */
+	VEC(struct site_doubt) doubts; /* by site */
+	/* by thread: of its slots that are closed, and of what was live when figures started over
+	 */
+	VEC(struct sampling_totals) retired;
+	struct sampling_pause *pauses; /* by slot; NULL: all of what the threads did counts */
+	struct sampling_totals shown;  /* by the last point: sums never go back */
 	uint64_t shown_freed_bytes;
 };
 
@@ -86,8 +95,21 @@ struct site_doubt *sampling_get_doubt(struct sampling *s, uint32_t site, const s
 void sampling_add_slot(const struct sampling *s, uint32_t slot, struct sampling_totals *sum);
 void sampling_sum(struct sampling_totals *sum, const struct sampling_totals *more);
 
-/* Figures start over: totals count from now on. */
+/* What the target shows of the thread in a slot, and what it sent along with an order. */
+struct sampling_totals sampling_read(const struct sampling *s, uint32_t slot);
+struct sampling_totals sampling_unpack(const uint64_t words[SEGMENT_TOTALS]);
+
+/* The thread is not recorded from now on, or is again; `now` is what it has done so far. */
+void sampling_stop(struct sampling *s, uint32_t slot, const struct sampling_totals *now);
+void sampling_start(struct sampling *s, uint32_t slot, const struct sampling_totals *now);
+
+/* Figures start over: what the thread in the slot, and all those that have ended, did until now
+ * does not count. */
+void sampling_clear_slot(struct sampling *s, uint32_t slot, const struct sampling_totals *now);
 void sampling_clear(struct sampling *s);
+
+/* Then a thread's blocks that are still live count as if it had allocated them now. */
+void sampling_carry(struct sampling *s, uint32_t thread, uint64_t blocks, uint64_t bytes);
 
 /* Of all threads. */
 struct sampling_totals sampling_get_totals(const struct sampling *s);

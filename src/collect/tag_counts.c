@@ -20,6 +20,7 @@ _Static_assert((int)PROFILE_API_OTHER == (int)SEGMENT_API_OTHER &&
 void tag_counts_fini(struct tag_counts *t)
 {
 	vec_free(&t->kept);
+	vec_free(&t->cleared);
 }
 
 static uint32_t get_used(const struct segment_map *map)
@@ -58,6 +59,27 @@ static struct profile_tag get_row(const struct segment_tag *from, uint32_t seria
 	return row;
 }
 
+static void subtract(struct profile_tag *row, const struct profile_tag *before)
+{
+	row->entered -= before->entered;
+	row->requested_bytes -= before->requested_bytes;
+	row->allocated_bytes -= before->allocated_bytes;
+	row->freed_bytes -= before->freed_bytes;
+	row->frees -= before->frees;
+	row->resizes -= before->resizes;
+	for (unsigned i = 0; i < SEGMENT_API_KINDS; i++)
+		row->calls[i] -= before->calls[i];
+}
+
+void tag_counts_clear(struct tag_counts *t, const struct segment_map *map)
+{
+	uint32_t used = get_used(map);
+
+	t->kept.count = t->cleared.count = t->snapshots = 0;
+	for (uint32_t i = 0; i <= used; i++)
+		*vec_push(&t->cleared) = i ? get_row(&map->tags[i], 0) : (struct profile_tag){0};
+}
+
 /* Appends the rows of one moment; *at is the array, which must not be known by another name. A tag
  * whose parent makes no sense, or is still being made, is left out with all inside it. */
 static void add_rows(struct tag_counts *t, const struct segment_map *map, uint32_t snapshot)
@@ -75,6 +97,8 @@ static void add_rows(struct tag_counts *t, const struct segment_map *map, uint32
 		if (!serial || parent >= i || (parent && !places[parent]))
 			continue;
 		struct profile_tag row = get_row(from, serial);
+		if (i < t->cleared.count)
+			subtract(&row, &t->cleared.at[i]);
 		row.snapshot = snapshot;
 		row.parent = places[parent];
 		if (parent && t->kept.at[row.parent - 1].thread != serial)
@@ -122,16 +146,28 @@ static void build_losses(struct segment_tag_losses *from, struct profile_totals 
 	t->inherited_tags = atomic_load(&from->inherited);
 }
 
+/* Rows of the snapshots that the profile has: a brief one has none. */
+static size_t count_kept(const struct tag_counts *t, const struct profile *p)
+{
+	size_t count = t->kept.count;
+
+	while (count && t->kept.at[count - 1].snapshot > p->snapshots.count)
+		count--;
+	return count;
+}
+
 /* The rows of snapshots keep their order, and follow those of now: what is cut off at the end of a
  * file are the latest snapshots. */
 void tag_counts_build(const struct tag_counts *t, const struct segment_map *map, struct profile *p)
 {
 	struct tag_counts now = {0};
+	size_t kept = count_kept(t, p);
 
+	now.cleared = t->cleared;
 	add_rows(&now, map, 0);
 	size_t first = now.kept.count;
-	vec_reserve(&p->tags, first + t->kept.count);
-	for (size_t i = 0; i < first + t->kept.count; i++) {
+	vec_reserve(&p->tags, first + kept);
+	for (size_t i = 0; i < first + kept; i++) {
 		struct profile_tag row = i < first ? now.kept.at[i] : t->kept.at[i - first];
 
 		row.name = add_name(map, p, row.name.v);
@@ -139,7 +175,7 @@ void tag_counts_build(const struct tag_counts *t, const struct segment_map *map,
 			row.parent += (uint32_t)first;
 		*vec_push(&p->tags) = row;
 	}
-	tag_counts_fini(&now);
+	vec_free(&now.kept); /* the other list is not its own */
 	build_losses(&map->header->tag_losses, &p->totals);
 }
 

@@ -14,15 +14,21 @@
 /* Kept for snapshots: rows as in a profile, but for the name, which is an offset in the segment. */
 struct tag_counts {
 	VEC(struct profile_tag) kept;
-	uint32_t snapshots; /* that it holds, or had no room for */
+	VEC(struct profile_tag) cleared; /* by tag: what it had when figures started over */
+	uint32_t snapshots;		 /* that it holds, or had no room for */
+	uint32_t clears;		 /* that have been seen */
 };
 
 void tag_counts_fini(struct tag_counts *t);
 
+/* Counts start over from now on, and no snapshot is kept any more. */
+void tag_counts_clear(struct tag_counts *t, const struct segment_map *map);
+
 /* Keeps the counts as they are now for the snapshots up to number `count`. */
 void tag_counts_keep(struct tag_counts *t, const struct segment_map *map, uint32_t count);
 
-/* Adds the counts as they are now, those kept, and what went wrong, to the profile. */
+/* Adds the counts as they are now, those kept for the profile's snapshots, which it has already,
+ * and what went wrong. */
 void tag_counts_build(const struct tag_counts *t, const struct segment_map *map, struct profile *p);
 
 /* In tag mode the counters are all there is: they give the totals of the profile too. */

@@ -240,6 +240,10 @@ struct segment_totals {
 	_Atomic uint64_t reallocations;
 };
 
+/* The same as numbers in that order: in sampling mode the text of SWITCH and CLEAR. By the time
+ * that the collector comes to such an order, the slot may show more. */
+#define SEGMENT_TOTALS 11u
+
 /* One per live thread. The target fills all fields and then sets `state` LIVE (release).
  * The collector retires an ENDED slot once drained: state FREE, then pushed on free_slots. */
 struct segment_slot {
