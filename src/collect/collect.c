@@ -303,11 +303,6 @@ static void find_dead_threads(struct collector *c)
 
 /* ---- what threads are called ----------------------------------------------------------------- */
 
-static bool is_main_thread(const struct collector *c, const struct stream *stream)
-{
-	return c->watch.shares_tids ? stream->tid == (uint32_t)c->watch.pid : stream->serial == 1;
-}
-
 static void look_at_name(struct collector *c, uint32_t slot)
 {
 	const struct stream *stream = &c->streams.at[slot];
@@ -317,7 +312,7 @@ static void look_at_name(struct collector *c, uint32_t slot)
 		return;
 	if (streams_has_last_name(&c->streams, slot))
 		streams_read_name(&c->streams, slot, thread->name);
-	else if (is_main_thread(c, stream))
+	else if (collector_is_main_thread(c, stream))
 		(void)watch_read_main_name(&c->watch, thread->name, sizeof(thread->name));
 	else
 		(void)watch_read_name(&c->watch, stream->tid, thread->name, sizeof(thread->name));
@@ -334,7 +329,8 @@ static void look_at_names(struct collector *c)
 		if (stream->state != STREAM_OPEN || collect_has_execed(c))
 			continue;
 		stream->looks++;
-		if (is_main_thread(c, stream) || (stream->looks & (stream->looks - 1)) == 0)
+		if (collector_is_main_thread(c, stream) ||
+		    (stream->looks & (stream->looks - 1)) == 0)
 			look_at_name(c, slot);
 	}
 }
@@ -344,7 +340,7 @@ static void look_at_last_name(struct collector *c)
 {
 	for (uint32_t slot = 1; slot <= c->streams.used; slot++)
 		if (c->streams.at[slot].state == STREAM_OPEN &&
-		    is_main_thread(c, &c->streams.at[slot]) && !collect_has_execed(c))
+		    collector_is_main_thread(c, &c->streams.at[slot]) && !collect_has_execed(c))
 			look_at_name(c, slot);
 }
 
@@ -352,7 +348,7 @@ bool collect_has_given_name(const struct collector *c)
 {
 	for (uint32_t slot = 1; slot <= c->streams.used; slot++)
 		if (c->streams.at[slot].state != STREAM_CLOSED &&
-		    is_main_thread(c, &c->streams.at[slot]) &&
+		    collector_is_main_thread(c, &c->streams.at[slot]) &&
 		    atomic_load_explicit(&c->map.slots[slot].named, memory_order_relaxed))
 			return true;
 	return false;

@@ -46,6 +46,11 @@ struct collector {
 	uint64_t rest_ns; /* how long the last pause was */
 };
 
+static inline bool collector_is_main_thread(const struct collector *c, const struct stream *stream)
+{
+	return c->watch.shares_tids ? stream->tid == (uint32_t)c->watch.pid : stream->serial == 1;
+}
+
 /* Whether somebody waits for what only the caller of collect_run can do. */
 static inline bool collector_is_called(const struct collector *c)
 {
