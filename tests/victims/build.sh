@@ -36,7 +36,7 @@ c_victim() {
 for source in basic_heap peak_places realloc_chain aligned_forms zero_failing cross_free short_threads \
 	temporaries libc_strings plugin_host signal_alloc fork_busy spawn_storm dying steady_work \
 	deep_stack block_shapes named_threads show_state churn known_tree one_habit scribbler deny_reads \
-	step_by_step tagged four_places; do
+	step_by_step tagged four_places own_maps; do
 	c_victim $source $source -ldl
 done
 
@@ -78,7 +78,7 @@ for allocator in jemalloc:libjemalloc.so.2 tcmalloc:libtcmalloc_minimal.so.4 mim
 	kind=${allocator%%:*}
 	library=-l:${allocator#*:}
 	[ -n "$CXX" ] && links "$library" || continue
-	for source in basic_heap realloc_chain cross_free; do
+	for source in basic_heap realloc_chain cross_free own_maps; do
 		c_victim $source ${source}_$kind -Wl,--no-as-needed "$library"
 	done
 	$CXX -std=c++17 -fsized-deallocation $flags "$here/new_forms.cpp" -o "$out/new_forms_$kind" -Wl,--no-as-needed "$library"
