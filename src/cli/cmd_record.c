@@ -61,6 +61,9 @@ static const char help[] =
 	"                       beyond, samples become rarer\n"
 	"      --sample-seed N  choose samples as another run with the same N did\n"
 	"      --delayed        record nothing until the program calls midden_start()\n"
+	"      --start-at WHAT  record nothing until function=NAME, or code of library=NAME, is "
+	"on\n"
+	"                       the stack of an allocation\n"
 	"      --snapshot-every SECONDS\n"
 	"                       keep what is live again and again, as `midden snapshot` does\n"
 	"      --snapshot-at LIMITS\n"
@@ -86,7 +89,8 @@ static const char help[] =
 	"\n"
 	"Each option has a variable for use with LD_PRELOAD=libmidden.so alone: MIDDEN_OUTPUT,\n"
 	"MIDDEN_FOLLOW, MIDDEN_MAX_DEPTH, MIDDEN_BUFFER, MIDDEN_PATIENCE, MIDDEN_SYMBOLS,\n"
-	"MIDDEN_PYTHON, MIDDEN_TRACE, MIDDEN_LEAKS, MIDDEN_MAPS, MIDDEN_START=0 (--delayed), "
+	"MIDDEN_PYTHON, MIDDEN_TRACE, MIDDEN_LEAKS, MIDDEN_MAPS, MIDDEN_START=0 (--delayed),\n"
+	"MIDDEN_START_AT, "
 	"MIDDEN_SNAPSHOT_EVERY,\n"
 	"MIDDEN_SNAPSHOT_AT, MIDDEN_SNAPSHOT_SIGNAL, MIDDEN_HTTP, MIDDEN_HTTP_TOKEN_FILE;\n"
 	"MIDDEN_MODE=tags, MIDDEN_MODE=sample, MIDDEN_SAMPLE, MIDDEN_SAMPLE_BLOCKS,\n"
@@ -117,6 +121,7 @@ enum {
 	OPTION_SAMPLE_BLOCKS,
 	OPTION_SAMPLE_SEED,
 	OPTION_ONLY,
+	OPTION_START_AT,
 	OPTION_CHILDREN_ONLY,
 	OPTION_RANKS,
 };
@@ -139,6 +144,7 @@ static const struct option long_options[] = {
 	{"tags", no_argument, NULL, OPTION_TAGS},
 	{"maps", no_argument, NULL, OPTION_MAPS},
 	{"delayed", no_argument, NULL, OPTION_DELAYED},
+	{"start-at", required_argument, NULL, OPTION_START_AT},
 	{"snapshot-every", required_argument, NULL, OPTION_SNAPSHOT_EVERY},
 	{"snapshot-at", required_argument, NULL, OPTION_SNAPSHOT_AT},
 	{"snapshot-signal", required_argument, NULL, OPTION_SNAPSHOT_SIGNAL},
@@ -171,6 +177,8 @@ static int apply(struct request *r, int option, const char *value, struct error 
 	case 'f':
 		r->recording.collect.follow = true;
 		return 0;
+	case OPTION_START_AT:
+		return beginning_parse(&r->recording.beginning, value, e);
 	case OPTION_ONLY:
 		r->recording.choice.only = value;
 		r->recording.collect.follow = true;
@@ -425,6 +433,7 @@ static int run(int argc, char **argv)
 	else if (status == COMMAND_GOOD)
 		status = record(&request, argv + optind);
 	rank_list_free(&request.recording.choice.ranks);
+	beginning_free(&request.recording.beginning);
 	settings_free(&request.settings);
 	return status;
 }

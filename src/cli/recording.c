@@ -49,6 +49,7 @@ struct recording_job {
 	const struct recording_wires *wires;
 	struct subject subject;
 	struct trace_writer *trace; /* NULL: none */
+	struct beginning beginning;
 };
 
 /* How the look-up of symbols is told. */
@@ -558,6 +559,7 @@ int recording_run(const struct recording_options *options, const struct segment_
 	struct recording_report report = {.is_result = 1, .pid = hello->pid};
 	struct recording_job job = {.options = options, .wires = wires};
 	struct collect_config config = options->collect;
+	struct collect_start start;
 	struct servant servant = {0};
 	struct error e = {0};
 
@@ -566,6 +568,9 @@ int recording_run(const struct recording_options *options, const struct segment_
 	choose_path(&job, &report);
 	config.trace = job.trace = open_trace(options, &report);
 	config.signal = options->triggers.signal;
+	job.beginning = options->beginning;
+	job.beginning.executable = job.subject.executable;
+	config.start = beginning_fill(&job.beginning, &start) ? &start : NULL;
 	struct collector *c = collect_new(&config, hello, &e);
 	if (!c)
 		recording_refuse(wires->connection);

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "cli/beginning.h"
 #include "cli/choice.h"
 #include "cli/servant.h"
 #include "cli/triggers.h"
@@ -27,7 +28,8 @@ struct recording_options {
 	bool trace;	      /* keep every event */
 	struct servant_options http;
 	struct trigger_options triggers;
-	struct choice choice; /* which processes */
+	struct beginning beginning; /* what it waits for */
+	struct choice choice;	    /* which processes */
 	bool is_script; /* the program named is a script: its file holds the last image, not the
 			   first */
 };

@@ -194,6 +194,7 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	const char *mode = target ? target : getenv(ENV_MODE);
 	const char *start = getenv(ENV_START);
 	const char *http = getenv(ENV_HTTP);
+	const char *start_at = getenv(ENV_START_AT);
 	const char *token_file = getenv(ENV_HTTP_TOKEN_FILE);
 
 	*options = (struct recording_options){
@@ -212,6 +213,7 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	    (buffer && recording_set_buffer(options, buffer, e)) ||
 	    (patience && recording_set_patience(options, patience, e)) ||
 	    (python && *python && recording_set_python(options, python, e)) ||
+	    (start_at && *start_at && beginning_parse(&options->beginning, start_at, e)) ||
 	    (is_on(http) && servant_parse_address(&options->http, http, e)) ||
 	    (token_file && *token_file && servant_read_token(&options->http, token_file, e)) ||
 	    init_sample(options, e))

@@ -426,7 +426,7 @@ static HOT bool apply_alloc(struct account *a, const struct event *e, bool force
 {
 	struct live_block block;
 
-	if (a->is_choosy && obey_is_off(a, e->slot)) {
+	if (a->is_choosy && obey_leaves_out(a, e)) {
 		drop_arrival(a, e);
 		return true;
 	}
@@ -497,7 +497,7 @@ static bool apply_resized(struct account *a, const struct event *e, bool force)
 	struct actor *by = &a->actors[e->slot];
 	struct live_block block;
 
-	if (a->is_choosy && obey_is_off(a, e->slot)) {
+	if (a->is_choosy && obey_leaves_out(a, e)) {
 		apply_resize_freed(a, e);
 		drop_arrival(a, e);
 		return true;

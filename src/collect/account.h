@@ -102,7 +102,8 @@ struct account {
 	struct segment_slot *slots; /* where questions are answered; NULL: nowhere */
 	bool is_choosy;		    /* a switch has been used, or there is a threshold */
 	bool was_off;		    /* so there may be blocks that were never seen to come */
-	uint64_t switch_word;	    /* of all threads */
+	struct start *start;  /* recording is off until it is met; NULL: nothing is waited for */
+	uint64_t switch_word; /* of all threads */
 	uint64_t threshold;
 	uint64_t threshold_ticks;
 	uint64_t untracked_frees;

@@ -16,6 +16,7 @@
 #include "collect/collector.h"
 #include "collect/lost.h"
 #include "collect/obey.h"
+#include "collect/start.h"
 
 #define MS UINT64_C(1000000)
 
@@ -91,8 +92,10 @@ struct collector *collect_new(const struct collect_config *config,
 	account_init(&c->account, &c->clock, layout.slot_count);
 	c->account.trace = config->trace;
 	c->account.slots = c->map.slots;
-	if (config->delayed)
+	if (config->delayed || config->start)
 		obey_delay(&c->account);
+	if (config->start)
+		c->account.start = start_new(&c->map, config->start);
 	streams_init(&c->streams, &c->map, &c->account,
 		     (uint32_t)(buffer_bytes / SEGMENT_CHUNK_BYTES));
 	watch_open(&c->watch, hello->pid);
@@ -113,6 +116,7 @@ void collect_free(struct collector *c)
 	drain_fini(&c->drain);
 	tag_counts_fini(&c->tags);
 	streams_fini(&c->streams);
+	start_free(c->account.start);
 	account_fini(&c->account);
 	segment_map_close(&c->map);
 	free(c);

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "collect/clear.h"
 #include "collect/pools.h"
+#include "collect/start.h"
 
 #define WRITES_MOST 65536u /* one for each thread that can wait; more is damage */
 
@@ -82,6 +83,15 @@ uint64_t obey_get_off_ticks(const struct account *a, uint64_t now)
 	bool is_off = segment_switch_is_off(a->switch_word);
 
 	return a->off_ticks + (is_off && now > a->off_since ? now - a->off_since : 0);
+}
+
+void obey_start(struct account *a, const struct event *e)
+{
+	if (!start_is_met(a->start, e->node))
+		return;
+	switch_all(a, e->ticks << 1);
+	start_free(a->start);
+	a->start = NULL;
 }
 
 /* What comes unseen may come between a block and its free: it is no longer temporary. */
