@@ -11,8 +11,8 @@
 #define COOKIE	    8u	    /* before the elements of an array of objects */
 #define STRING_HEAD 24u	    /* length, capacity and users, before the characters */
 #define PULSE_WORDS 262144u
-/* Pointers to one block that are kept as roots: one to its start, and some to its inside, of which one
- * may be of the customary kind. A target could have many words with the same value. */
+/* Pointers to one block that are kept as roots: one to its start, and some to its inside, of which
+ * one may be of the customary kind. A target could have many words with the same value. */
 #define ROOTS_MOST 8u
 #define HAS_START  0x80u
 
