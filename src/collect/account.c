@@ -229,7 +229,6 @@ static __attribute__((noinline)) void enter_part(struct account *a, const struct
 {
 	if (a->sites.list.at[block->site].thread != SITES_SHARED)
 		account_split_site(a, block->site);
-
 	struct part *part = parts_reserve(&a->parts, block->site, block->thread);
 	parts_settle(part, &a->peak);
 	part->allocations++;

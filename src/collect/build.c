@@ -176,7 +176,7 @@ static uint32_t place_node(struct build *b, uint32_t id)
 	while (id && id < b->node_count && !b->places[id]) {
 		b->places[id] = PLACE_OPEN;
 		*vec_push(&b->path) = id;
-		id = read_once(b->c->map.nodes[id].parent);
+		id = segment_map_get_parent(&b->c->map, id);
 	}
 
 	uint32_t parent = id < b->node_count ? b->places[id] : 0;

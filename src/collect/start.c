@@ -93,12 +93,10 @@ static bool is_wanted(struct start *s, uint32_t word)
 bool start_is_met(struct start *s, uint32_t node)
 {
 	while (node && node < s->map->layout.node_count && s->nodes[node] == VERDICT_NONE) {
-		const struct segment_node *n = &s->map->nodes[node];
-
 		s->nodes[node] = VERDICT_NO;
-		if (is_wanted(s, read_once(n->place)))
+		if (is_wanted(s, read_once(s->map->nodes[node].place)))
 			return true;
-		node = read_once(n->parent);
+		node = segment_map_get_parent(s->map, node);
 	}
 	return false;
 }
