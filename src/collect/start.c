@@ -93,12 +93,13 @@ static bool is_wanted(struct start *s, uint32_t word)
 bool start_is_met(struct start *s, uint32_t node)
 {
 	while (node && node < s->map->layout.node_count && s->nodes[node] == VERDICT_NONE) {
-		const struct segment_node *n = &s->map->nodes[node];
+		uint32_t word = read_once(s->map->nodes[node].place);
 
 		s->nodes[node] = VERDICT_NO;
-		if (is_wanted(s, read_once(n->place)))
+		if (is_wanted(s, word))
 			return true;
-		node = read_once(n->parent);
+		node = word & SEGMENT_NODE_FAR ? read_once(s->map->nodes[node - 1].place)
+					       : node - 1;
 	}
 	return false;
 }
