@@ -167,14 +167,6 @@ static uint32_t add_node(struct build *b, uint32_t id, uint32_t parent)
 	return (uint32_t)b->p->nodes.count - 1;
 }
 
-static uint32_t get_parent(const struct build *b, uint32_t id)
-{
-	const struct segment_node *nodes = b->c->map.nodes;
-
-	return read_once(nodes[id].place) & SEGMENT_NODE_FAR ? read_once(nodes[id - 1].place)
-							     : id - 1;
-}
-
 /* Up from the node to the first that is there already, or the root; then down again, so that
  * every parent comes before its children. A node met twice on the way up closes a loop: the
  * stack is cut there. */
@@ -184,7 +176,7 @@ static uint32_t place_node(struct build *b, uint32_t id)
 	while (id && id < b->node_count && !b->places[id]) {
 		b->places[id] = PLACE_OPEN;
 		*vec_push(&b->path) = id;
-		id = get_parent(b, id);
+		id = segment_map_get_parent(&b->c->map, id);
 	}
 
 	uint32_t parent = id < b->node_count ? b->places[id] : 0;

@@ -151,6 +151,7 @@ void collect_get_status(const struct collector *c, struct collect_status *status
 		.threads_live = c->streams.open,
 		.elapsed_ns = ticks_to_ns(&c->clock, collector_get_time(c)),
 		.rss_bytes = c->watch.rss_bytes,
+		.virtual_bytes = c->watch.virtual_bytes,
 	};
 }
 

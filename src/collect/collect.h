@@ -62,9 +62,14 @@ struct collect_status {
 	uint64_t lost_events;
 	uint64_t threads_live;
 	uint64_t elapsed_ns;
-	uint64_t rss_bytes; /* as last looked up */
+	uint64_t rss_bytes;	/* as last looked up */
+	uint64_t virtual_bytes; /* so too */
 };
 void collect_get_status(const struct collector *c, struct collect_status *status);
+
+/* The most that any thread's stack that lives has ever used, in whole pages; 0 if the kernel does
+ * not tell. Reads the process's list of mappings. */
+uint64_t collect_find_deepest_stack(struct collector *c);
 
 /* The status that the target gave to exit(); false: it did not get there (or says so). */
 bool collect_find_exit(const struct collector *c, int *code);

@@ -45,6 +45,14 @@ int segment_map_open(struct segment_map *m, const struct segment_layout *layout,
 void segment_map_copy_text(const struct segment_map *m, uint32_t offset,
 			   char text[static SEGMENT_MAP_TEXT_MAX]);
 
+/* Of a node other than 0; any number, in a broken segment. */
+static inline uint32_t segment_map_get_parent(const struct segment_map *m, uint32_t node)
+{
+	return read_once(m->nodes[node].place) & SEGMENT_NODE_FAR
+		       ? read_once(m->nodes[node - 1].place)
+		       : node - 1;
+}
+
 void segment_map_close_fd(struct segment_map *m);
 void segment_map_close(struct segment_map *m);
 

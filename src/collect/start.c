@@ -93,13 +93,10 @@ static bool is_wanted(struct start *s, uint32_t word)
 bool start_is_met(struct start *s, uint32_t node)
 {
 	while (node && node < s->map->layout.node_count && s->nodes[node] == VERDICT_NONE) {
-		uint32_t word = read_once(s->map->nodes[node].place);
-
 		s->nodes[node] = VERDICT_NO;
-		if (is_wanted(s, word))
+		if (is_wanted(s, read_once(s->map->nodes[node].place)))
 			return true;
-		node = word & SEGMENT_NODE_FAR ? read_once(s->map->nodes[node - 1].place)
-					       : node - 1;
+		node = segment_map_get_parent(s->map, node);
 	}
 	return false;
 }

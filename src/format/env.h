@@ -30,7 +30,7 @@
 #define ENV_START	    "MIDDEN_START"     /* 0: the program switches the recording on */
 #define ENV_START_AT	    "MIDDEN_START_AT"  /* function=NAME or library=NAME */
 #define ENV_SNAPSHOT_EVERY  "MIDDEN_SNAPSHOT_EVERY"  /* seconds */
-#define ENV_SNAPSHOT_AT	    "MIDDEN_SNAPSHOT_AT"     /* rss=SIZE,live=SIZE,memory=PERCENT% */
+#define ENV_SNAPSHOT_AT	    "MIDDEN_SNAPSHOT_AT"     /* rss=SIZE,live=SIZE, ... */
 #define ENV_SNAPSHOT_SIGNAL "MIDDEN_SNAPSHOT_SIGNAL" /* name or number */
 /* with MIDDEN_MODE=sample: mean bytes from one sample to the next, 512K; the most of them that may
  * be alive; what their choice begins with, for runs that can be repeated */
