@@ -270,6 +270,19 @@ static void send_report(int out, const struct recording_report *report)
 	}
 }
 
+static void add_up_lost(struct recording_report *r, const struct profile *p)
+{
+	r->tells_lost = p->run.lost_flags != 0;
+	for (size_t i = 0; i < p->lost.count; i++) {
+		const struct profile_lost *row = &p->lost.at[i];
+
+		if (row->class != PROFILE_LOST_DEFINITE && row->class != PROFILE_LOST_INDIRECT)
+			continue;
+		r->lost_bytes += row->bytes;
+		r->lost_blocks += row->blocks;
+	}
+}
+
 static void fill_report(struct recording_report *r, const struct profile *p)
 {
 	const struct profile_totals *t = &p->totals;
@@ -287,6 +300,7 @@ static void fill_report(struct recording_report *r, const struct profile *p)
 	r->losses = t->lost_events + t->truncated_stacks + t->reentrant_calls;
 	r->duration_ns = p->run.duration_ns;
 	r->children = p->run.children_not_recorded;
+	add_up_lost(r, p);
 }
 
 /* By what ids others may know a recording. */
