@@ -372,16 +372,21 @@ static enum collect_end run_to_end(struct collector *c, const struct recording_j
 	struct control_duty duty = {.collector = c, .build = build_so_far, .context = &so_far};
 	struct writing writing = {.collector = c, .build = build_so_far, .context = &so_far};
 	struct triggers triggers = {.options = &job->options->triggers};
+	struct surveying surveying = {.collector = c,
+				      .wanted = job->options->collect.surveys,
+				      .answer = control_answer_survey};
 	struct recording_report now = {0};
 	struct listeners listeners = list_listeners(job->wires, report->pid);
 	uint64_t told_ns = 0, tick_ns = CONTROL_NS;
 	enum collect_end end;
 
+	duty.surveying = &surveying;
 	make_absolute(duty.path, sizeof(duty.path), report->path);
 	while ((end = collect_run(c, tick_ns, &replaced)) == COLLECT_END_TICK) {
 		tick_ns = serve(&listeners, &duty) ? BUSY_NS : CONTROL_NS;
 		writing_serve(&writing);
 		triggers_look(&triggers, c);
+		surveying_serve(&surveying);
 		collect_get_status(c, &now.status);
 		if (!job->options->progress || now.status.elapsed_ns - told_ns < PROGRESS_NS)
 			continue;
@@ -390,6 +395,7 @@ static enum collect_end run_to_end(struct collector *c, const struct recording_j
 	}
 	close_listeners(&listeners);
 	writing_fini(&writing);
+	surveying_fini(&surveying);
 	return end;
 }
 
