@@ -12,6 +12,7 @@
 #include "capture/family.h"
 #include "capture/light.h"
 #include "capture/link.h"
+#include "capture/mapping.h"
 #include "capture/marks.h"
 #include "capture/orders.h"
 #include "capture/ring.h"
@@ -105,6 +106,8 @@ static __attribute__((constructor)) void init(int argc, char **argv, char **envp
 	marks_take_signal((int)process->header->snapshot_signal);
 	atomic_store(&process->header->reads_denied, stackrange_is_denied());
 	family_patch();
+	if (process->header->maps)
+		mapping_patch();
 	if (on_exit)
 		(void)on_exit(note_exit, process->header);
 	if (!process->header->follow)

@@ -48,6 +48,8 @@ static const char help[] =
 	"                       innermost (default); only; full, with all native ones; domains,\n"
 	"                       apart from those of native code; off\n"
 	"      --trace          keep every single event in the profile, 1 to 5 bytes each\n"
+	"      --maps           record what the program maps itself too (mmap, sbrk, shmat), for\n"
+	"                       `midden report --maps`\n"
 	"      --leaks          when the program exits, tell lost blocks from those that are "
 	"still\n"
 	"                       held, for `midden leaks`\n"
@@ -84,7 +86,7 @@ static const char help[] =
 	"\n"
 	"Each option has a variable for use with LD_PRELOAD=libmidden.so alone: MIDDEN_OUTPUT,\n"
 	"MIDDEN_FOLLOW, MIDDEN_MAX_DEPTH, MIDDEN_BUFFER, MIDDEN_PATIENCE, MIDDEN_SYMBOLS,\n"
-	"MIDDEN_PYTHON, MIDDEN_TRACE, MIDDEN_LEAKS, MIDDEN_START=0 (--delayed), "
+	"MIDDEN_PYTHON, MIDDEN_TRACE, MIDDEN_LEAKS, MIDDEN_MAPS, MIDDEN_START=0 (--delayed), "
 	"MIDDEN_SNAPSHOT_EVERY,\n"
 	"MIDDEN_SNAPSHOT_AT, MIDDEN_SNAPSHOT_SIGNAL, MIDDEN_HTTP, MIDDEN_HTTP_TOKEN_FILE;\n"
 	"MIDDEN_MODE=tags, MIDDEN_MODE=sample, MIDDEN_SAMPLE, MIDDEN_SAMPLE_BLOCKS,\n"
@@ -103,6 +105,7 @@ enum {
 	OPTION_TRACE,
 	OPTION_LEAKS,
 	OPTION_TAGS,
+	OPTION_MAPS,
 	OPTION_DELAYED,
 	OPTION_SNAPSHOT_EVERY,
 	OPTION_SNAPSHOT_AT,
@@ -134,6 +137,7 @@ static const struct option long_options[] = {
 	{"trace", no_argument, NULL, OPTION_TRACE},
 	{"leaks", no_argument, NULL, OPTION_LEAKS},
 	{"tags", no_argument, NULL, OPTION_TAGS},
+	{"maps", no_argument, NULL, OPTION_MAPS},
 	{"delayed", no_argument, NULL, OPTION_DELAYED},
 	{"snapshot-every", required_argument, NULL, OPTION_SNAPSHOT_EVERY},
 	{"snapshot-at", required_argument, NULL, OPTION_SNAPSHOT_AT},
@@ -208,6 +212,9 @@ static int apply(struct request *r, int option, const char *value, struct error 
 		return 0;
 	case OPTION_TAGS:
 		return recording_set_mode(&r->recording, "tags", e);
+	case OPTION_MAPS:
+		r->recording.collect.maps = true;
+		return 0;
 	case OPTION_DELAYED:
 		r->recording.collect.delayed = true;
 		return 0;

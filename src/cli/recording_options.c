@@ -205,6 +205,7 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	options->collect.follow = follow && strcmp(follow, "0") != 0;
 	options->collect.delayed = start && strcmp(start, "0") == 0;
 	options->trace = is_on(trace);
+	options->collect.maps = is_on(getenv(ENV_MAPS));
 	options->collect.leaks = is_on(leaks);
 	if ((mode && recording_set_mode(options, mode, e)) ||
 	    (depth && recording_set_max_depth(options, depth, e)) ||
@@ -225,6 +226,8 @@ int recording_options_finish(struct recording_options *options, struct error *e)
 				    "choose one");
 	if (options->trace && options->collect.mode == SEGMENT_MODE_TAGS)
 		return error_set(e, "a trace has every event, and tag mode none: choose one");
+	if (options->collect.maps && options->collect.mode == SEGMENT_MODE_TAGS)
+		return error_set(e, "maps have stacks, and tag mode none: choose one");
 	if (options->collect.leaks && options->collect.mode != SEGMENT_MODE_EXACT)
 		return error_set(e, "what is lost can be told in exact mode only, where every "
 				    "block is known");

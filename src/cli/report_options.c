@@ -37,7 +37,7 @@ const char report_options_help[] =
 	"                       what grew and shrank from each to the next; cumulative: from the\n"
 	"                       first to the last\n"
 	"  --timeline           what was live over time, as a chart\n"
-	"  --findings           habits that cost time or memory, with the evidence\n"
+	"  --findings           habits that cost time or memory, with the evidence\n" LOAD_MAPS_HELP
 	"\n"
 	"Which stacks:\n"
 	"  -i, --include PAT    those through a function; PAT is a glob or /regex/ (repeatable)\n"
@@ -92,6 +92,7 @@ enum option_code {
 
 static const struct option options[] = {
 	OPTIONS_FIGURES,
+	LOAD_MAPS_OPTION,
 	{"own-peak", no_argument, NULL, OPTIONS_FIGURE + FIGURE_OWN_PEAK},
 	{"realloc", no_argument, NULL, OPTIONS_FIGURE + FIGURE_REALLOC},
 	{"live-at", required_argument, NULL, OPTION_LIVE_AT},
@@ -436,6 +437,20 @@ static int check_threads(const struct report_options *o, const struct profile *p
 	return error_set(e, "the profile does not tell which thread allocated at which stack");
 }
 
+/* Of maps there are figures by stack, and nothing else. */
+static int check_maps(const struct report_options *o, const struct profile *p, struct error *e)
+{
+	const struct sheet *s = &o->sheet;
+	bool is_kept =
+		s->shape == SHEET_TREE || s->shape == SHEET_FLAT || s->shape == SHEET_LIFETIME;
+
+	if (!p->of_maps || (is_kept && s->view.figure != FIGURE_LIVE &&
+			    s->view.figure != FIGURE_GROWTH && !o->filter.threads.all.count))
+		return 0;
+	return error_set(e, "--maps goes with trees and tables of stacks: over time and by thread, "
+			    "maps are not kept");
+}
+
 static int apply_deltas(struct view *v, const struct profile *p, struct error *e)
 {
 	if (p->snapshots.count < 2)
@@ -450,7 +465,7 @@ int report_options_apply(struct report_options *o, const struct profile *p, stru
 {
 	struct view *v = &o->sheet.view;
 
-	if (check_threads(o, p, e) != 0)
+	if (check_maps(o, p, e) != 0 || check_threads(o, p, e) != 0)
 		return -1;
 	if (v->figure != FIGURE_LIVE && v->figure != FIGURE_GROWTH)
 		return 0;

@@ -33,6 +33,7 @@ static const struct {
 	{"patience", ENV_PATIENCE, "2000"},
 	{"python", ENV_PYTHON, "mixed"},
 	{"trace", ENV_TRACE, NULL},
+	{"maps", ENV_MAPS, NULL},
 	{"leaks", ENV_LEAKS, NULL},
 	{"tags", ENV_MODE, NULL},
 	{"sample", ENV_MODE, NULL},

@@ -39,6 +39,7 @@ void account_fini(struct account *a)
 	threads_fini(&a->threads);
 	series_fini(&a->series);
 	sampling_free(a->sampling);
+	mapped_free(a->mapped);
 	free(a->actors);
 	obey_fini(a);
 	vec_free(&a->snapshots);
@@ -535,6 +536,9 @@ static bool apply_rare(struct account *a, const struct event *e, bool force)
 		return true;
 	case SEGMENT_EVENT_RESIZE_FREED:
 		apply_resize_freed(a, e);
+		return true;
+	case SEGMENT_EVENT_MAP:
+		mapped_apply(a, e);
 		return true;
 	default: /* PERIOD, THINNED: not of a target that was not asked for samples */
 		return true;

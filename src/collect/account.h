@@ -10,6 +10,7 @@
 #include "collect/event.h"
 #include "collect/lifetimes.h"
 #include "collect/live.h"
+#include "collect/mapped.h"
 #include "collect/parts.h"
 #include "collect/sampling.h"
 #include "collect/series.h"
@@ -89,6 +90,7 @@ struct account {
 	uint32_t marks;		    /* snapshots that the target asked for, lost ones too */
 	struct trace_writer *trace; /* NULL: none is wanted */
 	struct sampling *sampling;  /* NULL: every block is recorded. Owned */
+	struct mapped *mapped;	    /* NULL: the program has mapped nothing. Owned */
 	const struct ticks *clock;
 	uint64_t events;
 	uint64_t foreign_frees;

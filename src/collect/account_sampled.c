@@ -313,6 +313,9 @@ bool account_sampled_apply(struct account *a, const struct event *e, bool force)
 	case SEGMENT_EVENT_ORDER:
 		obey_event(a, e);
 		return true;
+	case SEGMENT_EVENT_MAP:
+		mapped_apply(a, e);
+		return true;
 	case SEGMENT_EVENT_PERIOD:
 		sampling_set_period(a->sampling, e->slot, e->size);
 		return true;

@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "base/pages.h"
+#include "collect/build_mapped.h"
 #include "collect/build_sampled.h"
 #include "collect/collector.h"
 #include "collect/footprint.h"
@@ -215,11 +216,11 @@ static uint32_t get_serial(const struct build *b, uint32_t thread)
 	return thread < threads->list.count ? threads->list.at[thread].serial : 0;
 }
 
-static struct profile_site get_site(struct build *b, struct site *site)
+static struct profile_site get_site(struct build *b, struct site *site, const struct peak *peak)
 {
 	struct holding *held = &site->held;
 
-	holding_settle(held, &b->c->account.peak);
+	holding_settle(held, peak);
 	return (struct profile_site){
 		.node = place_node(b, site->node),
 		.thread = get_serial(b, site->thread),
@@ -247,6 +248,21 @@ static struct profile_site get_site(struct build *b, struct site *site)
 #define reserve_big(v, more) \
 	(vec_reserve(v, more), pages_advise((v)->at, (v)->room * sizeof(*(v)->at)))
 
+static void build_map_sites(struct build *b)
+{
+	struct mapped *m = b->c->account.mapped;
+
+	for (size_t i = 0; m && i < m->sites.list.count; i++) {
+		struct site site = m->sites.list.at[i];
+		uint32_t kind = site.node % SEGMENT_MAP_KINDS;
+
+		site.node /= SEGMENT_MAP_KINDS;
+		struct profile_site *out = vec_push(&b->p->map_sites);
+		*out = get_site(b, &site, &m->peak);
+		out->kind = kind;
+	}
+}
+
 static void build_sites(struct build *b)
 {
 	struct sites *sites = &b->c->account.sites;
@@ -260,7 +276,8 @@ static void build_sites(struct build *b)
 	reserve_big(&b->p->nodes, b->node_count);
 	reserve_big(&b->p->sites, sites->list.count);
 	for (size_t i = 0; i < sites->list.count; i++)
-		*vec_push(&b->p->sites) = get_site(b, &sites->list.at[i]);
+		*vec_push(&b->p->sites) = get_site(b, &sites->list.at[i], &b->c->account.peak);
+	build_map_sites(b);
 	vec_free(&b->path);
 	free(b->places);
 	free(b->named);
@@ -537,6 +554,7 @@ static struct profile *build(struct collector *c, bool brief)
 	lifetimes_build(&c->account.lifetimes, b.p);
 	lost_build(c, b.p);
 	build_sampled(&c->account, b.p);
+	build_mapped(c, b.p);
 	return b.p;
 }
 

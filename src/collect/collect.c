@@ -65,6 +65,7 @@ static void fill_header(struct collector *c, const struct collect_config *config
 	header->sample_period = config->sample_period;
 	header->sample_seed = config->sample_seed;
 	header->delayed = config->delayed;
+	header->maps = config->maps;
 	header->snapshot_signal = (uint32_t)config->signal;
 	header->leaks = config->leaks;
 	header->magic = SEGMENT_MAGIC;
@@ -85,6 +86,7 @@ struct collector *collect_new(const struct collect_config *config,
 	c->hello = *hello;
 	c->follow = config->follow;
 	c->mode = config->mode;
+	c->maps = config->maps;
 	ticks_init(&c->clock, ticks_choose(hello->machine));
 	account_init(&c->account, &c->clock, layout.slot_count);
 	c->account.trace = config->trace;

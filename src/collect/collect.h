@@ -20,6 +20,7 @@ struct collect_config {
 	uint32_t sample_blocks; /* 0: as many as there is room for */
 	uint64_t sample_period;
 	uint64_t sample_seed;
+	bool maps;		    /* what the program maps itself is recorded too */
 	bool delayed;		    /* the program will switch recording on */
 	bool leaks;		    /* the program asks what is lost when it exits */
 	int signal;		    /* that asks for snapshots; 0 none */

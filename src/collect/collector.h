@@ -24,6 +24,7 @@ struct collector {
 	struct drain drain;
 	struct tag_counts tags;
 	uint32_t mode;	/* enum segment_mode */
+	bool maps;	/* those of the program are recorded */
 	uint32_t marks; /* of the target's, handled */
 	struct watch watch;
 	struct lost lost;

@@ -146,17 +146,28 @@ static void build_losses(struct segment_tag_losses *from, struct profile_totals 
 	t->inherited_tags = atomic_load(&from->inherited);
 }
 
+/* Rows of the snapshots that the profile has: a brief one has none. */
+static size_t count_kept(const struct tag_counts *t, const struct profile *p)
+{
+	size_t count = t->kept.count;
+
+	while (count && t->kept.at[count - 1].snapshot > p->snapshots.count)
+		count--;
+	return count;
+}
+
 /* The rows of snapshots keep their order, and follow those of now: what is cut off at the end of a
  * file are the latest snapshots. */
 void tag_counts_build(const struct tag_counts *t, const struct segment_map *map, struct profile *p)
 {
 	struct tag_counts now = {0};
+	size_t kept = count_kept(t, p);
 
 	now.cleared = t->cleared;
 	add_rows(&now, map, 0);
 	size_t first = now.kept.count;
-	vec_reserve(&p->tags, first + t->kept.count);
-	for (size_t i = 0; i < first + t->kept.count; i++) {
+	vec_reserve(&p->tags, first + kept);
+	for (size_t i = 0; i < first + kept; i++) {
 		struct profile_tag row = i < first ? now.kept.at[i] : t->kept.at[i - first];
 
 		row.name = add_name(map, p, row.name.v);

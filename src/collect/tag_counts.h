@@ -27,7 +27,8 @@ void tag_counts_clear(struct tag_counts *t, const struct segment_map *map);
 /* Keeps the counts as they are now for the snapshots up to number `count`. */
 void tag_counts_keep(struct tag_counts *t, const struct segment_map *map, uint32_t count);
 
-/* Adds the counts as they are now, those kept, and what went wrong, to the profile. */
+/* Adds the counts as they are now, those kept for the profile's snapshots, which it has already,
+ * and what went wrong. */
 void tag_counts_build(const struct tag_counts *t, const struct segment_map *map, struct profile *p);
 
 /* In tag mode the counters are all there is: they give the totals of the profile too. */

@@ -25,6 +25,7 @@
 #define ENV_SYMBOLS	    "MIDDEN_SYMBOLS"   /* 0: leave symbols to `midden report` */
 #define ENV_PYTHON	    "MIDDEN_PYTHON"    /* mixed (default) | only | full | domains | off */
 #define ENV_TRACE	    "MIDDEN_TRACE"     /* 1: keep every event in the profile */
+#define ENV_MAPS	    "MIDDEN_MAPS"      /* 1: record what the program maps itself */
 #define ENV_LEAKS	    "MIDDEN_LEAKS"     /* 1: tell what is lost when the program exits */
 #define ENV_START	    "MIDDEN_START"     /* 0: the program switches the recording on */
 #define ENV_SNAPSHOT_EVERY  "MIDDEN_SNAPSHOT_EVERY"  /* seconds */

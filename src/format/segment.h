@@ -27,8 +27,10 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "format/mapcalls.h"
+
 #define SEGMENT_MAGIC	UINT64_C(0x31306e656464696d) /* "midden01" */
-#define SEGMENT_VERSION 8u			     /* raised with any change of this file */
+#define SEGMENT_VERSION 9u			     /* raised with any change of this file */
 #define SEGMENT_ALIGN	UINT64_C(65536)		     /* the largest page size in use on aarch64 */
 
 /* Index 0 is "none" for slots, nodes, places, named frames, modules and chunks alike, so that
@@ -131,6 +133,14 @@ struct segment_tag_losses {
 	_Atomic uint64_t inherited;	 /* tags that a fork child was born inside of */
 };
 
+/* Memory that the allocator gets from the system through functions that we stand in for: libc's own
+ * does not. Apart from the program's, and without stacks. */
+struct segment_own_maps {
+	_Atomic uint64_t calls;
+	_Atomic uint64_t mapped_bytes;
+	_Atomic uint64_t unmapped_bytes;
+};
+
 struct segment_header {
 	/* Written by the collector before the target sees the segment, then constant. */
 	uint64_t magic;
@@ -187,6 +197,10 @@ struct segment_header {
 	struct segment_tag_losses tag_losses;
 	_Alignas(128) struct segment_losses losses;
 
+	/* Written by the collector before the target sees the segment. */
+	uint32_t maps; /* calls that map memory are events too */
+	/* What the allocator itself maps, by the target; all threads add to it. */
+	_Alignas(128) struct segment_own_maps allocator_maps;
 	/* For the look at what is lost: whether the program is to ask for it when it exits (written
 	 * by the collector, constant); where the real malloc is, and where the library's own
 	 * variables end (written by the target at its start). */
@@ -428,7 +442,10 @@ enum segment_event {
 	/* ptr, period: a sampled block is one no more (api DROPPED), or is one of this period
 	 * (api KEPT): nothing happens to the block itself -- 24 bytes */
 	SEGMENT_EVENT_THINNED = 14,
-	SEGMENT_EVENT_KINDS = 15
+	/* address, bytes, kind:32 << 32 | node:32: memory that the program itself maps; enum
+	   segment_map_call where the api is else -- 32 bytes */
+	SEGMENT_EVENT_MAP = 15,
+	SEGMENT_EVENT_KINDS = 16
 };
 
 /* Those that take a text have it in NAME events before them. A question is a number that is not 0
@@ -469,7 +486,7 @@ enum segment_order {
 static inline uint32_t segment_event_bytes(uint32_t kind)
 {
 	static const uint8_t bytes[16] = {0, 24, 32, 16, 16, 24, 32, 8,
-					  8, 32, 32, 32, 0,  16, 24, 0};
+					  8, 32, 32, 32, 0,  16, 24, 32};
 
 	return bytes[kind & 15u];
 }

@@ -28,6 +28,8 @@ static const struct column info_columns[] = {
 	COLUMN(WIRE_INFO_SNAPSHOTS, PLAIN, U64, struct columns_info, rows[COLUMNS_SNAPSHOTS]),
 	COLUMN(WIRE_INFO_INPUTS, PLAIN, U64, struct columns_info, rows[COLUMNS_INPUTS]),
 	COLUMN(WIRE_INFO_TAGS, PLAIN, U64, struct columns_info, rows[COLUMNS_TAGS]),
+	COLUMN(WIRE_INFO_MAP_KINDS, PLAIN, U64, struct columns_info, rows[COLUMNS_MAP_KINDS]),
+	COLUMN(WIRE_INFO_MAP_SITES, PLAIN, U64, struct columns_info, rows[COLUMNS_MAP_SITES]),
 	COLUMN(WIRE_INFO_LOST, PLAIN, U64, struct columns_info, rows[COLUMNS_LOST]),
 	COLUMN(WIRE_INFO_LINKS, PLAIN, U64, struct columns_info, rows[COLUMNS_LINKS]),
 	COLUMN(WIRE_INFO_RESOLVED, PLAIN, BOOL, struct columns_info, resolved),
@@ -308,6 +310,7 @@ static const struct column sites_columns[] = {
 	COLUMN(WIRE_SITES_TEMPORARY, PLAIN, U64, struct profile_site, temporary),
 	COLUMN(WIRE_SITES_REALLOCATIONS, PLAIN, U64, struct profile_site, reallocations),
 	COLUMN(WIRE_SITES_THREAD, PLAIN, U32, struct profile_site, thread),
+	COLUMN(WIRE_SITES_KIND, PLAIN, U64, struct profile_site, kind),
 	COLUMN(WIRE_SITES_ALLOCATED_DOUBT, PLAIN, U64, struct profile_site, allocated_doubt.bytes),
 	COLUMN(WIRE_SITES_ALLOCATIONS_DOUBT, PLAIN, U64, struct profile_site,
 	       allocated_doubt.milliblocks),
@@ -387,6 +390,9 @@ static const struct column blocks_columns[] = {
 IN_PLACE("file information", WIRE_TAG_INFO, info, struct columns_info, 0, 1);
 IN_PLACE("totals", WIRE_TAG_TOTALS, totals, struct profile_totals, offsetof(struct profile, totals),
 	 1);
+#define map_totals_columns totals_columns
+IN_PLACE("totals of maps", WIRE_TAG_MAP_TOTALS, map_totals, struct profile_totals,
+	 offsetof(struct profile, map_totals), 1);
 IN_PLACE("run", WIRE_TAG_RUN, run, struct profile_run, offsetof(struct profile, run), 1);
 IN_PLACE("size histogram", WIRE_TAG_SIZES, sizes, struct profile_bucket,
 	 offsetof(struct profile, sizes), PROFILE_SIZE_BUCKETS);
@@ -422,6 +428,10 @@ const struct table columns_vecs[COLUMNS_VECS] = {
 	[COLUMNS_SNAPSHOTS] = IN_VEC("snapshots", WIRE_TAG_SNAPSHOTS, snapshots,
 				     struct profile_snapshot, snapshots),
 	[COLUMNS_TAGS] = IN_VEC("tags", WIRE_TAG_TAGS, tags, struct profile_tag, tags),
+	[COLUMNS_MAP_KINDS] =
+		IN_VEC("kinds of maps", WIRE_TAG_MAP_KINDS, sites, struct profile_site, map_kinds),
+	[COLUMNS_MAP_SITES] =
+		IN_VEC("maps", WIRE_TAG_MAP_SITES, sites, struct profile_site, map_sites),
 	[COLUMNS_LOST] = IN_VEC("lost rows", WIRE_TAG_LOST, lost, struct profile_lost, lost),
 	[COLUMNS_LINKS] = IN_VEC("links", WIRE_TAG_LINKS, links, struct profile_link, links),
 	[COLUMNS_INPUTS] = IN_VEC("inputs", WIRE_TAG_INPUTS, inputs, struct profile_input, inputs),
@@ -429,8 +439,8 @@ const struct table columns_vecs[COLUMNS_VECS] = {
 
 const struct table *columns_find_table(uint32_t tag)
 {
-	static const struct table *const in_place[] = {&columns_totals, &columns_run,
-						       &columns_sizes, &columns_lives};
+	static const struct table *const in_place[] = {
+		&columns_totals, &columns_map_totals, &columns_run, &columns_sizes, &columns_lives};
 
 	for (size_t i = 0; i < sizeof(in_place) / sizeof(in_place[0]); i++)
 		if (in_place[i]->tag == tag)
@@ -472,6 +482,8 @@ SAME_SHAPE(parts);
 SAME_SHAPE(blocks);
 SAME_SHAPE(snapshots);
 SAME_SHAPE(tags);
+SAME_SHAPE(map_kinds);
+SAME_SHAPE(map_sites);
 SAME_SHAPE(lost);
 SAME_SHAPE(links);
 

@@ -123,6 +123,17 @@ struct profile_totals {
 	uint64_t api_calls[PROFILE_APIS]; /* by enum profile_api: allocations per entry point */
 };
 
+/* What the program has mapped itself; the collector's, enum segment_map_kind, and one more. */
+enum profile_map {
+	PROFILE_MAP_ANONYMOUS = 0,
+	PROFILE_MAP_FILE = 1,
+	PROFILE_MAP_RESERVED = 2,  /* PROT_NONE */
+	PROFILE_MAP_SHARED = 3,	   /* shmat */
+	PROFILE_MAP_BREAK = 4,	   /* brk, sbrk */
+	PROFILE_MAP_ALLOCATOR = 5, /* by the allocator, as far as that can be seen: in no total */
+	PROFILE_MAP_KINDS = 6
+};
+
 /* One of the recordings that a merged profile was made of. */
 struct profile_input {
 	struct string_id name; /* the file, as it was named */
@@ -213,6 +224,7 @@ struct profile_site {
 	struct profile_doubt live_doubt;
 	struct profile_doubt at_peak_doubt;
 	uint64_t temporary_doubt; /* thousandths */
+	uint64_t kind;		  /* of maps: enum profile_map */
 };
 
 /* A thread's share of a site: the blocks that it allocated there, whoever freed them. The shares of
@@ -399,6 +411,12 @@ struct profile {
 	VEC(struct profile_change) changes;
 	VEC(struct profile_snapshot) snapshots;
 	VEC(struct profile_tag) tags;
+	/* What the program has mapped itself, as if maps were blocks: all of it, by kind (their
+	 * node is 0) and by stack and kind. A map that is gone in part is one still, with fewer
+	 * bytes. No kinds: it was not recorded. */
+	struct profile_totals map_totals;
+	VEC(struct profile_site) map_kinds;
+	VEC(struct profile_site) map_sites;
 	VEC(struct profile_lost) lost; /* what became of the blocks that were not freed */
 	VEC(struct profile_link) links;
 	VEC(struct profile_block) blocks; /* of the trace (trace.h) */
@@ -406,6 +424,7 @@ struct profile {
 	struct profile_bucket sizes[PROFILE_SIZE_BUCKETS];
 	uint64_t size_by_life[PROFILE_SIZE_BUCKETS][PROFILE_LIFE_BUCKETS]; /* freed blocks */
 	bool resolved;	  /* symbols have been looked up */
+	bool of_maps;	  /* what is in `sites` and `totals` are maps, not blocks (map_view.h) */
 	bool damaged;	  /* read from a cut-off or damaged file: some sections are missing */
 	char damage[128]; /* what is missing, for people; a NUL-terminated text */
 	struct string_index *index; /* private to profile.c; made when first needed */

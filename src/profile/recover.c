@@ -123,6 +123,8 @@ static void trim_stacks(struct profile *p)
 	}
 	for (size_t i = 0; i < p->sites.count; i++)
 		trim_index(&p->sites.at[i].node, p->nodes.count);
+	for (size_t i = 0; i < p->map_sites.count; i++)
+		trim_index(&p->map_sites.at[i].node, p->nodes.count);
 }
 
 static void trim_changes(struct profile *p)

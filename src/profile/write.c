@@ -107,9 +107,13 @@ void write_tables(struct sink *s, const struct profile *p)
 	write_vec(r, COLUMNS_POINTS, p);
 	write_vec(r, COLUMNS_SNAPSHOTS, p);
 	write_vec(r, COLUMNS_TAGS, p);
+	if (p->map_kinds.count)
+		write_table(r, &columns_map_totals, p);
+	write_vec(r, COLUMNS_MAP_KINDS, p);
 	write_vec(r, COLUMNS_MODULES, p);
 	write_vec(r, COLUMNS_NODES, p);
 	write_vec(r, COLUMNS_SITES, p);
+	write_vec(r, COLUMNS_MAP_SITES, p);
 	write_vec(r, COLUMNS_LOST, p);
 	write_vec(r, COLUMNS_LINKS, p);
 	write_rows(r, text, p, (struct codec_block){early, p->strings.count - early});

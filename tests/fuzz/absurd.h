@@ -101,6 +101,62 @@ static inline void absurd_add_times(struct profile *p, struct absurd_input *in)
 	}
 }
 
+/* Stacks with frames that the program has named, and estimates, which are the rest of a site. */
+static inline void absurd_add_names_and_doubts(struct profile *p, struct absurd_input *in)
+{
+	p->run.sample_period = absurd_take_number(in);
+	for (unsigned i = absurd_take_byte(in) % 8; i-- > 0;) {
+		struct profile_node *node = vec_push(&p->nodes);
+
+		*node = (struct profile_node){.parent = absurd_take_byte(in) %
+							((uint32_t)p->nodes.count - 1),
+					      .frames = absurd_take_byte(in) % 9,
+					      .named = absurd_take_byte(in) % 5};
+		if (p->sites.count)
+			p->sites.at[absurd_take_byte(in) % p->sites.count].node =
+				(uint32_t)p->nodes.count - 1;
+	}
+	for (size_t i = 0; i < p->sites.count; i++) {
+		uint64_t *numbers = &p->sites.at[i].allocated_doubt.bytes;
+		for (unsigned k = 0; k < 7; k++)
+			numbers[k] = absurd_take_number(in);
+	}
+}
+
+static inline void absurd_add_snapshots(struct profile *p, struct absurd_input *in)
+{
+	for (uint32_t i = 0; i < p->points.count && absurd_take_byte(in) % 4; i++)
+		*vec_push(&p->snapshots) =
+			(struct profile_snapshot){.name = p->frames.at[i % 8].function,
+						  .point = i,
+						  .thread = absurd_take_byte(in) % 4,
+						  .time_ns = p->points.at[i].time_ns,
+						  .live_bytes = absurd_take_number(in),
+						  .live_blocks = absurd_take_number(in)};
+}
+
+static inline void absurd_add_tags(struct profile *p, struct absurd_input *in)
+{
+	uint32_t snapshot = 0;
+
+	for (uint32_t i = 0, count = absurd_take_byte(in) % 32; i < count; i++) {
+		uint8_t how = absurd_take_byte(in);
+		struct profile_tag tag = {.thread = absurd_take_byte(in) % 4,
+					  .parent = absurd_take_byte(in) % (i + 1),
+					  .open = absurd_take_byte(in)};
+		uint64_t *numbers = &tag.entered;
+
+		if (how % 8 == 7 && snapshot < p->snapshots.count)
+			snapshot++;
+		tag.snapshot = snapshot;
+		if (tag.parent)
+			tag.name = p->frames.at[how % 9].function;
+		for (unsigned k = 0; k < 6 + PROFILE_APIS; k++)
+			numbers[k] = absurd_take_number(in);
+		*vec_push(&p->tags) = tag;
+	}
+}
+
 /* May fail profile_check. */
 static inline struct profile *absurd_make(struct absurd_input *in)
 {
@@ -122,6 +178,11 @@ static inline struct profile *absurd_make(struct absurd_input *in)
 	}
 	p->sizes[absurd_take_byte(in) % 65].count = absurd_take_number(in);
 	p->size_by_life[3][absurd_take_byte(in) % 65] = absurd_take_number(in);
+	if (in->left) {
+		absurd_add_names_and_doubts(p, in);
+		absurd_add_snapshots(p, in);
+		absurd_add_tags(p, in);
+	}
 	return p;
 }
 

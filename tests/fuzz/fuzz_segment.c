@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The input is a list of what a target gone mad might do: eleven bytes each, an operation, an
- * index and a value. The collector must neither crash nor hang, and what it builds must be a
- * valid profile. */
+ * index and a value. How many bytes are left over says how it is recorded. The collector must
+ * neither crash nor hang, and what it builds must be a valid profile. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +35,9 @@ enum operation {
 	DRAIN,
 	BUILD,
 	SET_NAMED, /* in turn: a named frame's words, a node that is one */
+	SET_TAG,   /* in turn: a tag's words, text of their names */
+	SET_TOTAL, /* of a slot */
+	LOOK,	   /* what a recorder asks between rounds */
 	OPERATIONS
 };
 
@@ -44,18 +47,25 @@ struct step {
 	uint64_t value;
 };
 
-static struct collector *new_collector(void)
+/* Samples are few, so that they are thinned out soon. */
+static struct collector *new_collector(size_t way)
 {
-	struct collect_config config = {.buffer_bytes = 1 << 20};
+	static const uint32_t modes[] = {SEGMENT_MODE_EXACT, SEGMENT_MODE_SAMPLE, SEGMENT_MODE_TAGS,
+					 SEGMENT_MODE_EXACT};
+	struct collect_config config = {.buffer_bytes = 1 << 20,
+					.mode = modes[way % 4],
+					.sample_period = 64,
+					.sample_blocks = 16,
+					.delayed = way % 4 == 3};
 	struct segment_hello hello = {.pid = getpid(), .address_space_limit = 96 << 20};
 	struct error e = {0};
 
 	return collect_new(&config, &hello, &e);
 }
 
-static void build(struct collector *c)
+static void build(struct collector *c, bool brief)
 {
-	struct profile *p = collect_build_profile(c);
+	struct profile *p = brief ? collect_build_brief(c) : collect_build_profile(c);
 	struct error e = {0};
 
 	if (profile_check(p, &e))
@@ -63,13 +73,31 @@ static void build(struct collector *c)
 	profile_free(p);
 }
 
+static void look(struct collector *c)
+{
+	struct collect_snapshot kept;
+	struct collect_status status;
+	struct collect_write wanted;
+	int code;
+
+	collect_get_status(c, &status);
+	(void)collect_take_snapshot(c, "now", &kept);
+	(void)collect_find_exit(c, &code);
+	(void)collect_count_signals(c);
+	while (collect_take_write(c, &wanted)) {
+		collect_answer_write(c, &wanted, true);
+		free(wanted.path);
+	}
+}
+
 static void set_count(struct segment_header *h, uint16_t index, uint32_t value)
 {
 	_Atomic uint32_t *const counts[] = {
-		&h->slots_used,	 &h->modules_used, &h->strings_used, &h->chunks_used,
-		&h->nodes_used,	 &h->next_serial,  &h->waiters,	     &h->children,
-		&h->named_used,	 &h->texts_used,   &h->target_state, &h->foreign_allocator,
-		&h->reads_denied};
+		&h->slots_used,	  &h->modules_used, &h->strings_used, &h->chunks_used,
+		&h->nodes_used,	  &h->next_serial,  &h->waiters,      &h->children,
+		&h->named_used,	  &h->texts_used,   &h->target_state, &h->foreign_allocator,
+		&h->reads_denied, &h->places_used,  &h->tags_used,    &h->tag_text_used,
+		&h->signals,	  &h->exit_status,  &h->execs};
 
 	atomic_store(counts[index % (sizeof(counts) / sizeof(counts[0]))], value);
 }
@@ -89,6 +117,23 @@ static void set_named(const struct segment_map *map, uint16_t index, uint64_t va
 		map->nodes[index % 64].place = SEGMENT_NODE_NAMED | (uint32_t)value;
 	else
 		memcpy((char *)n + index / 16 % 3 * 8, &value, index / 16 % 3 == 2 ? 4 : 8);
+}
+
+static void set_tag(const struct segment_map *map, uint16_t index, uint64_t value)
+{
+	struct segment_tag *tag = &map->tags[index % 16];
+
+	if (index & 0x8000)
+		memcpy(map->tag_text + index % 1024, &value, sizeof(value));
+	else
+		memcpy((char *)tag + index / 16 % (sizeof(*tag) / 8) * 8, &value, sizeof(value));
+}
+
+static void set_total(struct segment_slot *slot, uint16_t index, uint64_t value)
+{
+	const size_t words = sizeof(slot->totals) / sizeof(value);
+
+	memcpy((char *)&slot->totals + index / 8 % words * sizeof(value), &value, sizeof(value));
 }
 
 /* The words of the first eight chunks: small indices reach across the end of a payload. */
@@ -118,12 +163,15 @@ static void put_event(const struct segment_map *map, uint16_t index, uint64_t va
 	uint64_t head = atomic_load(&slot->head);
 	uint64_t offset = head % SEGMENT_CHUNK_PAYLOAD / 8;
 	uint64_t *words = map->chunks[1 + index % 8].words;
-	const uint64_t event[4] = {(value & 0xffff) << 8 | (value >> 16 & 0xff),
-				   (value >> 24 & 0xff) << 4, value >> 32, value >> 40};
+	uint64_t event[4] = {(value & 0xffff) << 8 | (value >> 16 & 0xff),
+			     (value >> 24 & 0xff) << 4, value >> 32, value >> 40};
+	uint32_t kind = (uint32_t)event[0] & 15;
 
+	if (kind == SEGMENT_EVENT_ALLOC || kind == SEGMENT_EVENT_RESIZED)
+		event[2] = (value >> 40) << 32 | (value >> 32 & 0xff);
 	for (unsigned i = 0; i < 4 && offset + i < SEGMENT_CHUNK_PAYLOAD / 8; i++)
 		words[offset + i] = event[i];
-	atomic_store(&slot->head, head + segment_event_bytes((uint32_t)event[0] & 15));
+	atomic_store(&slot->head, head + segment_event_bytes(kind));
 }
 
 static void set_slot(struct segment_slot *slot, const struct step *s)
@@ -175,6 +223,12 @@ static void play(struct collector *c, const struct step *s)
 	case SET_NAMED:
 		set_named(map, s->index, s->value);
 		break;
+	case SET_TAG:
+		set_tag(map, s->index, s->value);
+		break;
+	case SET_TOTAL:
+		set_total(&map->slots[s->index % 8], s->index, s->value);
+		break;
 	case SET_COUNT:
 		set_count(map->header, s->index, (uint32_t)s->value);
 		break;
@@ -188,7 +242,10 @@ static void play(struct collector *c, const struct step *s)
 		(void)collect_drain(c);
 		break;
 	case BUILD:
-		build(c);
+		build(c, s->index & 1);
+		break;
+	case LOOK:
+		look(c);
 		break;
 	default:
 		set_slot(&map->slots[s->index % 8], s);
@@ -197,7 +254,7 @@ static void play(struct collector *c, const struct step *s)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-	struct collector *c = new_collector();
+	struct collector *c = new_collector(bytes % STEP_BYTES);
 	size_t count = bytes / STEP_BYTES;
 
 	if (!c)
@@ -211,7 +268,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		play(c, &s);
 	}
 	(void)collect_drain(c);
-	build(c);
+	build(c, false);
 	collect_free(c);
 	return 0;
 }

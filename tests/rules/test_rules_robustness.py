@@ -45,3 +45,10 @@ def test_every_trap_has_a_test():
 
 def test_every_trap_says_what_midden_and_its_peers_do():
     assert [row[0] for row in rows("The traps") if len(row) != 5 or not all(row)] == []
+
+
+def test_every_section_of_a_profile_is_fuzzed():
+    sections = set(re.findall(r"^#define (WIRE_TAG_\w+)", tree.read("src/format/wire.h"), re.M))
+    assert len(sections) > 15, "the sections were not found: the pattern is wrong"
+    fuzzed = set(re.findall(r"WIRE_TAG_\w+", tree.read("tests/fuzz/fuzz_profile.c")))
+    assert sorted(sections - fuzzed) == []

@@ -199,6 +199,21 @@ static inline void fixture_add_snapshots(struct profile *p)
 }
 
 /* Two trees, at the end and at a snapshot. */
+static inline void fixture_add_maps(struct profile *p)
+{
+	for (uint32_t i = 0; i < 2; i++) {
+		struct profile_site *kind = vec_push(&p->map_kinds);
+		memset(kind, 0, sizeof(*kind));
+		fixture_fill(&kind->allocations,
+			     sizeof(*kind) - offsetof(struct profile_site, allocations));
+		kind->kind = i;
+		struct profile_site *site = vec_push(&p->map_sites);
+		*site = *kind;
+		site->node = fixture_below(p->nodes.count);
+	}
+	fixture_fill(&p->map_totals, sizeof(p->map_totals));
+}
+
 static inline void fixture_add_tags(struct profile *p)
 {
 	for (uint32_t i = 0; p->snapshots.count && i < 8; i++) {
@@ -282,6 +297,7 @@ static inline struct profile *fixture_profile(uint64_t seed, const struct fixtur
 	fixture_add_parts(p, size->parts);
 	fixture_add_snapshots(p);
 	fixture_add_tags(p);
+	fixture_add_maps(p);
 	p->resolved = true;
 	return p;
 }
@@ -385,6 +401,9 @@ static inline void fixture_assert_equal(const struct profile *a, const struct pr
 	FIXTURE_ROWS_EQUAL(a, b, blocks);
 	FIXTURE_ROWS_EQUAL(a, b, snapshots);
 	FIXTURE_ROWS_EQUAL(a, b, tags);
+	FIXTURE_ROWS_EQUAL(a, b, map_kinds);
+	FIXTURE_ROWS_EQUAL(a, b, map_sites);
+	assert_memory_equal(&a->map_totals, &b->map_totals, sizeof(a->map_totals));
 	assert_int_equal(a->resolved, b->resolved);
 	assert_int_equal(a->damaged, b->damaged);
 	assert_string_equal(a->damage, b->damage);
