@@ -227,7 +227,6 @@ static __attribute__((noinline)) void enter_part(struct account *a, const struct
 {
 	if (a->sites.list.at[block->site].thread != SITES_SHARED)
 		account_split_site(a, block->site);
-
 	struct part *part = parts_reserve(&a->parts, block->site, block->thread);
 	parts_settle(part, &a->peak);
 	part->allocations++;
@@ -424,7 +423,7 @@ static HOT bool apply_alloc(struct account *a, const struct event *e, bool force
 {
 	struct live_block block;
 
-	if (a->is_choosy && obey_is_off(a, e->slot)) {
+	if (a->is_choosy && obey_leaves_out(a, e)) {
 		drop_arrival(a, e);
 		return true;
 	}
@@ -495,7 +494,7 @@ static bool apply_resized(struct account *a, const struct event *e, bool force)
 	struct actor *by = &a->actors[e->slot];
 	struct live_block block;
 
-	if (a->is_choosy && obey_is_off(a, e->slot)) {
+	if (a->is_choosy && obey_leaves_out(a, e)) {
 		apply_resize_freed(a, e);
 		drop_arrival(a, e);
 		return true;

@@ -41,6 +41,12 @@ struct pool {
 	struct live_block block; /* that it was; ptr 0: none that we know */
 };
 
+/* The thread that is ending the program, and waits until its memory has been looked at. */
+struct farewell {
+	uint32_t slot;
+	uint32_t question; /* 0: there is none */
+};
+
 /* A profile that a thread of the target waits for. */
 struct write_order {
 	char *path;
@@ -102,7 +108,8 @@ struct account {
 	struct segment_slot *slots; /* where questions are answered; NULL: nowhere */
 	bool is_choosy;		    /* a switch has been used, or there is a threshold */
 	bool was_off;		    /* so there may be blocks that were never seen to come */
-	uint64_t switch_word;	    /* of all threads */
+	struct start *start;  /* recording is off until it is met; NULL: nothing is waited for */
+	uint64_t switch_word; /* of all threads */
 	uint64_t threshold;
 	uint64_t threshold_ticks;
 	uint64_t untracked_frees;
@@ -112,6 +119,7 @@ struct account {
 	uint64_t refused_clears;
 	VEC(struct write_order) writes;
 	VEC(struct leak_order) leak_orders;
+	struct farewell farewell;
 	VEC(struct pool) pools;
 };
 

@@ -165,7 +165,7 @@ static bool apply_alloc(struct account *a, const struct event *e, bool force)
 {
 	struct actor *by = &a->actors[e->slot];
 
-	if (a->is_choosy && obey_is_off(a, e->slot)) {
+	if (a->is_choosy && obey_leaves_out(a, e)) {
 		if (e->kind == SEGMENT_EVENT_RESIZED)
 			apply_resize_freed(a, e);
 		return true;

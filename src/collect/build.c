@@ -19,10 +19,7 @@
 #include "collect/naming.h"
 #include "collect/obey.h"
 
-#define PATH_BYTES_MAX	   4096u
 #define OTHER_THREADS_NAME "(other threads)"
-
-#define read_once(field)   __atomic_load_n(&(field), __ATOMIC_RELAXED)
 
 struct build {
 	struct collector *c;
@@ -59,17 +56,9 @@ static uint64_t to_ns_unless_none(const struct build *b, uint64_t ticks)
 
 static struct string_id add_segment_string(struct build *b, uint32_t offset)
 {
-	const struct segment_map *map = &b->c->map;
-	char text[PATH_BYTES_MAX];
-	size_t length = 0;
+	char text[SEGMENT_MAP_TEXT_MAX];
 
-	while (length < sizeof(text) - 1 && offset + length < map->layout.string_bytes) {
-		text[length] = read_once(map->strings[offset + length]);
-		if (!text[length])
-			break;
-		length++;
-	}
-	text[length] = '\0';
+	segment_map_copy_text(&b->c->map, offset, text);
 	return profile_add_string(b->p, text);
 }
 
@@ -187,7 +176,7 @@ static uint32_t place_node(struct build *b, uint32_t id)
 	while (id && id < b->node_count && !b->places[id]) {
 		b->places[id] = PLACE_OPEN;
 		*vec_push(&b->path) = id;
-		id = read_once(b->c->map.nodes[id].parent);
+		id = segment_map_get_parent(&b->c->map, id);
 	}
 
 	uint32_t parent = id < b->node_count ? b->places[id] : 0;
@@ -545,6 +534,7 @@ static struct profile *build(struct collector *c, bool brief)
 	} else {
 		build_series(&b);
 		build_snapshots(&b);
+		survey_build(c, b.p);
 	}
 	build_totals(&b);
 	build_losses(&b, &losses);

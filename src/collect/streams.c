@@ -18,7 +18,6 @@
 
 /* Plain fields are read once, as if atomic: the target could change them between a check and its
  * use. */
-#define read_once(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
 
 /* Nodes from here on are beyond what decode() can judge, by kind: for an arrival those that do not
  * exist, for a departure none, for what has to be looked at more closely all. */
