@@ -53,6 +53,8 @@ static const char help[] =
 	"      --leaks          when the program exits, tell lost blocks from those that are "
 	"still\n"
 	"                       held, for `midden leaks`\n"
+	"      --rss            see which blocks keep which pages resident: at the peak of the\n"
+	"                       resident size, at snapshots and at the end; `report --rss`\n"
 	"      --tags           no events: count by tag, thread by thread, for `midden tags`\n"
 	"      --sample[=BYTES]\n"
 	"                       sample one block in so many bytes (default: 512K) instead of\n"
@@ -90,8 +92,8 @@ static const char help[] =
 	"\n"
 	"Each option has a variable for use with LD_PRELOAD=libmidden.so alone: MIDDEN_OUTPUT,\n"
 	"MIDDEN_FOLLOW, MIDDEN_MAX_DEPTH, MIDDEN_BUFFER, MIDDEN_PATIENCE, MIDDEN_SYMBOLS,\n"
-	"MIDDEN_PYTHON, MIDDEN_TRACE, MIDDEN_LEAKS, MIDDEN_MAPS, MIDDEN_START=0 (--delayed),\n"
-	"MIDDEN_START_AT, "
+	"MIDDEN_PYTHON, MIDDEN_TRACE, MIDDEN_LEAKS, MIDDEN_MAPS, MIDDEN_RSS,\n"
+	"MIDDEN_START=0 (--delayed), MIDDEN_START_AT, "
 	"MIDDEN_SNAPSHOT_EVERY,\n"
 	"MIDDEN_SNAPSHOT_AT, MIDDEN_SNAPSHOT_SIGNAL, MIDDEN_HTTP, MIDDEN_HTTP_TOKEN_FILE;\n"
 	"MIDDEN_MODE=tags, MIDDEN_MODE=sample, MIDDEN_SAMPLE, MIDDEN_SAMPLE_BLOCKS,\n"
@@ -109,6 +111,7 @@ enum {
 	OPTION_NO_SYMBOLS,
 	OPTION_TRACE,
 	OPTION_LEAKS,
+	OPTION_RSS,
 	OPTION_TAGS,
 	OPTION_MAPS,
 	OPTION_DELAYED,
@@ -142,6 +145,7 @@ static const struct option long_options[] = {
 	{"python", required_argument, NULL, OPTION_PYTHON},
 	{"trace", no_argument, NULL, OPTION_TRACE},
 	{"leaks", no_argument, NULL, OPTION_LEAKS},
+	{"rss", no_argument, NULL, OPTION_RSS},
 	{"tags", no_argument, NULL, OPTION_TAGS},
 	{"maps", no_argument, NULL, OPTION_MAPS},
 	{"delayed", no_argument, NULL, OPTION_DELAYED},
@@ -218,6 +222,9 @@ static int apply(struct request *r, int option, const char *value, struct error 
 		return 0;
 	case OPTION_TRACE:
 		r->recording.trace = true;
+		return 0;
+	case OPTION_RSS:
+		r->recording.collect.surveys = true;
 		return 0;
 	case OPTION_TAGS:
 		return recording_set_mode(&r->recording, "tags", e);

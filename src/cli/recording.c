@@ -270,6 +270,19 @@ static void send_report(int out, const struct recording_report *report)
 	}
 }
 
+static void add_up_lost(struct recording_report *r, const struct profile *p)
+{
+	r->tells_lost = p->run.lost_flags != 0;
+	for (size_t i = 0; i < p->lost.count; i++) {
+		const struct profile_lost *row = &p->lost.at[i];
+
+		if (row->class != PROFILE_LOST_DEFINITE && row->class != PROFILE_LOST_INDIRECT)
+			continue;
+		r->lost_bytes += row->bytes;
+		r->lost_blocks += row->blocks;
+	}
+}
+
 static void fill_report(struct recording_report *r, const struct profile *p)
 {
 	const struct profile_totals *t = &p->totals;
@@ -287,6 +300,7 @@ static void fill_report(struct recording_report *r, const struct profile *p)
 	r->losses = t->lost_events + t->truncated_stacks + t->reentrant_calls;
 	r->duration_ns = p->run.duration_ns;
 	r->children = p->run.children_not_recorded;
+	add_up_lost(r, p);
 }
 
 /* By what ids others may know a recording. */
@@ -358,16 +372,21 @@ static enum collect_end run_to_end(struct collector *c, const struct recording_j
 	struct control_duty duty = {.collector = c, .build = build_so_far, .context = &so_far};
 	struct writing writing = {.collector = c, .build = build_so_far, .context = &so_far};
 	struct triggers triggers = {.options = &job->options->triggers};
+	struct surveying surveying = {.collector = c,
+				      .wanted = job->options->collect.surveys,
+				      .answer = control_answer_survey};
 	struct recording_report now = {0};
 	struct listeners listeners = list_listeners(job->wires, report->pid);
 	uint64_t told_ns = 0, tick_ns = CONTROL_NS;
 	enum collect_end end;
 
+	duty.surveying = &surveying;
 	make_absolute(duty.path, sizeof(duty.path), report->path);
 	while ((end = collect_run(c, tick_ns, &replaced)) == COLLECT_END_TICK) {
 		tick_ns = serve(&listeners, &duty) ? BUSY_NS : CONTROL_NS;
 		writing_serve(&writing);
 		triggers_look(&triggers, c);
+		surveying_serve(&surveying);
 		collect_get_status(c, &now.status);
 		if (!job->options->progress || now.status.elapsed_ns - told_ns < PROGRESS_NS)
 			continue;
@@ -376,6 +395,7 @@ static enum collect_end run_to_end(struct collector *c, const struct recording_j
 	}
 	close_listeners(&listeners);
 	writing_fini(&writing);
+	surveying_fini(&surveying);
 	return end;
 }
 

@@ -82,6 +82,9 @@ struct recording_report {
 	uint64_t symbols_total; /* 0: it is not about symbols */
 	char path[PATH_MAX];
 	char text[512];
+	uint32_t tells_lost; /* what is lost was found out: */
+	uint64_t lost_bytes;
+	uint64_t lost_blocks;
 	char lost_fault[512];  /* why it could not be told what is lost though that was wanted */
 	char trace_fault[512]; /* why there is no trace though one was wanted */
 };

@@ -208,6 +208,7 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	options->trace = is_on(trace);
 	options->collect.maps = is_on(getenv(ENV_MAPS));
 	options->collect.leaks = is_on(leaks);
+	options->collect.surveys = is_on(getenv(ENV_RSS));
 	if ((mode && recording_set_mode(options, mode, e)) ||
 	    (depth && recording_set_max_depth(options, depth, e)) ||
 	    (buffer && recording_set_buffer(options, buffer, e)) ||
@@ -233,6 +234,9 @@ int recording_options_finish(struct recording_options *options, struct error *e)
 	if (options->collect.leaks && options->collect.mode != SEGMENT_MODE_EXACT)
 		return error_set(e, "what is lost can be told in exact mode only, where every "
 				    "block is known");
+	if (options->collect.surveys && options->collect.mode != SEGMENT_MODE_EXACT)
+		return error_set(e, "which blocks keep pages resident is known only where every "
+				    "block is recorded: --rss goes with neither samples nor tags");
 	return servant_prepare(&options->http, e);
 }
 

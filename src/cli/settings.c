@@ -35,6 +35,7 @@ static const struct {
 	{"trace", ENV_TRACE, NULL},
 	{"maps", ENV_MAPS, NULL},
 	{"leaks", ENV_LEAKS, NULL},
+	{"rss", ENV_RSS, NULL},
 	{"tags", ENV_MODE, NULL},
 	{"sample", ENV_MODE, NULL},
 	{"sample-blocks", ENV_SAMPLE_BLOCKS, "16384"},

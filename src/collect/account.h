@@ -41,6 +41,12 @@ struct pool {
 	struct live_block block; /* that it was; ptr 0: none that we know */
 };
 
+/* The thread that is ending the program, and waits until its memory has been looked at. */
+struct farewell {
+	uint32_t slot;
+	uint32_t question; /* 0: there is none */
+};
+
 /* A profile that a thread of the target waits for. */
 struct write_order {
 	char *path;
@@ -113,6 +119,7 @@ struct account {
 	uint64_t refused_clears;
 	VEC(struct write_order) writes;
 	VEC(struct leak_order) leak_orders;
+	struct farewell farewell;
 	VEC(struct pool) pools;
 };
 

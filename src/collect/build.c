@@ -534,6 +534,7 @@ static struct profile *build(struct collector *c, bool brief)
 	} else {
 		build_series(&b);
 		build_snapshots(&b);
+		survey_build(c, b.p);
 	}
 	build_totals(&b);
 	build_losses(&b, &losses);

@@ -36,6 +36,7 @@ struct collect_config {
 	const struct collect_start *start; /* nothing is recorded before that; NULL: at once */
 	bool leaks;			   /* the program asks what is lost when it exits */
 	int signal;			   /* that asks for snapshots; 0 none */
+	bool surveys;			   /* look at what is resident: see survey.h */
 	struct trace_writer *trace;	   /* gets every event; NULL: none is wanted. Not owned */
 };
 

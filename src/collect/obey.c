@@ -315,6 +315,9 @@ static void obey_order(struct account *a, const struct event *e)
 	case SEGMENT_ORDER_THRESHOLD:
 		set_threshold(a, e);
 		break;
+	case SEGMENT_ORDER_FAREWELL:
+		a->farewell = (struct farewell){e->slot, (uint32_t)e->ptr};
+		break;
 	case SEGMENT_ORDER_POOL_OPEN:
 		pools_open(a, e);
 		break;

@@ -30,7 +30,7 @@
 #include "format/mapcalls.h"
 
 #define SEGMENT_MAGIC	UINT64_C(0x31306e656464696d) /* "midden01" */
-#define SEGMENT_VERSION 9u			     /* raised with any change of this file */
+#define SEGMENT_VERSION 10u			     /* raised with any change of this file */
 #define SEGMENT_ALIGN	UINT64_C(65536)		     /* the largest page size in use on aarch64 */
 
 /* Index 0 is "none" for slots, nodes, places, named frames, modules and chunks alike, so that
@@ -159,6 +159,7 @@ struct segment_header {
 	uint32_t sample_blocks;	  /* sampled blocks alive beyond which the period doubles */
 	uint64_t sample_period;	  /* mean bytes from one sample to the next, 1 to PERIOD_MAX */
 	uint64_t sample_seed;	  /* of the threads' generators, together with their serials */
+	uint32_t farewell;	  /* the program waits in exit(): see SEGMENT_ORDER_FAREWELL */
 
 	/* Written by the collector while it runs. */
 	_Alignas(128) _Atomic uint64_t heartbeat; /* changes at least every 100 ms */
@@ -481,7 +482,9 @@ enum segment_order {
 	SEGMENT_ORDER_POOL_CLOSE = 6,
 	/* question: which blocks are lost? */
 	SEGMENT_ORDER_LEAKS = 7,
-	SEGMENT_ORDER_KINDS = 8
+	/* question: the program ends, and waits for its memory to be looked at */
+	SEGMENT_ORDER_FAREWELL = 8,
+	SEGMENT_ORDER_KINDS = 9
 };
 
 /* In place of the api, of THINNED ... */

@@ -74,6 +74,9 @@ enum wire_section_flags {
 #define WIRE_TAG_MAP_TOTALS WIRE_TAG('M', 'A', 'P', 'T') /* what the program maps itself: in all, */
 #define WIRE_TAG_MAP_KINDS  WIRE_TAG('M', 'A', 'P', 'K') /* by kind, */
 #define WIRE_TAG_MAP_SITES  WIRE_TAG('M', 'A', 'P', 'S') /* by stack */
+#define WIRE_TAG_SURVEYS    WIRE_TAG('R', 'S', 'S', 'T') /* looks at what is resident */
+#define WIRE_TAG_PINS	    WIRE_TAG('R', 'S', 'S', 'S') /* ... by site */
+#define WIRE_TAG_CELLS	    WIRE_TAG('R', 'S', 'S', 'M') /* ... as a map */
 /* no payload; its sequence counts the others */
 #define WIRE_TAG_END WIRE_TAG('E', 'N', 'D', ' ')
 
@@ -123,6 +126,9 @@ enum wire_info_column {
 	WIRE_INFO_LINKS = 29,
 	WIRE_INFO_MAP_KINDS = 40,
 	WIRE_INFO_MAP_SITES = 41,
+	WIRE_INFO_SURVEYS = 50,
+	WIRE_INFO_PINS = 51,
+	WIRE_INFO_CELLS = 52,
 };
 
 enum wire_text_column {
@@ -349,6 +355,49 @@ enum wire_snapshots_column {
 	WIRE_SNAPSHOTS_THREAD = 4,
 	WIRE_SNAPSHOTS_LIVE_BYTES = 5,
 	WIRE_SNAPSHOTS_LIVE_BLOCKS = 6,
+};
+
+enum wire_surveys_column {
+	WIRE_SURVEYS_REASON = 1, /* enum profile_reason */
+	WIRE_SURVEYS_SNAPSHOT = 2,
+	WIRE_SURVEYS_FAULT = 3,
+	WIRE_SURVEYS_TIME_NS = 4,
+	WIRE_SURVEYS_COST_NS = 5,
+	WIRE_SURVEYS_RSS_BYTES = 6,
+	WIRE_SURVEYS_LIVE_BLOCKS = 7,
+	WIRE_SURVEYS_LIVE_BYTES = 8,
+	WIRE_SURVEYS_USABLE_BYTES = 9,
+	WIRE_SURVEYS_TOUCHED_BYTES = 10,
+	WIRE_SURVEYS_SWAPPED_LIVE_BYTES = 11,
+	WIRE_SURVEYS_UNTOUCHED_BYTES = 12,
+	WIRE_SURVEYS_RESIDENT_BYTES = 13,
+	WIRE_SURVEYS_HELD_BYTES = 14,
+	WIRE_SURVEYS_FREE_BYTES = 15,
+	WIRE_SURVEYS_PINNED_BYTES = 16,
+	WIRE_SURVEYS_SWAPPED_BYTES = 17,
+	WIRE_SURVEYS_HUGE_BYTES = 18,
+	WIRE_SURVEYS_LONE_PAGES = 19,
+};
+
+enum wire_pins_column {
+	WIRE_PINS_SURVEY = 1,
+	WIRE_PINS_SITE = 2,
+	WIRE_PINS_LIVE_BLOCKS = 3,
+	WIRE_PINS_LIVE_BYTES = 4,
+	WIRE_PINS_RESIDENT_BYTES = 5,
+	WIRE_PINS_PINNED_BYTES = 6,
+	WIRE_PINS_LONE_PAGES = 7,
+	WIRE_PINS_SOLE_BYTES = 8,
+};
+
+enum wire_cells_column {
+	WIRE_CELLS_SURVEY = 1,
+	WIRE_CELLS_START = 2,
+	WIRE_CELLS_PAGES = 3,
+	WIRE_CELLS_RESIDENT_PAGES = 4,
+	WIRE_CELLS_HELD_PAGES = 5,
+	WIRE_CELLS_LIVE_BYTES = 6,
+	WIRE_CELLS_SITE = 7, /* plus one */
 };
 
 enum wire_tags_column {

@@ -10,6 +10,7 @@
 #include "report/histogram.h"
 #include "report/interval_json.h"
 #include "report/names.h"
+#include "report/rss_report.h"
 #include "report/spread_report.h"
 #include "report/wording.h"
 
@@ -253,6 +254,7 @@ void stats_json_print(FILE *out, const struct model *m, const struct stats_json_
 	histogram_add_sizes(&j, p);
 	add_lifetimes(&j, p);
 	add_threads(&j, p);
+	rss_report_add_surveys(&j, "rss", p);
 	if (options->sites)
 		add_sites(&j, m);
 	if (options->points)

@@ -89,6 +89,8 @@ def test_the_text_names_classes_stacks_and_holders(record, midden, need_victim):
         "lost                                 1.00 MiB in 23 blocks",
         "lost: 64 B in 1 block, and with them 384 B in 2 blocks",
         "shape_lost_list",
+        "from the variable zeroed_global\n",
+        "from the variable slots+8\n",
         "from the stack of thread",
         "from a register of thread",
         "from mapped memory at",
@@ -102,11 +104,20 @@ def test_the_text_names_classes_stacks_and_holders(record, midden, need_victim):
 def test_lost_blocks_can_fail_a_test_and_be_suppressed(record, midden, need_victim, tmp_path):
     recording = record.victim(need_victim("lost_shapes"), options=("--leaks",))
     assert ask(midden, "--fail", recording.path).returncode == 1
+    check = [midden, "check", "--max-unreachable"]
+    done = subprocess.run([*check, "1M", recording.path], capture_output=True, text=True)
+    assert done.returncode == 1 and "shape_lost_big" in done.stdout
+    assert subprocess.run([*check, "2M", recording.path], capture_output=True).returncode == 0
     rules = tmp_path / "rules"
     rules.write_text("leak:shape_\n")
     done = ask(midden, "--fail", "--suppressions", rules, recording.path)
     assert done.returncode == 0
     assert "suppressed                           1.00 MiB in 45 blocks" in done.stdout
+    suppressed = ["--suppressions", rules, recording.path]
+    assert subprocess.run([*check, "0B", *suppressed], capture_output=True).returncode == 0
+    silent = record.victim("lost_shapes")
+    done = subprocess.run([*check, "0B", silent.path], capture_output=True, text=True)
+    assert done.returncode == 1 and "record --leaks" in done.stderr
 
 
 def test_what_cannot_be_told_is_refused_with_a_reason(record, midden, need_victim):
