@@ -17,11 +17,23 @@ static void print_kind(FILE *out, const struct profile_site *kind)
 	fprintf(out, "  %9s\n", human_bytes(kind->live_bytes).text);
 }
 
+static bool has_any(const struct profile *p)
+{
+	for (size_t i = 0; i < p->map_kinds.count; i++)
+		if (p->map_kinds.at[i].allocations)
+			return true;
+	return false;
+}
+
 void map_text_print(FILE *out, const struct profile *p, const struct style *style)
 {
 	if (!p->map_kinds.count)
 		return;
 	fprintf(out, "\n%sMaps%s\n", style_ink(style, STYLE_TITLE), style_ink(style, STYLE_PLAIN));
+	if (!has_any(p)) {
+		fputs("  none\n", out);
+		return;
+	}
 	fprintf(out, "  %-10s  %9s  %9s  %9s  %9s  %9s  %9s\n", "kind", "maps", "bytes", "unmapped",
 		"own peak", "at peak", "left");
 	for (size_t i = 0; i < p->map_kinds.count; i++)

@@ -111,6 +111,8 @@ def test_what_is_not_kept_of_maps_is_said(midden, record, profile):
     assert "not kept" in run(midden, "report", "--maps", "--timeline", profile.path, status=1)
     assert "not kept" in run(midden, "report", "--maps", "--by", "thread", profile.path, status=1)
     assert "anonymous, file" in run(midden, "report", "--maps=heap", profile.path, status=2)
+    nothing = record.run(["/bin/true"], options=("--maps",))
+    assert run(midden, "stats", nothing.path).endswith("Maps\n  none\n")
     plain = record.victim("basic_heap")
     assert "record with --maps" in run(midden, "report", "--maps", plain.path, status=1)
     assert "choose one" in run(midden, "record", "--maps", "--tags", "true", status=2)
