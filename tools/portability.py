@@ -5,7 +5,7 @@ usage: portability.py [--quick] [--list] [CELL...]      for example bullseye/amd
 
 Each release is laid out once below BUILD/portability/roots by mmdebstrap, from the mirror that apt uses here:
 packages are unpacked, none is set up, and nothing of this machine is changed. A cell is a build in there with
-warnings as errors, the unit tests, and the end-to-end tests of exactness and death with its own Python.
+warnings as errors, the unit tests, and the end-to-end tests of exactness, death and Python with its own Python.
 The other architecture is compiled by cross compilers and runs under qemu-user.
 
 What cannot be laid out (no root, no mirror, no mmdebstrap) is skipped and says so. Ends with one line:
@@ -37,13 +37,14 @@ STEP_SECONDS_MOST = 1200
 ARCHITECTURES = {"amd64": ("x86_64", "x86-64-linux-gnu"), "arm64": ("aarch64", "aarch64-linux-gnu")}
 
 TOOLS = """base-files bash dash coreutils sed grep mawk findutils diffutils util-linux xz-utils binutils
-    gcc g++ clang cmake ninja-build pkg-config python3 python3-pytest python3-pytest-xdist""".split()
+    gcc g++ clang cmake ninja-build pkg-config python3 python3-dev python3-pytest python3-pytest-xdist""".split()
 LIBRARIES = """libc6-dev libdw-dev libelf-dev libzstd-dev libxxhash-dev libiberty-dev zlib1g-dev
     libmicrohttpd-dev libncurses-dev libcmocka-dev libstdc++6 libgcc-s1""".split()
 # What packages would have linked when set up.
 LINKS = {"cc": "gcc", "c++": "g++", "awk": "mawk"}
 
 TESTS = ("exact", "death", "preload", "reports/test_reports_known.py")
+TESTS += ("python/test_python_stacks.py", "python/test_python_guests.py")
 # Under an emulator: ten thousand threads take minutes, and what asks the kernel about a program sees qemu, so the
 # program's own functions have no names.
 TESTS_EMULATED = ("exact/test_exact_single.py", "crossarch/test_crossarch_offline.py")
@@ -139,12 +140,11 @@ def find_root(release, with_cross):
     return None
 
 
-def lay_out(release, cross):
-    root, names, wanted = root_of(release, cross)
+def extract(release, root, architectures, names):
+    """Unpacks packages of a release into a directory."""
     shutil.rmtree(root, ignore_errors=True)
-    architectures = ",".join([native_architecture()] + [other_architecture()] * cross)
-    log = HERE / "logs" / f"{release}-layout.log"
-    command = ["mmdebstrap", "--mode=root", "--variant=extract", f"--architectures={architectures}"]
+    log = HERE / "logs" / f"{root.name}-layout.log"
+    command = ["mmdebstrap", "--mode=root", "--variant=extract", f"--architectures={','.join(architectures)}"]
     command += [f"--include={','.join(names)}", "--aptopt=APT::Install-Recommends false"]
     command += ["--aptopt=Acquire::Check-Valid-Until false", "--aptopt=Acquire::Languages none"]
     with open(log, "w") as output:
@@ -152,6 +152,11 @@ def lay_out(release, cross):
     if done.returncode != 0:
         shutil.rmtree(root, ignore_errors=True)
         raise Skipped(f"{release} could not be laid out, see {log}")
+
+
+def lay_out(release, cross):
+    root, names, wanted = root_of(release, cross)
+    extract(release, root, [native_architecture()] + [other_architecture()] * cross, names)
     finish_root(root, wanted)
 
 
@@ -363,10 +368,29 @@ class HostCell:
         return log.read_text().splitlines()[-1].strip("= ")
 
 
+class PythonCell(HostCell):
+    """Python of the other architecture, from a release of its own: two of them cannot be in one."""
+
+    def __init__(self):
+        super().__init__("python-cross", "crossarch/test_crossarch_python.py")
+
+    def run(self, with_cross):
+        obstacle = find_obstacle()
+        if obstacle:
+            raise Skipped(obstacle)
+        root, wanted = HERE / "roots" / "python-cross", "python3 libpython3-dev"
+        (HERE / "roots").mkdir(parents=True, exist_ok=True)
+        if not is_laid_out(root, wanted):
+            extract("bookworm", root, [other_architecture()], wanted.split())
+            (root / ".packages").write_text(wanted)
+        os.environ["MIDDEN_TEST_PYTHON_ROOT"] = str(root)
+        return super().run(with_cross)
+
+
 def all_cells():
     native, other = native_architecture(), other_architecture()
     releases = [Cell(r, a, c) for r in RELEASES for a in (native, other) for c in COMPILERS]
-    return [HostCell("musl", "musl"), HostCell("victims-cross", "crossarch"), *releases]
+    return [HostCell("musl", "musl"), HostCell("victims-cross", "crossarch"), PythonCell(), *releases]
 
 
 def quick_cells():

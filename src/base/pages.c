@@ -67,6 +67,11 @@ void pages_withhold(void *block, size_t bytes)
 	(void)madvise(block, get_whole_pages(bytes), MADV_DONTFORK);
 }
 
+void pages_lend(void *block, size_t bytes)
+{
+	(void)madvise(block, get_whole_pages(bytes), MADV_DOFORK);
+}
+
 void pages_free(void *block, size_t bytes)
 {
 	if (block)

@@ -21,6 +21,9 @@ void pages_advise(void *at, size_t bytes);
  * then, however big the block is, and must not touch it. */
 void pages_withhold(void *block, size_t bytes);
 
+/* Takes that back: copies have the block as it is when they are made. */
+void pages_lend(void *block, size_t bytes);
+
 /* `bytes` as given to pages_new; NULL is allowed. */
 void pages_free(void *block, size_t bytes);
 

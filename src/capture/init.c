@@ -12,12 +12,15 @@
 #include "capture/family.h"
 #include "capture/light.h"
 #include "capture/link.h"
+#include "capture/mapping.h"
 #include "capture/marks.h"
 #include "capture/orders.h"
 #include "capture/ring.h"
 #include "capture/sanitizer.h"
 #include "capture/stackrange.h"
 #include "capture/thread.h"
+
+#define FAREWELL_MS 60000u /* a heap of 5 million blocks takes two seconds */
 
 #ifndef PR_SET_PTRACER
 #define PR_SET_PTRACER 0x59616d61
@@ -67,6 +70,17 @@ static void ask_for_lost(struct segment_header *header)
 	(void)HOST_CALL5(SYS_prctl, PR_SET_PTRACER, 0, 0, 0, 0);
 }
 
+/* A look at the program's pages has to come before they go. A collector that does not answer is not
+ * waited for in vain: it is seen to be gone. */
+static void say_farewell(void)
+{
+	uint64_t question = orders_get_question();
+	const uint64_t words[3] = {question};
+
+	if (orders_put(SEGMENT_EVENT_ORDER, SEGMENT_ORDER_FAREWELL, words))
+		(void)orders_await(question, FAREWELL_MS, NULL);
+}
+
 /* Registered first, so called last. Whoever is not our parent can learn the status in no other
  * way. */
 static void note_exit(int status, void *header)
@@ -76,6 +90,8 @@ static void note_exit(int status, void *header)
 	light_end_all();
 	if (process->header->leaks)
 		ask_for_lost(process->header);
+	if (process->header->farewell)
+		say_farewell();
 	atomic_store(&process->header->exit_status, SEGMENT_EXITED | ((uint32_t)status & 0xff));
 	ring_wake_collector(process->header);
 	if (process->pid == 1 && !link_has_recorder())
@@ -105,6 +121,8 @@ static __attribute__((constructor)) void init(int argc, char **argv, char **envp
 	marks_take_signal((int)process->header->snapshot_signal);
 	atomic_store(&process->header->reads_denied, stackrange_is_denied());
 	family_patch();
+	if (process->header->maps)
+		mapping_patch();
 	if (on_exit)
 		(void)on_exit(note_exit, process->header);
 	if (!process->header->follow)

@@ -13,7 +13,8 @@
  * it is read plainly: only for what the loader has just said is mapped. */
 bool peek_copy(uint64_t address, void *to, size_t bytes);
 
-/* The same without that exception, for addresses that may be anything. */
+/* The same for addresses that may be anything: where the kernel may not be asked in this way, it is
+ * asked in another, page by page; where that is of no use either, nothing can be read. */
 bool peek_strictly(uint64_t address, void *to, size_t bytes);
 
 /* Copies a text with its end; at most `room` bytes of it. False: it has no end there. */

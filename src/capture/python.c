@@ -328,8 +328,8 @@ static uint32_t intern(struct python_walk *w, uint32_t native, uint32_t count)
 	}
 	uint32_t node = leaf;
 	for (uint32_t i = 0; i < native; i++)
-		node = tree.nodes[node].parent;
-	for (uint32_t i = count; i-- > kept; node = tree.nodes[node].parent)
+		node = segment_node_parent(tree.nodes, node);
+	for (uint32_t i = count; i-- > kept; node = segment_node_parent(tree.nodes, node))
 		p->seen[i].node = node;
 	return leaf;
 }

@@ -161,10 +161,12 @@ bool python_offsets_check(const struct python_offsets *o, uint64_t code_type)
 	for (unsigned i = 0; i < MEMBERS_MOST; i++, at += sizeof(struct member)) {
 		struct member m;
 
-		if (!peek_strictly(at, &m, sizeof(m)) || !is_in_place(o, &m, &known))
+		if (!peek_strictly(at, &m, sizeof(m)))
 			return false;
 		if (!m.name)
 			break;
+		if (!is_in_place(o, &m, &known))
+			return false;
 	}
 	/* 3.10 and 3.8 have no member for one of them: it has a getter. */
 	return known >= 3;

@@ -83,14 +83,15 @@ EXPORT void midden_close_pool(void *memory)
 /* The hash of the path to a node, from the root on. */
 static uint32_t hash_path(const struct thread *t, uint32_t node)
 {
+	const struct segment_node *nodes = process_node(0);
 	const uint32_t leaf = node;
 	uint32_t hash = 0, power = 1;
 
 	/* From the leaf up: each place counts with the power of its distance. */
 	for (uint32_t i = 0; node && i <= DEPTH_MAX + t->max_depth; i++) {
-		hash += power * stacktree_hash(0, process_node(node)->place);
+		hash += power * stacktree_hash(0, segment_node_place(nodes, node));
 		power *= STACKTREE_BASE;
-		node = process_node(node)->parent;
+		node = segment_node_parent(nodes, node);
 	}
 	return leaf ? hash : 0;
 }

@@ -157,6 +157,14 @@ static inline int64_t find_outer(const struct shortcut *s, const struct memo *m,
 	return i >= 0 && is_outer(s, &m->frames[i], sp, fp) ? i : -1;
 }
 
+/* What find_node will have to look for, while the memo is being compared. */
+static inline void prefetch_node(const struct shortcut *s, const struct memo_frame *outer)
+{
+	const struct stacktree tree = stacktree_get();
+
+	stacktree_prefetch(&tree, outer->hash * s->scale + s->hash);
+}
+
 /* The node of the leaf end below a frame of the memo. */
 static inline uint32_t find_node(struct shortcut *s, struct thread *t,
 				 const struct memo_frame *outer)
@@ -209,6 +217,8 @@ static inline __attribute__((always_inline)) uint32_t follow(struct thread *t, s
 	if (unlikely((uint64_t)outer + 1 + s->place_count > m->room))
 		return 0;
 	s->outer = (uint32_t)outer;
+	if (m->frames[outer].node != s->outer_node)
+		prefetch_node(s, &m->frames[outer]);
 	return memo_verify(m, (uint32_t)outer) < 0 ? find_node(s, t, &m->frames[outer]) : 0;
 }
 

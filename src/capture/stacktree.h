@@ -42,6 +42,9 @@ static inline uint32_t stacktree_hash(uint32_t path, uint32_t place)
 	return path * STACKTREE_BASE + (mixed ^ mixed >> 15);
 }
 
+/* Has the processor fetch what stacktree_find will look at first for this hash. */
+void stacktree_prefetch(const struct stacktree *tree, uint32_t hash);
+
 /* The leaf's node of a run whose whole path has the hash `hash`; 0: not in the tree. */
 uint32_t stacktree_find(const struct stacktree *tree, const struct stacktree_run *run,
 			uint32_t hash);

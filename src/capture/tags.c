@@ -425,11 +425,12 @@ static uint32_t frame_of(const char *name)
 /* The frames of the stack, then the tags, from the inside out; how many in all. */
 static uint32_t list_frames(struct thread *t, uint32_t node)
 {
+	const struct segment_node *nodes = process_node(0);
 	const struct tags *tags = &t->tags;
 	uint32_t count = 0, end;
 
-	for (; node && count < t->max_depth; node = process_node(node)->parent)
-		t->frames[count++] = process_node(node)->place;
+	for (; node && count < t->max_depth; node = segment_node_parent(nodes, node))
+		t->frames[count++] = segment_node_place(nodes, node);
 	end = count + TAGS_FRAMES;
 	for (const struct segment_tag *up = tags->at; up->parent && count < end;
 	     up = tags->base + up->parent)

@@ -163,39 +163,40 @@ static inline uint32_t key_of(const struct memo_frame *f)
 	return f->place | (f->flags & MEMO_EXACT ? SEGMENT_NODE_EXACT : 0);
 }
 
-/* Puts the places of the frames from `kept` on into t->frames, leaf first, and their hashes beside
- * them; the number of places. */
-static inline uint32_t gather(struct thread *t, struct memo *m, uint32_t kept)
+/* The run of the `fresh` frames below the `kept` ones of the memo, with its places in t->frames,
+ * and the hashes of their paths beside the frames. */
+static inline struct stacktree_run gather(struct thread *t, struct memo *m, uint32_t fresh,
+					  uint32_t kept)
 {
-	uint32_t hash = kept ? m->frames[kept - 1].hash : 0;
-	uint32_t count = 0;
+	struct stacktree_run run = {.places = t->frames};
 
-	/* A wrapper of ours between the program and its allocator is not shown. */
-	for (uint32_t i = m->count; i-- > kept;)
-		if (likely(!(m->frames[i].place & RULES_HIDDEN)))
-			t->frames[count++] = key_of(&m->frames[i]);
-	for (uint32_t i = kept; i < m->count; i++) {
-		if (likely(!(m->frames[i].place & RULES_HIDDEN)))
-			hash = stacktree_hash(hash, key_of(&m->frames[i]));
-		m->frames[i].hash = hash;
+	if (likely(kept)) {
+		run.outer = m->frames[kept - 1].node;
+		run.outer_hash = m->frames[kept - 1].hash;
 	}
-	return count;
+	/* A wrapper of ours between the program and its allocator is not shown. */
+	for (uint32_t i = 0; i < fresh; i++)
+		if (likely(!(m->fresh[i].place & RULES_HIDDEN)))
+			t->frames[run.count++] = key_of(&m->fresh[i]);
+	uint32_t hash = run.outer_hash;
+	for (uint32_t i = fresh; i-- > 0;) {
+		if (likely(!(m->fresh[i].place & RULES_HIDDEN)))
+			hash = stacktree_hash(hash, key_of(&m->fresh[i]));
+		m->fresh[i].hash = hash;
+	}
+	return run;
 }
 
-/* Gives the frames from `kept` on their nodes. */
-static inline uint32_t intern(struct thread *t, struct memo *m, uint32_t kept)
+/* Gives the frames from `kept` on, those of the run, their nodes. */
+static inline uint32_t intern(struct thread *t, struct memo *m, uint32_t kept,
+			      const struct stacktree_run *run)
 {
 	const struct stacktree tree = stacktree_get();
-	const struct stacktree_run run = {.outer = kept ? m->frames[kept - 1].node : 0,
-					  .outer_hash = kept ? m->frames[kept - 1].hash : 0,
-					  .places = t->frames,
-					  .count = gather(t, m, kept)};
-	uint32_t leaf = stacktree_find(&tree, &run, m->frames[m->count - 1].hash);
-
+	uint32_t leaf = stacktree_find(&tree, run, m->frames[m->count - 1].hash);
 	bool full = false;
 
 	if (!leaf)
-		leaf = stacktree_add(t, &tree, &run, &full);
+		leaf = stacktree_add(t, &tree, run, &full);
 	if (unlikely(full)) {
 		memo_clear(m); /* the frames do not all have nodes */
 		return leaf;
@@ -204,7 +205,7 @@ static inline uint32_t intern(struct thread *t, struct memo *m, uint32_t kept)
 	for (uint32_t i = m->count; i-- > kept;) {
 		m->frames[i].node = node;
 		if (likely(!(m->frames[i].place & RULES_HIDDEN)))
-			node = tree.nodes[node].parent;
+			node = segment_node_parent(tree.nodes, node);
 	}
 	return leaf;
 }
@@ -310,10 +311,15 @@ static NOINLINE uint32_t walk_new(struct thread *t, const struct walk_start *sta
 		memo_clear(m);
 		shortcut_forget_steps(t->shortcuts);
 	}
-	if (unlikely(walk_to_memo(&w, m, &fresh, &kept) != WALK_END || w.far ||
-		     !memo_replace(m, kept, fresh)))
+	if (unlikely(walk_to_memo(&w, m, &fresh, &kept) != WALK_END || w.far))
 		return walk_over(t, start);
-	uint32_t node = intern(t, m, kept);
+	const struct stacktree tree = stacktree_get();
+	const struct stacktree_run run = gather(t, m, fresh, kept);
+	/* In time for intern. */
+	stacktree_prefetch(&tree, fresh ? m->fresh[0].hash : 0);
+	if (unlikely(!memo_replace(m, kept, fresh)))
+		return walk_over(t, start);
+	uint32_t node = intern(t, m, kept, &run);
 	shortcut_note(t->shortcuts, m, kept);
 	return node;
 }
@@ -343,10 +349,12 @@ static inline uint32_t walk_quickly(struct thread *t, const struct walk_start *s
 /* Whether the way up from a node passes t->frames[0..count), all of it. */
 static bool is_node_of(const struct thread *t, uint32_t node, uint32_t count)
 {
+	const struct segment_node *nodes = process_node(0);
+
 	for (uint32_t i = 0; i < count; i++) {
-		if (!node || process_node(node)->place != t->frames[i])
+		if (!node || segment_node_place(nodes, node) != t->frames[i])
 			return false;
-		node = process_node(node)->parent;
+		node = segment_node_parent(nodes, node);
 	}
 	return node == 0;
 }

@@ -25,6 +25,7 @@ static const char help[] =
 	"Limits; the value itself is allowed:\n"
 	"  --max-peak SIZE          bytes held at the peak\n"
 	"  --max-leaked SIZE        bytes not freed at the end\n"
+	"  --max-unreachable SIZE   bytes that are lost, where `midden record --leaks` tells\n"
 	"  --max-allocations N      calls that allocated\n"
 	"  --max-temporary N        temporary allocations; or their share of all: 20%\n"
 	"  --max-lost N             events that were not recorded (default 0)\n"
@@ -70,6 +71,7 @@ enum option_code {
 static const struct option options[] = {
 	{"max-peak", required_argument, NULL, OPTION_MAX + CHECK_PEAK},
 	{"max-leaked", required_argument, NULL, OPTION_MAX + CHECK_LEAKED},
+	{"max-unreachable", required_argument, NULL, OPTION_MAX + CHECK_UNREACHABLE},
 	{"max-allocations", required_argument, NULL, OPTION_MAX + CHECK_ALLOCATIONS},
 	{"max-temporary", required_argument, NULL, OPTION_MAX + CHECK_TEMPORARY},
 	{"max-lost", required_argument, NULL, OPTION_MAX + CHECK_LOST},
@@ -252,7 +254,10 @@ static int load_and_check(struct request *r)
 		p && r->baseline ? load_profile(r->baseline, &r->shared.load) : NULL;
 	int status = COMMAND_FAILED;
 
-	if (p && (before || !r->baseline)) {
+	if (p && r->check.limits[CHECK_UNREACHABLE].set && !p->run.lost_flags) {
+		message_print("the profile does not tell what is lost: record it with `midden "
+			      "record --leaks`");
+	} else if (p && (before || !r->baseline)) {
 		load_fill_model(&r->shared.load, &r->shared.model);
 		status = check(p, before, r);
 	}

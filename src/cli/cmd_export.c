@@ -25,7 +25,8 @@ static const char help[] =
 	"                       compressed by gzip if it ends in .gz\n"
 	"  --figure NAME        peak (default), leaked, allocated, calls, temporary: for formats\n"
 	"                       that hold one figure, or that show one first\n"
-	"  --svg                with -f dot: have Graphviz draw the graph, and write the picture\n"
+	"  --svg                with -f dot: have Graphviz draw the graph, and write the "
+	"picture\n" LOAD_MAPS_HELP
 	"  --all-frames         keep malloc, operator new and the like at the end of stacks,\n"
 	"                       and what belongs to the Python interpreter\n"
 	"  -h, --help           show this text\n"
@@ -47,6 +48,7 @@ static const struct option options[] = {
 	{"output", required_argument, NULL, 'o'},
 	{"svg", no_argument, NULL, OPTION_SVG},
 	OPTIONS_ONE_FIGURE,
+	LOAD_MAPS_OPTION,
 	OPTIONS_END,
 };
 

@@ -48,9 +48,13 @@ static const char help[] =
 	"                       innermost (default); only; full, with all native ones; domains,\n"
 	"                       apart from those of native code; off\n"
 	"      --trace          keep every single event in the profile, 1 to 5 bytes each\n"
+	"      --maps           record what the program maps itself too (mmap, sbrk, shmat), for\n"
+	"                       `midden report --maps`\n"
 	"      --leaks          when the program exits, tell lost blocks from those that are "
 	"still\n"
 	"                       held, for `midden leaks`\n"
+	"      --rss            see which blocks keep which pages resident: at the peak of the\n"
+	"                       resident size, at snapshots and at the end; `report --rss`\n"
 	"      --tags           no events: count by tag, thread by thread, for `midden tags`\n"
 	"      --sample[=BYTES]\n"
 	"                       sample one block in so many bytes (default: 512K) instead of\n"
@@ -59,12 +63,16 @@ static const char help[] =
 	"                       beyond, samples become rarer\n"
 	"      --sample-seed N  choose samples as another run with the same N did\n"
 	"      --delayed        record nothing until the program calls midden_start()\n"
+	"      --start-at WHAT  record nothing until function=NAME, or code of library=NAME, is "
+	"on\n"
+	"                       the stack of an allocation\n"
 	"      --snapshot-every SECONDS\n"
 	"                       keep what is live again and again, as `midden snapshot` does\n"
 	"      --snapshot-at LIMITS\n"
-	"                       and each time a limit is reached: rss=SIZE, live=SIZE (bytes of\n"
-	"                       the program), memory=PERCENT% (of the machine's); e.g. "
-	"live=1G,rss=2G\n"
+	"                       and each time a limit is reached: rss=SIZE, virtual=SIZE,\n"
+	"                       live=SIZE (bytes of the program), memory=PERCENT% (of the\n"
+	"                       machine's), allocations=NUMBER (each further so many), stack=SIZE\n"
+	"                       (a thread's; each further so much); e.g. live=1G,rss=2G\n"
 	"      --snapshot-signal SIGNAL\n"
 	"                       and when the program gets this signal, e.g. USR2\n"
 	"      --http[=ADDRESS]\n"
@@ -84,7 +92,8 @@ static const char help[] =
 	"\n"
 	"Each option has a variable for use with LD_PRELOAD=libmidden.so alone: MIDDEN_OUTPUT,\n"
 	"MIDDEN_FOLLOW, MIDDEN_MAX_DEPTH, MIDDEN_BUFFER, MIDDEN_PATIENCE, MIDDEN_SYMBOLS,\n"
-	"MIDDEN_PYTHON, MIDDEN_TRACE, MIDDEN_LEAKS, MIDDEN_START=0 (--delayed), "
+	"MIDDEN_PYTHON, MIDDEN_TRACE, MIDDEN_LEAKS, MIDDEN_MAPS, MIDDEN_RSS,\n"
+	"MIDDEN_START=0 (--delayed), MIDDEN_START_AT, "
 	"MIDDEN_SNAPSHOT_EVERY,\n"
 	"MIDDEN_SNAPSHOT_AT, MIDDEN_SNAPSHOT_SIGNAL, MIDDEN_HTTP, MIDDEN_HTTP_TOKEN_FILE;\n"
 	"MIDDEN_MODE=tags, MIDDEN_MODE=sample, MIDDEN_SAMPLE, MIDDEN_SAMPLE_BLOCKS,\n"
@@ -102,7 +111,9 @@ enum {
 	OPTION_NO_SYMBOLS,
 	OPTION_TRACE,
 	OPTION_LEAKS,
+	OPTION_RSS,
 	OPTION_TAGS,
+	OPTION_MAPS,
 	OPTION_DELAYED,
 	OPTION_SNAPSHOT_EVERY,
 	OPTION_SNAPSHOT_AT,
@@ -114,6 +125,7 @@ enum {
 	OPTION_SAMPLE_BLOCKS,
 	OPTION_SAMPLE_SEED,
 	OPTION_ONLY,
+	OPTION_START_AT,
 	OPTION_CHILDREN_ONLY,
 	OPTION_RANKS,
 };
@@ -133,8 +145,11 @@ static const struct option long_options[] = {
 	{"python", required_argument, NULL, OPTION_PYTHON},
 	{"trace", no_argument, NULL, OPTION_TRACE},
 	{"leaks", no_argument, NULL, OPTION_LEAKS},
+	{"rss", no_argument, NULL, OPTION_RSS},
 	{"tags", no_argument, NULL, OPTION_TAGS},
+	{"maps", no_argument, NULL, OPTION_MAPS},
 	{"delayed", no_argument, NULL, OPTION_DELAYED},
+	{"start-at", required_argument, NULL, OPTION_START_AT},
 	{"snapshot-every", required_argument, NULL, OPTION_SNAPSHOT_EVERY},
 	{"snapshot-at", required_argument, NULL, OPTION_SNAPSHOT_AT},
 	{"snapshot-signal", required_argument, NULL, OPTION_SNAPSHOT_SIGNAL},
@@ -167,6 +182,8 @@ static int apply(struct request *r, int option, const char *value, struct error 
 	case 'f':
 		r->recording.collect.follow = true;
 		return 0;
+	case OPTION_START_AT:
+		return beginning_parse(&r->recording.beginning, value, e);
 	case OPTION_ONLY:
 		r->recording.choice.only = value;
 		r->recording.collect.follow = true;
@@ -206,8 +223,14 @@ static int apply(struct request *r, int option, const char *value, struct error 
 	case OPTION_TRACE:
 		r->recording.trace = true;
 		return 0;
+	case OPTION_RSS:
+		r->recording.collect.surveys = true;
+		return 0;
 	case OPTION_TAGS:
 		return recording_set_mode(&r->recording, "tags", e);
+	case OPTION_MAPS:
+		r->recording.collect.maps = true;
+		return 0;
 	case OPTION_DELAYED:
 		r->recording.collect.delayed = true;
 		return 0;
@@ -418,6 +441,7 @@ static int run(int argc, char **argv)
 	else if (status == COMMAND_GOOD)
 		status = record(&request, argv + optind);
 	rank_list_free(&request.recording.choice.ranks);
+	beginning_free(&request.recording.beginning);
 	settings_free(&request.settings);
 	return status;
 }

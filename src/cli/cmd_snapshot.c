@@ -15,7 +15,7 @@
 #include "report/human.h"
 
 static const char help[] =
-	"usage: midden snapshot PID [NAME]\n"
+	"usage: midden snapshot [--rss] PID [NAME]\n"
 	"       midden snapshot --write FILE PID\n"
 	"\n"
 	"Has the recording of process PID keep what is live at this moment, call stack by call\n"
@@ -24,12 +24,15 @@ static const char help[] =
 	"may also be that of `midden record`, for the program that it was given.\n"
 	"`midden report --snapshots` lists what was kept.\n"
 	"\n"
+	"  -r, --rss            look too at which blocks keep which pages resident, and tell what\n"
+	"                       is found; `midden report --rss --at NAME` has the rest\n"
 	"  -w, --write FILE     write all that was recorded so far to FILE; the recording goes on\n"
 	"  -h, --help           show this text\n"
 	"\n"
 	"Programs can do the same themselves: midden_snapshot(NAME) in <midden/midden.h>.\n";
 
 static const struct option options[] = {
+	{"rss", no_argument, NULL, 'r'},
 	{"write", required_argument, NULL, 'w'},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
@@ -47,6 +50,17 @@ static int parse_pid(const char *text, pid_t *pid)
 	return COMMAND_GOOD;
 }
 
+static void tell(const struct collect_snapshot *kept, const char *name)
+{
+	printf("snapshot %" PRIu64 " at %s: %s in %s\n", kept->number,
+	       human_duration(kept->time_ns).text, human_bytes(kept->live_bytes).text,
+	       human_things(kept->live_blocks, "block").text);
+	if (kept->namesakes)
+		message_print("%s %s called %s too: choose this one by its number",
+			      human_things(kept->namesakes, "earlier snapshot").text,
+			      kept->namesakes == 1 ? "is" : "are", name);
+}
+
 static int take(pid_t pid, const char *name)
 {
 	struct collect_snapshot kept;
@@ -56,13 +70,27 @@ static int take(pid_t pid, const char *name)
 		message_print("%s", e.text);
 		return COMMAND_FAILED;
 	}
-	printf("snapshot %" PRIu64 " at %s: %s in %s\n", kept.number,
-	       human_duration(kept.time_ns).text, human_bytes(kept.live_bytes).text,
-	       human_things(kept.live_blocks, "block").text);
-	if (kept.namesakes)
-		message_print("%s %s called %s too: choose this one by its number",
-			      human_things(kept.namesakes, "earlier snapshot").text,
-			      kept.namesakes == 1 ? "is" : "are", name);
+	tell(&kept, name);
+	return COMMAND_GOOD;
+}
+
+static int look(pid_t pid, const char *name)
+{
+	struct surveying_answer answer = {0};
+	struct error e = {0};
+	int result = control_take_survey(pid, name, &answer, &e);
+	const struct profile_survey *found = &answer.found;
+
+	if (answer.kept.number)
+		tell(&answer.kept, name);
+	if (result != 0) {
+		message_print("%s", e.text);
+		return COMMAND_FAILED;
+	}
+	printf("resident: %s of heap, of which %s is live, %s is dead but pinned by live blocks,"
+	       " %s is free but kept by the allocator\n",
+	       human_bytes(found->resident_bytes).text, human_bytes(found->touched_bytes).text,
+	       human_bytes(found->pinned_bytes).text, human_bytes(found->free_bytes).text);
 	return COMMAND_GOOD;
 }
 
@@ -87,19 +115,25 @@ static int write_profile(pid_t pid, const char *file)
 static int run(int argc, char **argv)
 {
 	const char *file = NULL;
+	bool rss = false;
 	pid_t pid = 0;
 	int code;
 
 	opterr = 0;
-	while ((code = getopt_long(argc, argv, ":w:h", options, NULL)) != -1) {
+	while ((code = getopt_long(argc, argv, ":rw:h", options, NULL)) != -1) {
 		if (code == 'h') {
 			(void)fputs(help, stdout);
 			return COMMAND_GOOD;
 		}
-		if (code != 'w')
+		if (code != 'w' && code != 'r')
 			return message_bad_option("snapshot", code, argv);
-		file = optarg;
+		if (code == 'w')
+			file = optarg;
+		else
+			rss = true;
 	}
+	if (file && rss)
+		return message_usage("snapshot", "--write and --rss do not go together");
 	if (file && argc - optind != 1)
 		return message_usage("snapshot", "--write goes with a process id and no name");
 	if (argc - optind < 1 || argc - optind > 2)
@@ -111,7 +145,9 @@ static int run(int argc, char **argv)
 	int status = parse_pid(argv[optind], &pid);
 	if (status != COMMAND_GOOD)
 		return status;
-	return file ? write_profile(pid, file) : take(pid, name);
+	if (file)
+		return write_profile(pid, file);
+	return rss ? look(pid, name) : take(pid, name);
 }
 
 const struct command command_snapshot = {

@@ -18,6 +18,8 @@ static const char help[] =
 	"  --json         print one JSON object with exact figures\n"
 	"  --sites        with --json: add every call stack with its figures\n"
 	"  --points       with --json: add the time line\n"
+	"  --maps[=KIND]  of what the program mapped itself (recorded with --maps): all, or KIND\n"
+	"                 anonymous, file, reserved, shared or break\n"
 	"  --all-frames   with --sites: keep malloc, operator new and the like at the end of "
 	"stacks,\n"
 	"                 and what belongs to the Python interpreter\n"
@@ -40,6 +42,7 @@ enum option_code {
 static const struct option options[] = {
 	{"sites", no_argument, NULL, OPTION_SITES},
 	{"points", no_argument, NULL, OPTION_POINTS},
+	LOAD_MAPS_OPTION,
 	OPTIONS_OUTPUT,
 	OPTIONS_PAGER,
 	OPTIONS_END,

@@ -19,12 +19,19 @@
 #define MAGIC	  UINT64_C(0x3530706e7364696d) /* "midsnp05" */
 #define ASKING_MS 50	/* for a request whose sender has connected: it comes at once */
 #define ANSWER_MS 10000 /* a collector may be busy with what the program did meanwhile */
+#define SURVEY_MS 60000 /* a look at a large heap takes seconds */
 
 #define LOST_MS	  120000 /* and a big heap takes seconds to look through */
 
 #define AGAIN_MS  20 /* a collector looks for requests this often */
 
-enum request_kind { REQUEST_SNAPSHOT, REQUEST_PROFILE, REQUEST_BRIEF, REQUEST_LOST };
+enum request_kind {
+	REQUEST_SNAPSHOT,
+	REQUEST_PROFILE,
+	REQUEST_BRIEF,
+	REQUEST_LOST,
+	REQUEST_SURVEY
+};
 
 struct request {
 	uint64_t magic;
@@ -38,6 +45,7 @@ struct answer {
 	uint64_t magic;
 	uint64_t kind;
 	struct collect_snapshot kept;
+	struct surveying_answer survey;
 	char path[PATH_MAX];
 };
 
@@ -143,6 +151,21 @@ static void keep_snapshot(int connection, struct control_duty *duty, const char 
 	(void)send_answer(connection, &answer, -1);
 }
 
+void control_answer_survey(int connection, const struct surveying_answer *survey)
+{
+	const struct answer answer = {.magic = MAGIC, .kind = ANSWER_GOOD, .survey = *survey};
+
+	(void)send_answer(connection, &answer, -1);
+}
+
+static void start_survey(int connection, struct control_duty *duty, const char *name)
+{
+	const struct answer busy = {.magic = MAGIC, .kind = ANSWER_BUSY};
+
+	if (!surveying_ask(duty->surveying, name, connection))
+		(void)send_answer(connection, &busy, -1);
+}
+
 static void answer_request(int connection, struct control_duty *duty)
 {
 	struct request request;
@@ -157,6 +180,8 @@ static void answer_request(int connection, struct control_duty *duty)
 		hand_out_profile(connection, duty);
 	else if (request.kind == REQUEST_LOST)
 		find_lost(connection, duty);
+	else if (request.kind == REQUEST_SURVEY)
+		start_survey(connection, duty, request.name);
 	else
 		keep_snapshot(connection, duty, request.name);
 }
@@ -231,6 +256,13 @@ static bool receive_answer(int fd, struct exchange *x)
 	return got == (ssize_t)sizeof(x->answer) && x->answer.magic == MAGIC;
 }
 
+static int get_patience(uint64_t kind)
+{
+	if (kind == REQUEST_LOST)
+		return LOST_MS;
+	return kind == REQUEST_SURVEY ? SURVEY_MS : ANSWER_MS;
+}
+
 static int ask_over(int fd, struct exchange *x, pid_t target, struct error *e)
 {
 	struct ucred peer;
@@ -243,8 +275,7 @@ static int ask_over(int fd, struct exchange *x, pid_t target, struct error *e)
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0)
 		x->collector = peer.pid;
 	if (send(fd, &x->request, sizeof(x->request), MSG_NOSIGNAL) != sizeof(x->request) ||
-	    !is_ready(fd, x->request.kind == REQUEST_LOST ? LOST_MS : ANSWER_MS) ||
-	    !receive_answer(fd, x))
+	    !is_ready(fd, get_patience(x->request.kind)) || !receive_answer(fd, x))
 		return error_set(e, "the recorder of process %d does not answer", (int)target);
 	return 0;
 }
@@ -262,6 +293,19 @@ static int ask(struct exchange *x, pid_t target, struct error *e)
 	return result;
 }
 
+/* Asks again where the recorder is at work for others. */
+static int ask_patiently(struct exchange *x, pid_t target, struct error *e)
+{
+	int result = ask(x, target, e);
+
+	for (int ms = 0; result == 0 && x->answer.kind == ANSWER_BUSY && ms < ANSWER_MS;
+	     ms += AGAIN_MS) {
+		(void)poll(NULL, 0, AGAIN_MS);
+		result = ask(x, target, e);
+	}
+	return result;
+}
+
 int control_take_snapshot(pid_t target, const char *name, struct collect_snapshot *kept,
 			  struct error *e)
 {
@@ -274,6 +318,24 @@ int control_take_snapshot(pid_t target, const char *name, struct collect_snapsho
 	if (result == 0 && x.answer.kind != ANSWER_GOOD)
 		result = error_set(e, "there is no room for more snapshots");
 	*kept = x.answer.kept;
+	return result;
+}
+
+int control_take_survey(pid_t target, const char *name, struct surveying_answer *answer,
+			struct error *e)
+{
+	struct exchange x = {.request = {.kind = REQUEST_SURVEY}};
+
+	(void)snprintf(x.request.name, sizeof(x.request.name), "%s", name);
+	int result = ask_patiently(&x, target, e);
+	if (x.pipe >= 0)
+		close(x.pipe);
+	*answer = x.answer.survey;
+	if (result == 0 && x.answer.kind != ANSWER_GOOD)
+		return error_set(e, "the recorder of process %d is busy with other requests",
+				 (int)target);
+	if (result == 0 && *answer->fault)
+		return error_set(e, "%s", answer->fault);
 	return result;
 }
 
@@ -298,13 +360,8 @@ static struct profile *read_state(pid_t target, enum request_kind kind,
 				  struct control_origin *origin, struct error *e)
 {
 	struct exchange x = {.request = {.kind = kind}};
-	int result = ask(&x, target, e);
+	int result = ask_patiently(&x, target, e);
 
-	for (int ms = 0; result == 0 && x.answer.kind == ANSWER_BUSY && ms < ANSWER_MS;
-	     ms += AGAIN_MS) {
-		(void)poll(NULL, 0, AGAIN_MS);
-		result = ask(&x, target, e);
-	}
 	if (result == 0 && x.answer.kind == ANSWER_REFUSED)
 		result = error_set(e, "%.*s", PATH_MAX - 1, x.answer.path);
 	if (result == 0 && (x.answer.kind != ANSWER_GOOD || x.pipe < 0))

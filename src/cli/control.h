@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "cli/offshoot.h"
+#include "cli/surveying.h"
 #include "collect/collect.h"
 
 /* Listens for requests on behalf of the process, or of its recorder. The descriptor, or -1: another
@@ -29,6 +30,7 @@ struct control_duty {
 	bool brief;	     /* what is asked for at the moment */
 	char path[PATH_MAX]; /* where the profile will be, from the root on */
 	struct offshoot offshoot;
+	struct surveying *surveying; /* for those who ask what is resident */
 };
 
 /* Answers what has come in, and tells whether anything had. `listener` may be -1. */
@@ -37,6 +39,14 @@ bool control_serve(int listener, struct control_duty *duty);
 /* Asks the process's collector for a snapshot. 0, or -1 with `e`. */
 int control_take_snapshot(pid_t target, const char *name, struct collect_snapshot *kept,
 			  struct error *e);
+
+/* The same with a look at what is resident, for which it waits. -1 too where that could not be
+ * seen; the snapshot may have been taken nevertheless. */
+int control_take_survey(pid_t target, const char *name, struct surveying_answer *answer,
+			struct error *e);
+
+/* Tells whoever asked for that; for struct surveying. */
+void control_answer_survey(int connection, const struct surveying_answer *answer);
 
 /* Who answered, and what will be left of the recording. */
 struct control_origin {

@@ -16,6 +16,7 @@
 #include "cli/message.h"
 #include "cli/progress.h"
 #include "model/carry.h"
+#include "model/map_view.h"
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -69,6 +70,17 @@ static int add_map(struct load_options *o, const char *command, const char *rule
 	return COMMAND_GOOD;
 }
 
+static int set_maps(struct load_options *o, const char *command, const char *kind)
+{
+	o->maps = true;
+	o->map_kind = kind ? map_view_find_kind(kind) : PROFILE_MAP_KINDS;
+	if (kind && o->map_kind == PROFILE_MAP_KINDS)
+		return message_usage(command,
+				     "--maps is anonymous, file, reserved, shared or break, not %s",
+				     kind);
+	return COMMAND_GOOD;
+}
+
 int load_parse_option(struct load_options *o, const char *command, int code, const char *argument)
 {
 	switch (code) {
@@ -81,6 +93,8 @@ int load_parse_option(struct load_options *o, const char *command, int code, con
 	case LOAD_OPTION_FULL_NAMES:
 		o->full_names = true;
 		return COMMAND_GOOD;
+	case LOAD_OPTION_MAPS:
+		return set_maps(o, command, argument);
 	case LOAD_OPTION_HIDE_IMPORTS:
 		o->hide_imports = true;
 		return COMMAND_GOOD;
@@ -211,6 +225,19 @@ char *load_find(const char *file)
 	return path;
 }
 
+/* After symbols are written back: to the file, maps and blocks stay what they are. */
+static struct profile *choose_maps(struct profile *p, const char *path,
+				   const struct load_options *options)
+{
+	struct error e = {.offset = -1};
+
+	if (!p || !options->maps || map_view_choose(p, options->map_kind, &e) == 0)
+		return p;
+	(void)message_fault(path, &e);
+	profile_free(p);
+	return NULL;
+}
+
 struct profile *load_profile(const char *file, const struct load_options *options)
 {
 	struct error e = {.offset = -1};
@@ -231,6 +258,7 @@ struct profile *load_profile(const char *file, const struct load_options *option
 		load_note_damage(p, path);
 	if (p && options->symbols && (!p->resolved || has_directories(options)))
 		add_symbols(p, path, options);
+	p = choose_maps(p, path, options);
 	free(path);
 	return p;
 }

@@ -26,6 +26,8 @@ struct load_options {
 	bool hide_imports;	/* --hide-imports */
 	struct pathmap paths;	/* --map */
 	char *sysroot;		/* --sysroot; NULL: none */
+	bool maps;		/* --maps: what was mapped, not what was allocated */
+	uint32_t map_kind;	/* of them; PROFILE_MAP_KINDS: all */
 	VEC(char *) debug_dirs; /* --debug-dir */
 };
 
@@ -35,6 +37,7 @@ enum load_option {
 	LOAD_OPTION_SYSROOT,
 	LOAD_OPTION_MAP,
 	LOAD_OPTION_FULL_NAMES,
+	LOAD_OPTION_MAPS,
 	LOAD_OPTION_HIDE_IMPORTS,
 };
 
@@ -50,7 +53,16 @@ enum load_option {
 	LOAD_SYMBOL_OPTIONS,                                              \
 	{"full-names", no_argument, NULL, LOAD_OPTION_FULL_NAMES},        \
 	{"hide-imports", no_argument, NULL, LOAD_OPTION_HIDE_IMPORTS}
+/* For commands that show figures of sites. */
+#define LOAD_MAPS_OPTION                                                  \
+	{"maps", optional_argument, NULL, LOAD_OPTION_MAPS}
 /* clang-format on */
+
+#define LOAD_MAPS_HELP                                                                           \
+	"  --maps[=KIND]        of what the program mapped itself (recorded with --maps): all, " \
+	"or "                                                                                    \
+	"KIND\n"                                                                                 \
+	"                       anonymous, file, reserved, shared or break\n"
 
 #define LOAD_SYMBOL_HELP                                                                        \
 	"  --debug-dir DIR      search DIR for debug files, by build-id or name (repeatable)\n" \

@@ -49,6 +49,7 @@ struct recording_job {
 	const struct recording_wires *wires;
 	struct subject subject;
 	struct trace_writer *trace; /* NULL: none */
+	struct beginning beginning;
 };
 
 /* How the look-up of symbols is told. */
@@ -269,6 +270,19 @@ static void send_report(int out, const struct recording_report *report)
 	}
 }
 
+static void add_up_lost(struct recording_report *r, const struct profile *p)
+{
+	r->tells_lost = p->run.lost_flags != 0;
+	for (size_t i = 0; i < p->lost.count; i++) {
+		const struct profile_lost *row = &p->lost.at[i];
+
+		if (row->class != PROFILE_LOST_DEFINITE && row->class != PROFILE_LOST_INDIRECT)
+			continue;
+		r->lost_bytes += row->bytes;
+		r->lost_blocks += row->blocks;
+	}
+}
+
 static void fill_report(struct recording_report *r, const struct profile *p)
 {
 	const struct profile_totals *t = &p->totals;
@@ -286,6 +300,7 @@ static void fill_report(struct recording_report *r, const struct profile *p)
 	r->losses = t->lost_events + t->truncated_stacks + t->reentrant_calls;
 	r->duration_ns = p->run.duration_ns;
 	r->children = p->run.children_not_recorded;
+	add_up_lost(r, p);
 }
 
 /* By what ids others may know a recording. */
@@ -357,16 +372,21 @@ static enum collect_end run_to_end(struct collector *c, const struct recording_j
 	struct control_duty duty = {.collector = c, .build = build_so_far, .context = &so_far};
 	struct writing writing = {.collector = c, .build = build_so_far, .context = &so_far};
 	struct triggers triggers = {.options = &job->options->triggers};
+	struct surveying surveying = {.collector = c,
+				      .wanted = job->options->collect.surveys,
+				      .answer = control_answer_survey};
 	struct recording_report now = {0};
 	struct listeners listeners = list_listeners(job->wires, report->pid);
 	uint64_t told_ns = 0, tick_ns = CONTROL_NS;
 	enum collect_end end;
 
+	duty.surveying = &surveying;
 	make_absolute(duty.path, sizeof(duty.path), report->path);
 	while ((end = collect_run(c, tick_ns, &replaced)) == COLLECT_END_TICK) {
 		tick_ns = serve(&listeners, &duty) ? BUSY_NS : CONTROL_NS;
 		writing_serve(&writing);
 		triggers_look(&triggers, c);
+		surveying_serve(&surveying);
 		collect_get_status(c, &now.status);
 		if (!job->options->progress || now.status.elapsed_ns - told_ns < PROGRESS_NS)
 			continue;
@@ -375,6 +395,7 @@ static enum collect_end run_to_end(struct collector *c, const struct recording_j
 	}
 	close_listeners(&listeners);
 	writing_fini(&writing);
+	surveying_fini(&surveying);
 	return end;
 }
 
@@ -544,6 +565,7 @@ int recording_run(const struct recording_options *options, const struct segment_
 	struct recording_report report = {.is_result = 1, .pid = hello->pid};
 	struct recording_job job = {.options = options, .wires = wires};
 	struct collect_config config = options->collect;
+	struct collect_start start;
 	struct servant servant = {0};
 	struct error e = {0};
 
@@ -552,6 +574,9 @@ int recording_run(const struct recording_options *options, const struct segment_
 	choose_path(&job, &report);
 	config.trace = job.trace = open_trace(options, &report);
 	config.signal = options->triggers.signal;
+	job.beginning = options->beginning;
+	job.beginning.executable = job.subject.executable;
+	config.start = beginning_fill(&job.beginning, &start) ? &start : NULL;
 	struct collector *c = collect_new(&config, hello, &e);
 	if (!c)
 		recording_refuse(wires->connection);

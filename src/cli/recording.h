@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "cli/beginning.h"
 #include "cli/choice.h"
 #include "cli/servant.h"
 #include "cli/triggers.h"
@@ -27,7 +28,8 @@ struct recording_options {
 	bool trace;	      /* keep every event */
 	struct servant_options http;
 	struct trigger_options triggers;
-	struct choice choice; /* which processes */
+	struct beginning beginning; /* what it waits for */
+	struct choice choice;	    /* which processes */
 	bool is_script; /* the program named is a script: its file holds the last image, not the
 			   first */
 };
@@ -80,6 +82,9 @@ struct recording_report {
 	uint64_t symbols_total; /* 0: it is not about symbols */
 	char path[PATH_MAX];
 	char text[512];
+	uint32_t tells_lost; /* what is lost was found out: */
+	uint64_t lost_bytes;
+	uint64_t lost_blocks;
 	char lost_fault[512];  /* why it could not be told what is lost though that was wanted */
 	char trace_fault[512]; /* why there is no trace though one was wanted */
 };

@@ -194,6 +194,7 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	const char *mode = target ? target : getenv(ENV_MODE);
 	const char *start = getenv(ENV_START);
 	const char *http = getenv(ENV_HTTP);
+	const char *start_at = getenv(ENV_START_AT);
 	const char *token_file = getenv(ENV_HTTP_TOKEN_FILE);
 
 	*options = (struct recording_options){
@@ -205,12 +206,15 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	options->collect.follow = follow && strcmp(follow, "0") != 0;
 	options->collect.delayed = start && strcmp(start, "0") == 0;
 	options->trace = is_on(trace);
+	options->collect.maps = is_on(getenv(ENV_MAPS));
 	options->collect.leaks = is_on(leaks);
+	options->collect.surveys = is_on(getenv(ENV_RSS));
 	if ((mode && recording_set_mode(options, mode, e)) ||
 	    (depth && recording_set_max_depth(options, depth, e)) ||
 	    (buffer && recording_set_buffer(options, buffer, e)) ||
 	    (patience && recording_set_patience(options, patience, e)) ||
 	    (python && *python && recording_set_python(options, python, e)) ||
+	    (start_at && *start_at && beginning_parse(&options->beginning, start_at, e)) ||
 	    (is_on(http) && servant_parse_address(&options->http, http, e)) ||
 	    (token_file && *token_file && servant_read_token(&options->http, token_file, e)) ||
 	    init_sample(options, e))
@@ -225,9 +229,14 @@ int recording_options_finish(struct recording_options *options, struct error *e)
 				    "choose one");
 	if (options->trace && options->collect.mode == SEGMENT_MODE_TAGS)
 		return error_set(e, "a trace has every event, and tag mode none: choose one");
+	if (options->collect.maps && options->collect.mode == SEGMENT_MODE_TAGS)
+		return error_set(e, "maps have stacks, and tag mode none: choose one");
 	if (options->collect.leaks && options->collect.mode != SEGMENT_MODE_EXACT)
 		return error_set(e, "what is lost can be told in exact mode only, where every "
 				    "block is known");
+	if (options->collect.surveys && options->collect.mode != SEGMENT_MODE_EXACT)
+		return error_set(e, "which blocks keep pages resident is known only where every "
+				    "block is recorded: --rss goes with neither samples nor tags");
 	return servant_prepare(&options->http, e);
 }
 

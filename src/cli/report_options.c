@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "model/by_thread.h"
+#include "model/pinning.h"
 #include "model/snapshots.h"
 #include "report/human.h"
 
@@ -37,7 +38,11 @@ const char report_options_help[] =
 	"                       what grew and shrank from each to the next; cumulative: from the\n"
 	"                       first to the last\n"
 	"  --timeline           what was live over time, as a chart\n"
-	"  --findings           habits that cost time or memory, with the evidence\n"
+	"  --rss                which blocks keep which pages of the heap resident, and what of\n"
+	"                       them is dead; recorded with --rss or `midden snapshot --rss`\n"
+	"  --at WHEN            --rss then: @peak (of the resident size), @end, or a snapshot's\n"
+	"                       name or number (default: the last look)\n"
+	"  --findings           habits that cost time or memory, with the evidence\n" LOAD_MAPS_HELP
 	"\n"
 	"Which stacks:\n"
 	"  -i, --include PAT    those through a function; PAT is a glob or /regex/ (repeatable)\n"
@@ -76,6 +81,8 @@ enum option_code {
 	OPTION_DELTAS,
 	OPTION_TIMELINE,
 	OPTION_FINDINGS,
+	OPTION_RSS,
+	OPTION_AT,
 	OPTION_MODULE,
 	OPTION_NOT_MODULE,
 	OPTION_TAG,
@@ -92,6 +99,7 @@ enum option_code {
 
 static const struct option options[] = {
 	OPTIONS_FIGURES,
+	LOAD_MAPS_OPTION,
 	{"own-peak", no_argument, NULL, OPTIONS_FIGURE + FIGURE_OWN_PEAK},
 	{"realloc", no_argument, NULL, OPTIONS_FIGURE + FIGURE_REALLOC},
 	{"live-at", required_argument, NULL, OPTION_LIVE_AT},
@@ -103,6 +111,8 @@ static const struct option options[] = {
 	{"snapshot-deltas", optional_argument, NULL, OPTION_DELTAS},
 	{"timeline", no_argument, NULL, OPTION_TIMELINE},
 	{"findings", no_argument, NULL, OPTION_FINDINGS},
+	{"rss", no_argument, NULL, OPTION_RSS},
+	{"at", required_argument, NULL, OPTION_AT},
 	{"include", required_argument, NULL, 'i'},
 	{"exclude", required_argument, NULL, 'x'},
 	{"module", required_argument, NULL, OPTION_MODULE},
@@ -297,6 +307,9 @@ static void parse_form(struct report_options *o, int code)
 	case OPTION_SNAPSHOTS:
 		o->sheet.shape = SHEET_SNAPSHOTS;
 		break;
+	case OPTION_RSS:
+		o->sheet.shape = SHEET_RSS;
+		break;
 	default:
 		o->sheet.shape = code == OPTION_TIMELINE ? SHEET_TIMELINE : SHEET_FINDINGS;
 	}
@@ -330,6 +343,9 @@ static int parse_option(void *request, int code, const char *argument)
 		return parse_lifetime(o, argument);
 	case OPTION_HISTOGRAM:
 		return parse_histogram(o, argument);
+	case OPTION_AT:
+		o->rss_at = argument;
+		return COMMAND_GOOD;
 	case OPTION_BY:
 		return parse_by(o, argument);
 	case OPTION_BY_TAG:
@@ -341,6 +357,7 @@ static int parse_option(void *request, int code, const char *argument)
 	case OPTION_SNAPSHOTS:
 	case OPTION_TIMELINE:
 	case OPTION_FINDINGS:
+	case OPTION_RSS:
 		parse_form(o, code);
 		return COMMAND_GOOD;
 	case 'i':
@@ -367,6 +384,10 @@ static int check(const struct report_options *o)
 	if ((s->shape == SHEET_SIZES || s->shape == SHEET_LIFETIMES) &&
 	    !filter_is_empty(&o->filter))
 		return message_usage("report", "--histogram is of the whole program: no filters");
+	if (o->rss_at && s->shape != SHEET_RSS)
+		return message_usage("report", "--at goes with --rss");
+	if (s->shape == SHEET_RSS && (o->by_thread || s->key == FLAT_BY_TAG))
+		return message_usage("report", "--rss is by function, line or module");
 	if (s->shape == SHEET_LIFETIME && (o->by_thread || s->key == FLAT_BY_TAG))
 		return message_usage("report", "--lifetime is by function, line or module");
 	if (s->shape != SHEET_THREADS)
@@ -436,6 +457,20 @@ static int check_threads(const struct report_options *o, const struct profile *p
 	return error_set(e, "the profile does not tell which thread allocated at which stack");
 }
 
+/* Of maps there are figures by stack, and nothing else. */
+static int check_maps(const struct report_options *o, const struct profile *p, struct error *e)
+{
+	const struct sheet *s = &o->sheet;
+	bool is_kept =
+		s->shape == SHEET_TREE || s->shape == SHEET_FLAT || s->shape == SHEET_LIFETIME;
+
+	if (!p->of_maps || (is_kept && s->view.figure != FIGURE_LIVE &&
+			    s->view.figure != FIGURE_GROWTH && !o->filter.threads.all.count))
+		return 0;
+	return error_set(e, "--maps goes with trees and tables of stacks: over time and by thread, "
+			    "maps are not kept");
+}
+
 static int apply_deltas(struct view *v, const struct profile *p, struct error *e)
 {
 	if (p->snapshots.count < 2)
@@ -446,12 +481,22 @@ static int apply_deltas(struct view *v, const struct profile *p, struct error *e
 	return 0;
 }
 
+static int apply_rss(struct report_options *o, const struct profile *p, struct error *e)
+{
+	long survey = pinning_find(p, o->rss_at, e);
+
+	o->sheet.survey = survey < 0 ? 0 : (size_t)survey;
+	return survey < 0 ? -1 : 0;
+}
+
 int report_options_apply(struct report_options *o, const struct profile *p, struct error *e)
 {
 	struct view *v = &o->sheet.view;
 
-	if (check_threads(o, p, e) != 0)
+	if (check_maps(o, p, e) != 0 || check_threads(o, p, e) != 0)
 		return -1;
+	if (o->sheet.shape == SHEET_RSS)
+		return apply_rss(o, p, e);
 	if (v->figure != FIGURE_LIVE && v->figure != FIGURE_GROWTH)
 		return 0;
 	if (o->sheet.deltas || o->cumulative)

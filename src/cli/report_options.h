@@ -14,7 +14,8 @@ struct report_options {
 		sheet; /* its view's moments, filter and rules are set by report_options_apply */
 	struct moment_name times[2]; /* live: the second; growth: both */
 	struct filter filter;
-	bool by_thread; /* --by thread */
+	bool by_thread;	    /* --by thread */
+	const char *rss_at; /* NULL: the last look */
 	bool by_given;
 	bool cumulative; /* --snapshot-deltas=cumulative */
 };

@@ -33,12 +33,15 @@ static const struct {
 	{"patience", ENV_PATIENCE, "2000"},
 	{"python", ENV_PYTHON, "mixed"},
 	{"trace", ENV_TRACE, NULL},
+	{"maps", ENV_MAPS, NULL},
 	{"leaks", ENV_LEAKS, NULL},
+	{"rss", ENV_RSS, NULL},
 	{"tags", ENV_MODE, NULL},
 	{"sample", ENV_MODE, NULL},
 	{"sample-blocks", ENV_SAMPLE_BLOCKS, "16384"},
 	{"sample-seed", ENV_SAMPLE_SEED, NULL},
 	{"delayed", ENV_START, NULL},
+	{"start-at", ENV_START_AT, NULL},
 	{"snapshot-every", ENV_SNAPSHOT_EVERY, NULL},
 	{"snapshot-at", ENV_SNAPSHOT_AT, NULL},
 	{"snapshot-signal", ENV_SNAPSHOT_SIGNAL, NULL},
@@ -262,29 +265,31 @@ static int read_files(struct settings *s, struct error *e)
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-/* Limits may be given one by one, in one place. */
-static bool adds_to(const struct setting *word, const struct setting *earlier)
+/* Who speaks last about a key is right; of a file it is the last line. Options that are given
+ * several times on one command line may add up: that is for them to know. */
+static void put(struct settings *s, struct setting word, unsigned rank)
 {
-	return strcmp(word->row->name, "snapshot-at") == 0 &&
-	       strcmp(word->origin, earlier->origin) == 0;
-}
-
-/* The last word about a key counts, and has its place. */
-static void put(struct settings *s, struct setting word)
-{
+	bool may_add = rank > s->profiles.count;
 	size_t kept = 0;
 
-	for (size_t i = 0; i < s->all.count; i++)
-		if (s->all.at[i].row != word.row || adds_to(&word, &s->all.at[i]))
-			s->all.at[kept++] = s->all.at[i];
+	word.rank = rank;
+	for (size_t i = 0; i < s->all.count; i++) {
+		const struct setting *before = &s->all.at[i];
+		bool adds = may_add && before->rank == rank && !before->is_off && !word.is_off;
+
+		if (before->row != word.row || adds)
+			s->all.at[kept++] = *before;
+	}
 	s->all.count = kept;
 	*vec_push(&s->all) = word;
 }
 
 /* Every line is checked, also those of profiles that are not asked for: a typing error must not
  * wait for the day it matters. */
-static int put_section(struct settings *s, const char *profile, bool *found, struct error *e)
+static int put_section(struct settings *s, unsigned rank, bool *found, struct error *e)
 {
+	const char *profile = rank ? s->profiles.at[rank - 1] : "";
+
 	for (size_t i = 0; i < s->config.entries.count; i++) {
 		const struct config_entry *entry = &s->config.entries.at[i];
 		struct setting word = {.value = entry->value, .origin = entry->origin};
@@ -296,7 +301,7 @@ static int put_section(struct settings *s, const char *profile, bool *found, str
 		*found = true;
 		/* What the environment says counts more than what files say of every recording. */
 		if (*profile || !settings_get_variable(entry->key))
-			put(s, word);
+			put(s, word, rank);
 	}
 	return 0;
 }
@@ -305,24 +310,24 @@ int settings_finish(struct settings *s, struct error *e)
 {
 	bool found = true;
 
-	if (read_files(s, e) || put_section(s, "", &found, e))
+	if (read_files(s, e) || put_section(s, 0, &found, e))
 		return -1;
-	for (size_t i = 0; i < s->profiles.count; i++) {
+	for (unsigned i = 0; i < s->profiles.count; i++) {
 		found = false;
-		if (put_section(s, s->profiles.at[i], &found, e))
+		if (put_section(s, i + 1, &found, e))
 			return -1;
 		if (!found)
 			return error_set(e, "no file has a section [profile.%s]",
 					 s->profiles.at[i]);
 	}
 	for (size_t i = 0; i < s->given.count; i++)
-		put(s, s->given.at[i]);
+		put(s, s->given.at[i], (unsigned)s->profiles.count + 1);
 	return 0;
 }
 
 const struct setting *settings_get(const struct settings *s, const struct option *row)
 {
-	for (size_t i = 0; i < s->all.count; i++)
+	for (size_t i = s->all.count; i-- > 0;)
 		if (s->all.at[i].row == row)
 			return &s->all.at[i];
 	return NULL;

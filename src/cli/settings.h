@@ -20,7 +20,8 @@ struct setting {
 	const struct option *row;
 	const char *value; /* NULL: a switch, or the option's usual value */
 	const char *origin;
-	bool is_off; /* a switch that is said to be off */
+	bool is_off;   /* a switch that is said to be off */
+	unsigned rank; /* of who says so: files, profiles in their order, the command line */
 };
 
 /* Zero-initialise but for `rows`. Keeps pointers into argv. */
@@ -28,7 +29,7 @@ struct settings {
 	const struct option *rows; /* of `record` */
 	struct config config;	   /* all files, one after the other */
 	VEC(struct setting) given; /* on the command line */
-	VEC(struct setting) all; /* by settings_finish: one for each key that was said, in order */
+	VEC(struct setting) all;   /* by settings_finish: what counts, in order */
 	VEC(const char *) files;
 	VEC(const char *) profiles;
 	bool no_files; /* neither the user's nor the project's */

@@ -42,6 +42,10 @@ static void print_notes(const struct recording_report *r, bool follow)
 			      "signal handlers may end early");
 	if (r->losses)
 		message_print("some events or frames were lost: see `midden stats %s`", r->path);
+	if (r->tells_lost)
+		message_print("lost %s in %s; see `midden leaks %s`",
+			      human_bytes(r->lost_bytes).text,
+			      human_things(r->lost_blocks, "block").text, r->path);
 	if (r->lost_fault[0])
 		message_print("it cannot be told what is lost: %s", r->lost_fault);
 	if (r->trace_fault[0])

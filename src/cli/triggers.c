@@ -13,7 +13,7 @@
 #include "cli/recording.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define LOOK_NS	  UINT64_C(100000000) /* how often /proc/meminfo is read */
+#define LOOK_NS	  UINT64_C(100000000) /* how often files of /proc are read */
 #define AGAIN(x)  ((x) / 100 * 95) /* a figure has to fall so far before its limit counts again */
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -41,7 +41,14 @@ static int parse_percent(const char *text, uint64_t *value)
 
 static int parse_limit(struct trigger_limit *l, const char *text)
 {
-	static const char *const words[TRIGGER_FIGURES] = {"rss=", "live=", "memory="};
+	static const char *const words[TRIGGER_FIGURES] = {
+		[TRIGGER_RSS] = "rss=",
+		[TRIGGER_VIRTUAL] = "virtual=",
+		[TRIGGER_LIVE] = "live=",
+		[TRIGGER_MEMORY] = "memory=",
+		[TRIGGER_ALLOCATIONS] = "allocations=",
+		[TRIGGER_STACK] = "stack=",
+	};
 
 	for (unsigned i = 0; i < TRIGGER_FIGURES; i++) {
 		size_t bytes = strlen(words[i]);
@@ -68,7 +75,8 @@ int triggers_parse_limits(struct trigger_options *o, const char *text, struct er
 			memcpy(limit.text, text, bytes);
 		if (parse_limit(&limit, limit.text) || limit.most == 0)
 			return error_set(e,
-					 "snapshots can be taken at rss=SIZE, live=SIZE or "
+					 "snapshots can be taken at rss=SIZE, virtual=SIZE, "
+					 "live=SIZE, stack=SIZE, allocations=NUMBER or "
 					 "memory=PERCENT%%, not at '%.*s'",
 					 (int)bytes, text);
 		o->limits[o->count++] = limit;
@@ -121,18 +129,35 @@ static uint64_t read_memory_percent(void)
 	return total && available <= total ? (total - available) * 100 / total : 0;
 }
 
-static uint64_t get_figure(struct triggers *t, enum trigger_figure figure,
+static bool is_due(uint64_t *looked_ns, uint64_t now_ns)
+{
+	if (*looked_ns && now_ns - *looked_ns < LOOK_NS)
+		return false;
+	*looked_ns = now_ns;
+	return true;
+}
+
+static uint64_t get_figure(struct triggers *t, struct collector *c, enum trigger_figure figure,
 			   const struct collect_status *status)
 {
-	if (figure == TRIGGER_RSS)
+	switch (figure) {
+	case TRIGGER_RSS:
 		return status->rss_bytes;
-	if (figure == TRIGGER_LIVE)
+	case TRIGGER_VIRTUAL:
+		return status->virtual_bytes;
+	case TRIGGER_LIVE:
 		return status->live_bytes;
-	if (!t->looked_ns || status->elapsed_ns - t->looked_ns >= LOOK_NS) {
-		t->looked_ns = status->elapsed_ns;
-		t->memory_percent = read_memory_percent();
+	case TRIGGER_ALLOCATIONS:
+		return status->allocations;
+	case TRIGGER_STACK:
+		if (is_due(&t->stack_looked_ns, status->elapsed_ns))
+			t->stack_bytes = collect_find_deepest_stack(c);
+		return t->stack_bytes;
+	default:
+		if (is_due(&t->looked_ns, status->elapsed_ns))
+			t->memory_percent = read_memory_percent();
+		return t->memory_percent;
 	}
-	return t->memory_percent;
 }
 
 static void take(struct collector *c, const char *name)
@@ -142,18 +167,26 @@ static void take(struct collector *c, const char *name)
 	(void)collect_take_snapshot(c, name, &kept); /* one that has no room is counted */
 }
 
+static bool is_cumulative(enum trigger_figure figure)
+{
+	return figure == TRIGGER_ALLOCATIONS || figure == TRIGGER_STACK;
+}
+
 static void look_at_limits(struct triggers *t, struct collector *c,
 			   const struct collect_status *status)
 {
 	for (uint32_t i = 0; i < t->options->count; i++) {
 		const struct trigger_limit *l = &t->options->limits[i];
-		uint64_t now = get_figure(t, l->figure, status);
+		uint64_t now = get_figure(t, c, l->figure, status);
+		uint64_t times = now / l->most;
 
-		if (now >= l->most && !t->reached[i]) {
-			t->reached[i] = true;
+		if (times > 1 && !is_cumulative(l->figure))
+			times = 1;
+		if (times > t->reached[i]) {
+			t->reached[i] = times;
 			take(c, l->text);
 		} else if (now < AGAIN(l->most) || (l->most < 100 && now < l->most)) {
-			t->reached[i] = false;
+			t->reached[i] = 0;
 		}
 	}
 }

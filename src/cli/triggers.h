@@ -10,14 +10,23 @@
 #include "base/error.h"
 #include "collect/collect.h"
 
-enum trigger_figure { TRIGGER_RSS, TRIGGER_LIVE, TRIGGER_MEMORY, TRIGGER_FIGURES };
+enum trigger_figure {
+	TRIGGER_RSS,
+	TRIGGER_VIRTUAL,
+	TRIGGER_LIVE,
+	TRIGGER_MEMORY,
+	TRIGGER_ALLOCATIONS,
+	TRIGGER_STACK,
+	TRIGGER_FIGURES
+};
 
 #define TRIGGERS_MOST 16
 
-/* A snapshot is taken when a figure reaches the limit, and again once it was below it. */
+/* A snapshot is taken when a figure reaches the limit, and again once it was below it. Allocations
+ * only become more, and a stack that was deep has been: there each further such amount counts. */
 struct trigger_limit {
 	enum trigger_figure figure;
-	uint64_t most; /* bytes; of TRIGGER_MEMORY percent */
+	uint64_t most; /* bytes; of TRIGGER_MEMORY percent, of TRIGGER_ALLOCATIONS calls */
 	char text[64]; /* as it was given: the snapshot's name */
 };
 
@@ -29,7 +38,7 @@ struct trigger_options {
 	struct trigger_limit limits[TRIGGERS_MOST];
 };
 
-/* Options from words: "10", "0.5" (seconds); "rss=500M,live=1G,memory=90%"; "USR2", "12". -1 with
+/* Options from words: "10", "0.5" (seconds); "rss=500M,allocations=1M"; "USR2", "12". -1 with
  * `e`. The last but one adds to what there is. */
 int triggers_parse_every(struct trigger_options *o, const char *text, struct error *e);
 int triggers_parse_limits(struct trigger_options *o, const char *text, struct error *e);
@@ -42,7 +51,9 @@ struct triggers {
 	uint64_t looked_ns; /* when the system's memory was last looked at */
 	uint64_t memory_percent;
 	uint32_t signals; /* that have been seen to */
-	bool reached[TRIGGERS_MOST];
+	uint64_t stack_looked_ns;
+	uint64_t stack_bytes;
+	uint64_t reached[TRIGGERS_MOST]; /* how often the limit is in the figure that was seen */
 };
 
 /* Takes the snapshots that are due. */

@@ -39,6 +39,7 @@ void account_fini(struct account *a)
 	threads_fini(&a->threads);
 	series_fini(&a->series);
 	sampling_free(a->sampling);
+	mapped_free(a->mapped);
 	free(a->actors);
 	obey_fini(a);
 	vec_free(&a->snapshots);
@@ -228,7 +229,6 @@ static __attribute__((noinline)) void enter_part(struct account *a, const struct
 {
 	if (a->sites.list.at[block->site].thread != SITES_SHARED)
 		account_split_site(a, block->site);
-
 	struct part *part = parts_reserve(&a->parts, block->site, block->thread);
 	parts_settle(part, &a->peak);
 	part->allocations++;
@@ -425,7 +425,7 @@ static HOT bool apply_alloc(struct account *a, const struct event *e, bool force
 {
 	struct live_block block;
 
-	if (a->is_choosy && obey_is_off(a, e->slot)) {
+	if (a->is_choosy && obey_leaves_out(a, e)) {
 		drop_arrival(a, e);
 		return true;
 	}
@@ -496,7 +496,7 @@ static bool apply_resized(struct account *a, const struct event *e, bool force)
 	struct actor *by = &a->actors[e->slot];
 	struct live_block block;
 
-	if (a->is_choosy && obey_is_off(a, e->slot)) {
+	if (a->is_choosy && obey_leaves_out(a, e)) {
 		apply_resize_freed(a, e);
 		drop_arrival(a, e);
 		return true;
@@ -535,6 +535,9 @@ static bool apply_rare(struct account *a, const struct event *e, bool force)
 		return true;
 	case SEGMENT_EVENT_RESIZE_FREED:
 		apply_resize_freed(a, e);
+		return true;
+	case SEGMENT_EVENT_MAP:
+		mapped_apply(a, e);
 		return true;
 	default: /* PERIOD, THINNED: not of a target that was not asked for samples */
 		return true;

@@ -10,6 +10,7 @@
 #include "collect/event.h"
 #include "collect/lifetimes.h"
 #include "collect/live.h"
+#include "collect/mapped.h"
 #include "collect/parts.h"
 #include "collect/sampling.h"
 #include "collect/series.h"
@@ -38,6 +39,12 @@ struct pool {
 	uint64_t start;
 	uint64_t bytes;
 	struct live_block block; /* that it was; ptr 0: none that we know */
+};
+
+/* The thread that is ending the program, and waits until its memory has been looked at. */
+struct farewell {
+	uint32_t slot;
+	uint32_t question; /* 0: there is none */
 };
 
 /* A profile that a thread of the target waits for. */
@@ -89,6 +96,7 @@ struct account {
 	uint32_t marks;		    /* snapshots that the target asked for, lost ones too */
 	struct trace_writer *trace; /* NULL: none is wanted */
 	struct sampling *sampling;  /* NULL: every block is recorded. Owned */
+	struct mapped *mapped;	    /* NULL: the program has mapped nothing. Owned */
 	const struct ticks *clock;
 	uint64_t events;
 	uint64_t foreign_frees;
@@ -100,7 +108,8 @@ struct account {
 	struct segment_slot *slots; /* where questions are answered; NULL: nowhere */
 	bool is_choosy;		    /* a switch has been used, or there is a threshold */
 	bool was_off;		    /* so there may be blocks that were never seen to come */
-	uint64_t switch_word;	    /* of all threads */
+	struct start *start;  /* recording is off until it is met; NULL: nothing is waited for */
+	uint64_t switch_word; /* of all threads */
 	uint64_t threshold;
 	uint64_t threshold_ticks;
 	uint64_t untracked_frees;
@@ -110,6 +119,7 @@ struct account {
 	uint64_t refused_clears;
 	VEC(struct write_order) writes;
 	VEC(struct leak_order) leak_orders;
+	struct farewell farewell;
 	VEC(struct pool) pools;
 };
 

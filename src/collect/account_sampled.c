@@ -165,7 +165,7 @@ static bool apply_alloc(struct account *a, const struct event *e, bool force)
 {
 	struct actor *by = &a->actors[e->slot];
 
-	if (a->is_choosy && obey_is_off(a, e->slot)) {
+	if (a->is_choosy && obey_leaves_out(a, e)) {
 		if (e->kind == SEGMENT_EVENT_RESIZED)
 			apply_resize_freed(a, e);
 		return true;
@@ -312,6 +312,9 @@ bool account_sampled_apply(struct account *a, const struct event *e, bool force)
 	case SEGMENT_EVENT_MARK:
 	case SEGMENT_EVENT_ORDER:
 		obey_event(a, e);
+		return true;
+	case SEGMENT_EVENT_MAP:
+		mapped_apply(a, e);
 		return true;
 	case SEGMENT_EVENT_PERIOD:
 		sampling_set_period(a->sampling, e->slot, e->size);

@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "base/pages.h"
+#include "collect/build_mapped.h"
 #include "collect/build_sampled.h"
 #include "collect/collector.h"
 #include "collect/footprint.h"
@@ -18,10 +19,7 @@
 #include "collect/naming.h"
 #include "collect/obey.h"
 
-#define PATH_BYTES_MAX	   4096u
 #define OTHER_THREADS_NAME "(other threads)"
-
-#define read_once(field)   __atomic_load_n(&(field), __ATOMIC_RELAXED)
 
 struct build {
 	struct collector *c;
@@ -58,17 +56,9 @@ static uint64_t to_ns_unless_none(const struct build *b, uint64_t ticks)
 
 static struct string_id add_segment_string(struct build *b, uint32_t offset)
 {
-	const struct segment_map *map = &b->c->map;
-	char text[PATH_BYTES_MAX];
-	size_t length = 0;
+	char text[SEGMENT_MAP_TEXT_MAX];
 
-	while (length < sizeof(text) - 1 && offset + length < map->layout.string_bytes) {
-		text[length] = read_once(map->strings[offset + length]);
-		if (!text[length])
-			break;
-		length++;
-	}
-	text[length] = '\0';
+	segment_map_copy_text(&b->c->map, offset, text);
 	return profile_add_string(b->p, text);
 }
 
@@ -186,7 +176,7 @@ static uint32_t place_node(struct build *b, uint32_t id)
 	while (id && id < b->node_count && !b->places[id]) {
 		b->places[id] = PLACE_OPEN;
 		*vec_push(&b->path) = id;
-		id = read_once(b->c->map.nodes[id].parent);
+		id = segment_map_get_parent(&b->c->map, id);
 	}
 
 	uint32_t parent = id < b->node_count ? b->places[id] : 0;
@@ -215,11 +205,11 @@ static uint32_t get_serial(const struct build *b, uint32_t thread)
 	return thread < threads->list.count ? threads->list.at[thread].serial : 0;
 }
 
-static struct profile_site get_site(struct build *b, struct site *site)
+static struct profile_site get_site(struct build *b, struct site *site, const struct peak *peak)
 {
 	struct holding *held = &site->held;
 
-	holding_settle(held, &b->c->account.peak);
+	holding_settle(held, peak);
 	return (struct profile_site){
 		.node = place_node(b, site->node),
 		.thread = get_serial(b, site->thread),
@@ -247,6 +237,21 @@ static struct profile_site get_site(struct build *b, struct site *site)
 #define reserve_big(v, more) \
 	(vec_reserve(v, more), pages_advise((v)->at, (v)->room * sizeof(*(v)->at)))
 
+static void build_map_sites(struct build *b)
+{
+	struct mapped *m = b->c->account.mapped;
+
+	for (size_t i = 0; m && i < m->sites.list.count; i++) {
+		struct site site = m->sites.list.at[i];
+		uint32_t kind = site.node % SEGMENT_MAP_KINDS;
+
+		site.node /= SEGMENT_MAP_KINDS;
+		struct profile_site *out = vec_push(&b->p->map_sites);
+		*out = get_site(b, &site, &m->peak);
+		out->kind = kind;
+	}
+}
+
 static void build_sites(struct build *b)
 {
 	struct sites *sites = &b->c->account.sites;
@@ -260,7 +265,8 @@ static void build_sites(struct build *b)
 	reserve_big(&b->p->nodes, b->node_count);
 	reserve_big(&b->p->sites, sites->list.count);
 	for (size_t i = 0; i < sites->list.count; i++)
-		*vec_push(&b->p->sites) = get_site(b, &sites->list.at[i]);
+		*vec_push(&b->p->sites) = get_site(b, &sites->list.at[i], &b->c->account.peak);
+	build_map_sites(b);
 	vec_free(&b->path);
 	free(b->places);
 	free(b->named);
@@ -528,6 +534,7 @@ static struct profile *build(struct collector *c, bool brief)
 	} else {
 		build_series(&b);
 		build_snapshots(&b);
+		survey_build(c, b.p);
 	}
 	build_totals(&b);
 	build_losses(&b, &losses);
@@ -537,6 +544,7 @@ static struct profile *build(struct collector *c, bool brief)
 	lifetimes_build(&c->account.lifetimes, b.p);
 	lost_build(c, b.p);
 	build_sampled(&c->account, b.p);
+	build_mapped(c, b.p);
 	return b.p;
 }
 

@@ -5,8 +5,8 @@
 
 #include "base/pages.h"
 
-#define REGION_UNITS 64u
-#define REGION_BYTES (REGION_UNITS * CELLS_UNIT_BYTES)
+#define REGION_UNITS (CELLS_SHARED_MOST / CELLS_UNIT_BYTES)
+#define REGION_BYTES CELLS_SHARED_MOST
 
 void cells_fini(struct cells *c)
 {
@@ -66,6 +66,12 @@ void *cells_take(struct cells *c, size_t bytes)
 		return cell;
 	*vec_push(&c->regions) = (struct cell_region){.at = new_pages(REGION_BYTES)};
 	return take_from(&c->regions.at[c->regions.count - 1], bytes);
+}
+
+void cells_lend(struct cells *c, bool lent)
+{
+	for (size_t i = 0; i < c->regions.count; i++)
+		(lent ? pages_lend : pages_withhold)(c->regions.at[i].at, REGION_BYTES);
 }
 
 static size_t find_region(const struct cells *c, const char *cell)

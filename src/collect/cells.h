@@ -8,12 +8,14 @@
 #ifndef MIDDEN_COLLECT_CELLS_H
 #define MIDDEN_COLLECT_CELLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/vec.h"
 
-#define CELLS_UNIT_BYTES ((size_t)128 << 10)
+#define CELLS_UNIT_BYTES  ((size_t)128 << 10)
+#define CELLS_SHARED_MOST (64 * CELLS_UNIT_BYTES)
 
 struct cell_region {
 	char *at;
@@ -29,6 +31,10 @@ void cells_fini(struct cells *c);
 
 /* What is in it is not cleared. `bytes` are whole units. Never NULL. */
 void *cells_take(struct cells *c, size_t bytes);
+
+/* Whether copies of the process that fork makes have the cells, which they do not at first; those
+ * of more than CELLS_SHARED_MOST bytes apart, which are the owner's to lend. */
+void cells_lend(struct cells *c, bool lent);
 
 /* `bytes` as it was taken. A region without cells goes back to the kernel. */
 void cells_put(struct cells *c, void *cell, size_t bytes);

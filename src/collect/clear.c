@@ -70,6 +70,7 @@ void clear_figures(struct account *a, uint64_t ticks)
 		if (a->actors[slot].resizing.ptr)
 			carry_over(&c, &a->actors[slot].resizing);
 	sites_fini(&c.old);
+	mapped_clear(a->mapped, ticks);
 	a->cleared_ticks = ticks;
 	if (a->off_since && a->off_since < ticks)
 		a->off_since = ticks;

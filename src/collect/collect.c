@@ -16,6 +16,7 @@
 #include "collect/collector.h"
 #include "collect/lost.h"
 #include "collect/obey.h"
+#include "collect/start.h"
 
 #define MS UINT64_C(1000000)
 
@@ -65,8 +66,10 @@ static void fill_header(struct collector *c, const struct collect_config *config
 	header->sample_period = config->sample_period;
 	header->sample_seed = config->sample_seed;
 	header->delayed = config->delayed;
+	header->maps = config->maps;
 	header->snapshot_signal = (uint32_t)config->signal;
 	header->leaks = config->leaks;
+	header->farewell = config->surveys && config->mode == SEGMENT_MODE_EXACT;
 	header->magic = SEGMENT_MAGIC;
 }
 
@@ -85,12 +88,16 @@ struct collector *collect_new(const struct collect_config *config,
 	c->hello = *hello;
 	c->follow = config->follow;
 	c->mode = config->mode;
+	c->maps = config->maps;
+	c->surveying = config->surveys && config->mode == SEGMENT_MODE_EXACT;
 	ticks_init(&c->clock, ticks_choose(hello->machine));
 	account_init(&c->account, &c->clock, layout.slot_count);
 	c->account.trace = config->trace;
 	c->account.slots = c->map.slots;
-	if (config->delayed)
+	if (config->delayed || config->start)
 		obey_delay(&c->account);
+	if (config->start)
+		c->account.start = start_new(&c->map, config->start);
 	streams_init(&c->streams, &c->map, &c->account,
 		     (uint32_t)(buffer_bytes / SEGMENT_CHUNK_BYTES));
 	watch_open(&c->watch, hello->pid);
@@ -110,7 +117,9 @@ void collect_free(struct collector *c)
 	lost_fini(&c->lost);
 	drain_fini(&c->drain);
 	tag_counts_fini(&c->tags);
+	surveys_fini(&c->surveys);
 	streams_fini(&c->streams);
+	start_free(c->account.start);
 	account_fini(&c->account);
 	segment_map_close(&c->map);
 	free(c);
@@ -145,6 +154,7 @@ void collect_get_status(const struct collector *c, struct collect_status *status
 		.threads_live = c->streams.open,
 		.elapsed_ns = ticks_to_ns(&c->clock, collector_get_time(c)),
 		.rss_bytes = c->watch.rss_bytes,
+		.virtual_bytes = c->watch.virtual_bytes,
 	};
 }
 
@@ -293,11 +303,6 @@ static void find_dead_threads(struct collector *c)
 
 /* ---- what threads are called ----------------------------------------------------------------- */
 
-static bool is_main_thread(const struct collector *c, const struct stream *stream)
-{
-	return c->watch.shares_tids ? stream->tid == (uint32_t)c->watch.pid : stream->serial == 1;
-}
-
 static void look_at_name(struct collector *c, uint32_t slot)
 {
 	const struct stream *stream = &c->streams.at[slot];
@@ -307,7 +312,7 @@ static void look_at_name(struct collector *c, uint32_t slot)
 		return;
 	if (streams_has_last_name(&c->streams, slot))
 		streams_read_name(&c->streams, slot, thread->name);
-	else if (is_main_thread(c, stream))
+	else if (collector_is_main_thread(c, stream))
 		(void)watch_read_main_name(&c->watch, thread->name, sizeof(thread->name));
 	else
 		(void)watch_read_name(&c->watch, stream->tid, thread->name, sizeof(thread->name));
@@ -324,7 +329,8 @@ static void look_at_names(struct collector *c)
 		if (stream->state != STREAM_OPEN || collect_has_execed(c))
 			continue;
 		stream->looks++;
-		if (is_main_thread(c, stream) || (stream->looks & (stream->looks - 1)) == 0)
+		if (collector_is_main_thread(c, stream) ||
+		    (stream->looks & (stream->looks - 1)) == 0)
 			look_at_name(c, slot);
 	}
 }
@@ -334,7 +340,7 @@ static void look_at_last_name(struct collector *c)
 {
 	for (uint32_t slot = 1; slot <= c->streams.used; slot++)
 		if (c->streams.at[slot].state == STREAM_OPEN &&
-		    is_main_thread(c, &c->streams.at[slot]) && !collect_has_execed(c))
+		    collector_is_main_thread(c, &c->streams.at[slot]) && !collect_has_execed(c))
 			look_at_name(c, slot);
 }
 
@@ -342,7 +348,7 @@ bool collect_has_given_name(const struct collector *c)
 {
 	for (uint32_t slot = 1; slot <= c->streams.used; slot++)
 		if (c->streams.at[slot].state != STREAM_CLOSED &&
-		    is_main_thread(c, &c->streams.at[slot]) &&
+		    collector_is_main_thread(c, &c->streams.at[slot]) &&
 		    atomic_load_explicit(&c->map.slots[slot].named, memory_order_relaxed))
 			return true;
 	return false;
@@ -584,7 +590,7 @@ enum collect_end collect_run(struct collector *c, uint64_t tick_ns, const volati
 		enum collect_end end = look_for_end(c, now, handled == 0);
 		if (end != COLLECT_END_TICK)
 			return finish(c, end);
-		if (tick_ns && (now - start >= tick_ns || c->account.writes.count))
+		if (tick_ns && (now - start >= tick_ns || collector_is_called(c)))
 			return COLLECT_END_TICK;
 		rest(c, handled);
 	}

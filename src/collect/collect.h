@@ -10,6 +10,17 @@
 #include "format/segment.h"
 #include "profile/profile.h"
 
+/* What a recording waits for. The first two may be NULL: then they are not. */
+struct collect_start {
+	/* Whether the object at that path, "" the program, is the one. */
+	bool (*has_library)(void *context, const char *path);
+	/* Whether the code at an address of the object's file is in the function; `has_name`: of a
+	 * function that has a name and no address. */
+	bool (*has_function)(void *context, const char *path, uint64_t address);
+	bool (*has_name)(void *context, const char *function);
+	void *context;
+};
+
 struct collect_config {
 	uint64_t buffer_bytes; /* event buffers in the segment, at least 1 MiB is given */
 	uint32_t max_depth;
@@ -20,10 +31,13 @@ struct collect_config {
 	uint32_t sample_blocks; /* 0: as many as there is room for */
 	uint64_t sample_period;
 	uint64_t sample_seed;
-	bool delayed;		    /* the program will switch recording on */
-	bool leaks;		    /* the program asks what is lost when it exits */
-	int signal;		    /* that asks for snapshots; 0 none */
-	struct trace_writer *trace; /* gets every event; NULL: none is wanted. Not owned */
+	bool maps;			   /* what the program maps itself is recorded too */
+	bool delayed;			   /* the program will switch recording on */
+	const struct collect_start *start; /* nothing is recorded before that; NULL: at once */
+	bool leaks;			   /* the program asks what is lost when it exits */
+	int signal;			   /* that asks for snapshots; 0 none */
+	bool surveys;			   /* look at what is resident: see survey.h */
+	struct trace_writer *trace;	   /* gets every event; NULL: none is wanted. Not owned */
 };
 
 struct collector;
@@ -49,9 +63,14 @@ struct collect_status {
 	uint64_t lost_events;
 	uint64_t threads_live;
 	uint64_t elapsed_ns;
-	uint64_t rss_bytes; /* as last looked up */
+	uint64_t rss_bytes;	/* as last looked up */
+	uint64_t virtual_bytes; /* so too */
 };
 void collect_get_status(const struct collector *c, struct collect_status *status);
+
+/* The most that any thread's stack that lives has ever used, in whole pages; 0 if the kernel does
+ * not tell. Reads the process's list of mappings. */
+uint64_t collect_find_deepest_stack(struct collector *c);
 
 /* The status that the target gave to exit(); false: it did not get there (or says so). */
 bool collect_find_exit(const struct collector *c, int *code);

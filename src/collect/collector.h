@@ -10,6 +10,7 @@
 #include "collect/lost.h"
 #include "collect/segment_map.h"
 #include "collect/streams.h"
+#include "collect/survey.h"
 #include "collect/tag_counts.h"
 #include "collect/ticks.h"
 #include "collect/watch.h"
@@ -23,7 +24,11 @@ struct collector {
 	struct streams streams;
 	struct drain drain;
 	struct tag_counts tags;
+	struct surveys surveys;
+	bool surveying; /* snapshots are to be told of at once: see survey.h */
+	uint32_t told;	/* of them */
 	uint32_t mode;	/* enum segment_mode */
+	bool maps;	/* those of the program are recorded */
 	uint32_t marks; /* of the target's, handled */
 	struct watch watch;
 	struct lost lost;
@@ -40,6 +45,18 @@ struct collector {
 	uint64_t last_exec_ns;
 	uint64_t rest_ns; /* how long the last pause was */
 };
+
+static inline bool collector_is_main_thread(const struct collector *c, const struct stream *stream)
+{
+	return c->watch.shares_tids ? stream->tid == (uint32_t)c->watch.pid : stream->serial == 1;
+}
+
+/* Whether somebody waits for what only the caller of collect_run can do. */
+static inline bool collector_is_called(const struct collector *c)
+{
+	return c->account.writes.count || c->account.farewell.question ||
+	       (c->surveying && c->account.snapshots.count != c->told);
+}
 
 /* The time that figures are as of: now, or the end of the recording. */
 static inline uint64_t collector_get_time(const struct collector *c)

@@ -8,7 +8,7 @@
 
 #include "format/segment.h"
 
-/* The three words of a NAME, a MARK or an ORDER are in `ptr`, `size` and `hash`. */
+/* The three words of a NAME, a MARK, an ORDER or a MAP are in `ptr`, `size` and `hash`. */
 struct event {
 	uint64_t ticks;
 	uint64_t ptr;  /* of RESIZE_FAILED too: that of the RESIZE before it */
@@ -17,7 +17,8 @@ struct event {
 	uint32_t node;
 	uint32_t slot; /* whose stream it came from */
 	uint8_t kind;  /* enum segment_event; the BIG forms are folded into the plain ones */
-	uint8_t api;   /* enum segment_api; of an ORDER enum segment_order, unchecked */
+	uint8_t api;   /* enum segment_api; of an ORDER enum segment_order, of a MAP
+			  enum segment_map_call, unchecked */
 };
 
 #define EVENT_BATCH 128u /* decoded ahead of handling: enough to overlap cache misses, 6 KiB */

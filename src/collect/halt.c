@@ -17,10 +17,11 @@
 #include "collect/registers.h"
 #include "format/clock.h"
 
-#define THREADS_MOST 65536u		 /* what a target can have slots for */
-#define PATIENCE_NS  UINT64_C(500000000) /* for a thread to stop: most do at once */
-#define LOOK_NS	     50000L
-#define ROUNDS_MOST  64 /* of looking for threads that were born meanwhile */
+#define THREADS_MOST 65536u /* what a target can have slots for */
+/* for a thread to stop: most do at once, one that is to run again must get its turn first */
+#define PATIENCE_NS UINT64_C(10000000000)
+#define LOOK_NS	    50000L
+#define ROUNDS_MOST 64 /* of looking for threads that were born meanwhile */
 
 /* ---- one thread ------------------------------------------------------------------------------ */
 

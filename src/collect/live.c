@@ -313,6 +313,18 @@ void live_visit(struct live *t, void (*visit)(void *context, struct live_block *
 		visit_shard(t->directory[i], visit, context);
 }
 
+/* Small shards are in every copy. */
+void live_lend(struct live *t, bool lent)
+{
+	cells_lend(&t->cells, lent);
+	for (size_t i = 0; i >> t->depth == 0; i += get_span(t, t->directory[i])) {
+		const struct live_shard *s = t->directory[i];
+
+		if (s->bytes > CELLS_SHARED_MOST)
+			(lent ? pages_lend : pages_withhold)(s->heads, s->bytes);
+	}
+}
+
 /* ---- beyond the home group ------------------------------------------------------------------- */
 
 struct live_block *live_find(const struct live *t, uint64_t hash, uint64_t ptr)

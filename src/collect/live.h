@@ -75,6 +75,9 @@ uint64_t live_get_bytes(const struct live *t);
 void live_visit(struct live *t, void (*visit)(void *context, struct live_block *block),
 		void *context);
 
+/* Whether a copy of this process that is forked now has the table too. */
+void live_lend(struct live *t, bool lent);
+
 /* The top bits choose the shard. What lies together comes and goes together, so they are those of
  * the address without its last 20 bits; the factor spreads numbers that follow one another evenly.
  * For the rest two rounds of multiply and fold, so that the low half (the group) and the byte above

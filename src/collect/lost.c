@@ -17,7 +17,7 @@
 #include "collect/pools.h"
 #include "format/clock.h"
 
-#define TRIES_MOST  20	     /* to stop it where no block is between two places */
+#define TRIES_MOST  4	     /* to stop it where no block is between two places */
 #define AGAIN_NS    2000000L /* between them */
 #define ROUNDS_MOST 1000     /* of events, before a stopped target has no more */
 
@@ -60,7 +60,7 @@ static bool stop(struct look *l, uint64_t *since, struct error *e)
 	struct collector *c = l->collector;
 
 	for (int i = 0;; i++) {
-		drain_all(c);
+		(void)collect_drain(c); /* as little as can be is left for the stop */
 		*since = clock_monotonic_ns();
 		if (halt_start(&c->lost.halt, c->watch.pid, e))
 			return false;

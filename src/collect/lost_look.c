@@ -4,12 +4,17 @@
 #define _GNU_SOURCE
 #include "collect/lost_look.h"
 
+#include <stdlib.h>
 #include <sys/uio.h>
 
 #define PEEKS_MOST  200000u /* half a microsecond each */
 #define COOKIE	    8u	    /* before the elements of an array of objects */
 #define STRING_HEAD 24u	    /* length, capacity and users, before the characters */
 #define PULSE_WORDS 262144u
+/* Pointers to one block that are kept as roots: one to its start, and some to its inside, of which
+ * one may be of the customary kind. A target could have many words with the same value. */
+#define ROOTS_MOST 8u
+#define HAS_START  0x80u
 
 /* ---- linking --------------------------------------------------------------------------------- */
 
@@ -51,6 +56,19 @@ static const struct root_span *find_span(struct linking *k, uint64_t address)
 	return &roots->spans.at[k->span];
 }
 
+static void keep_root(struct look *l, struct reach_root root)
+{
+	uint8_t *count = &l->root_counts[root.target & ~REACH_INSIDE];
+
+	if (*count & HAS_START || (root.target & REACH_INSIDE && *count >= ROOTS_MOST))
+		return;
+	if (root.target & REACH_INSIDE)
+		++*count;
+	else
+		*count |= HAS_START;
+	*vec_push(&l->reach.roots) = root;
+}
+
 static void add_root(struct linking *k, uint64_t address, uint64_t value, uint32_t target)
 {
 	struct look *l = k->look;
@@ -64,7 +82,7 @@ static void add_root(struct linking *k, uint64_t address, uint64_t value, uint32
 		return;
 	if (roots_is_table(span, address, offset))
 		target &= ~REACH_INSIDE;
-	*vec_push(&l->reach.roots) = (struct reach_root){address, target, (uint32_t)k->span};
+	keep_root(l, (struct reach_root){address, target, (uint32_t)k->span});
 }
 
 /* A block's pointer to itself says nothing. */
@@ -105,12 +123,11 @@ static void link_registers(struct look *l)
 			uint32_t target = reach_find(&l->reach, t->words[k]);
 
 			if (target != REACH_NONE)
-				*vec_push(&l->reach.roots) = (struct reach_root){k, target, span};
+				keep_root(l, (struct reach_root){k, target, span});
 		}
 		/* A stack that the program has made of a block: in use, whoever points to it. */
 		if (stack != REACH_NONE)
-			*vec_push(&l->reach.roots) =
-				(struct reach_root){0, stack & ~REACH_INSIDE, span};
+			keep_root(l, (struct reach_root){0, stack & ~REACH_INSIDE, span});
 	}
 }
 
@@ -119,10 +136,12 @@ void lost_look_link(struct look *l)
 	struct linking k = {.look = l};
 	const struct gather_range all = {0, UINT64_MAX};
 
+	l->root_counts = mem_new(l->reach.blocks.count + 1, sizeof(*l->root_counts));
 	l->registers = (uint32_t)l->roots.spans.count;
 	gather_visit(&l->gather, &all, link_word, &k);
 	close_blocks(&k, l->reach.blocks.count);
 	link_registers(l);
+	free(l->root_counts);
 }
 
 /* ---- single pointers ------------------------------------------------------------------------- */

@@ -18,10 +18,11 @@ struct look {
 	struct roots roots;
 	struct gather gather;
 	struct reach reach;
-	bool halted;	    /* the threads were stopped: registers are known */
-	bool has_strangers; /* blocks that were not recorded */
-	uint64_t peeks;	    /* at the target's memory, which are bounded */
-	uint32_t registers; /* spans from there on are of registers, one for each thread */
+	bool halted;	      /* the threads were stopped: registers are known */
+	bool has_strangers;   /* blocks that were not recorded */
+	uint8_t *root_counts; /* by block: see ROOTS_MOST */
+	uint64_t peeks;	      /* at the target's memory, which are bounded */
+	uint32_t registers;   /* spans from there on are of registers, one for each thread */
 };
 
 /* Makes pointers of what was gathered: which lie in which blocks, and which in none. */

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "collect/clear.h"
 #include "collect/pools.h"
+#include "collect/start.h"
 
 #define WRITES_MOST 65536u /* one for each thread that can wait; more is damage */
 
@@ -82,6 +83,15 @@ uint64_t obey_get_off_ticks(const struct account *a, uint64_t now)
 	bool is_off = segment_switch_is_off(a->switch_word);
 
 	return a->off_ticks + (is_off && now > a->off_since ? now - a->off_since : 0);
+}
+
+void obey_start(struct account *a, const struct event *e)
+{
+	if (!start_is_met(a->start, e->node))
+		return;
+	switch_all(a, e->ticks << 1);
+	start_free(a->start);
+	a->start = NULL;
 }
 
 /* What comes unseen may come between a block and its free: it is no longer temporary. */
@@ -304,6 +314,9 @@ static void obey_order(struct account *a, const struct event *e)
 		break;
 	case SEGMENT_ORDER_THRESHOLD:
 		set_threshold(a, e);
+		break;
+	case SEGMENT_ORDER_FAREWELL:
+		a->farewell = (struct farewell){e->slot, (uint32_t)e->ptr};
 		break;
 	case SEGMENT_ORDER_POOL_OPEN:
 		pools_open(a, e);

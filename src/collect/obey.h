@@ -27,6 +27,17 @@ static inline bool obey_is_off(const struct account *a, uint32_t slot)
 		segment_switch_later(a->switch_word, a->actors[slot].switch_word));
 }
 
+/* Recording is off until something is seen: switches it on if an allocation shows it. */
+void obey_start(struct account *a, const struct event *e);
+
+/* Whether an allocation is not to be counted. */
+static inline bool obey_leaves_out(struct account *a, const struct event *e)
+{
+	if (a->start && obey_is_off(a, e->slot))
+		obey_start(a, e);
+	return obey_is_off(a, e->slot);
+}
+
 /* For how long recording was off for all threads until then, since figures started over. */
 uint64_t obey_get_off_ticks(const struct account *a, uint64_t now);
 

@@ -17,6 +17,9 @@
 #define ARENA_BYTES  (UINT64_C(64) << 20)  /* glibc's further arenas lie at multiples of it */
 #define SMALL_BYTES  (UINT64_C(128) << 10) /* the loader's maps are small, an allocator's are not */
 
+/* What the target can change at any time is read one single time. */
+#define read_once(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
+
 static const char *find_base(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -89,7 +92,7 @@ static uint32_t find_module(const struct roots *r, uint64_t address)
 
 		/* Pairs with the release that follows the last field. */
 		if (atomic_load_explicit(&m->ready, memory_order_acquire) == 1 &&
-		    address >= m->map_start && address < m->map_end)
+		    address >= read_once(m->map_start) && address < read_once(m->map_end))
 			return i;
 	}
 	return 0;
@@ -97,7 +100,8 @@ static uint32_t find_module(const struct roots *r, uint64_t address)
 
 static void find_malloc(struct roots *r)
 {
-	const struct region *code = regions_find(&r->regions, r->map->header->real_malloc);
+	const struct region *code =
+		regions_find(&r->regions, read_once(r->map->header->real_malloc));
 	const char *name = code ? find_base(regions_get_name(&r->regions, code)) : "";
 
 	r->malloc_inode = code ? code->inode : 0;
@@ -150,9 +154,12 @@ static uint64_t find_old_stack(const struct roots *r, const struct region *regio
 {
 	uint32_t used = atomic_load_explicit(&r->map->header->slots_used, memory_order_relaxed);
 
-	for (uint32_t i = 1; i <= used && i < r->map->layout.slot_count; i++)
-		if (is_inside(region, r->map->slots[i].stack_high))
-			return r->map->slots[i].stack_high & ~UINT64_C(7);
+	for (uint32_t i = 1; i <= used && i < r->map->layout.slot_count; i++) {
+		uint64_t high = read_once(r->map->slots[i].stack_high);
+
+		if (is_inside(region, high))
+			return high & ~UINT64_C(7);
+	}
 	return 0;
 }
 
@@ -223,13 +230,14 @@ static void add_stack(struct roots *r, const struct halt *h, struct root_span sp
 /* Variables, and where they end: what follows a file's without one may go on as something else. */
 static uint64_t add_variables(struct roots *r, struct root_span span, const struct region *owner)
 {
-	uint64_t own_end = r->map->header->own_end;
+	uint64_t own_end = read_once(r->map->header->own_end);
 
 	span.kind = ROOT_GLOBAL;
 	span.module = find_module(r, span.start);
-	if (span.module && !r->regions.list.at[span.region].inode &&
-	    r->map->modules[span.module].map_end < span.end)
-		span.end = r->map->modules[span.module].map_end;
+	uint64_t module_end = span.module ? read_once(r->map->modules[span.module].map_end) : 0;
+	if (!r->regions.list.at[span.region].inode && module_end > span.start &&
+	    module_end < span.end)
+		span.end = module_end;
 	if (is_program_file(r, owner)) {
 		add_span(r, span);
 		return span.end;

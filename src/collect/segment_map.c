@@ -212,6 +212,21 @@ int segment_map_open(struct segment_map *m, const struct segment_layout *layout,
 	return 0;
 }
 
+void segment_map_copy_text(const struct segment_map *m, uint32_t offset,
+			   char text[static SEGMENT_MAP_TEXT_MAX])
+{
+	size_t length = 0;
+
+	while (length < SEGMENT_MAP_TEXT_MAX - 1 &&
+	       (uint64_t)offset + length < m->layout.string_bytes) {
+		text[length] = read_once(m->strings[offset + length]);
+		if (!text[length])
+			break;
+		length++;
+	}
+	text[length] = '\0';
+}
+
 void segment_map_close_fd(struct segment_map *m)
 {
 	if (m->fd >= 0)

@@ -10,7 +10,12 @@
 #include "base/error.h"
 #include "format/segment.h"
 
-#define SEGMENT_MAP_NAME "midden" /* in /proc/PID/maps: /memfd:midden */
+/* A field that the target may change at any time, read once: what was checked is what is used. */
+#define read_once(field)     __atomic_load_n(&(field), __ATOMIC_RELAXED)
+
+#define SEGMENT_MAP_TEXT_MAX 4096u /* of a text in `strings`, with its end */
+
+#define SEGMENT_MAP_NAME     "midden" /* in /proc/PID/maps: /memfd:midden */
 
 struct segment_map {
 	struct segment_layout layout; /* never read from the segment: the target can write there */
@@ -35,6 +40,18 @@ int segment_map_plan(struct segment_layout *layout, uint64_t *buffer_bytes,
 
 /* Makes a zeroed segment of this layout and maps it. */
 int segment_map_open(struct segment_map *m, const struct segment_layout *layout, struct error *e);
+
+/* Copies the text at an offset of `strings`; what is too long is cut. */
+void segment_map_copy_text(const struct segment_map *m, uint32_t offset,
+			   char text[static SEGMENT_MAP_TEXT_MAX]);
+
+/* Of a node other than 0; any number, in a broken segment. */
+static inline uint32_t segment_map_get_parent(const struct segment_map *m, uint32_t node)
+{
+	return read_once(m->nodes[node].place) & SEGMENT_NODE_FAR
+		       ? read_once(m->nodes[node - 1].place)
+		       : node - 1;
+}
 
 void segment_map_close_fd(struct segment_map *m);
 void segment_map_close(struct segment_map *m);

@@ -18,7 +18,6 @@
 
 /* Plain fields are read once, as if atomic: the target could change them between a check and its
  * use. */
-#define read_once(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
 
 /* Nodes from here on are beyond what decode() can judge, by kind: for an arrival those that do not
  * exist, for a departure none, for what has to be looked at more closely all. */
@@ -275,17 +274,25 @@ static void pair_resize(struct stream *stream, struct event *e)
 static bool is_message(uint32_t kind)
 {
 	return kind == SEGMENT_EVENT_NAME || kind == SEGMENT_EVENT_MARK ||
-	       kind == SEGMENT_EVENT_ORDER;
+	       kind == SEGMENT_EVENT_ORDER || kind == SEGMENT_EVENT_MAP;
 }
 
-/* A piece of a name or an order is no block: its three words go where those of a block would. */
+/* A piece of a name, an order or a map is no block: its three words go where those of a block
+ * would. */
 static uint32_t take_message(const uint64_t *words, uint64_t third, struct event *e)
 {
 	e->size = third;
 	e->hash = read_once(words[3]);
-	if (e->kind == SEGMENT_EVENT_ORDER)
+	if (e->kind == SEGMENT_EVENT_ORDER || e->kind == SEGMENT_EVENT_MAP)
 		e->api = read_once(words[0]) >> 4 & 15u;
 	return segment_event_bytes(e->kind);
+}
+
+/* The kind and the node of a map are in the third word. */
+static bool is_sound_map(const struct streams *s, const struct event *e)
+{
+	return e->api < SEGMENT_MAP_CALLS && e->hash >> 32 < SEGMENT_MAP_KINDS &&
+	       (uint32_t)e->hash < s->map->layout.node_count;
 }
 
 /* Of a PERIOD or THINNED the period is the size. */
@@ -301,8 +308,12 @@ static __attribute__((noinline)) uint32_t decode_rest(const struct streams *s,
 {
 	uint32_t kind = e->kind;
 
-	if (is_message(kind))
-		return take_message(words, third, e);
+	if (is_message(kind)) {
+		uint32_t bytes = take_message(words, third, e);
+		bool good = kind != SEGMENT_EVENT_MAP || is_sound_map(s, e);
+
+		return good ? bytes : 0;
+	}
 	if (kind == SEGMENT_EVENT_PERIOD || kind == SEGMENT_EVENT_THINNED) {
 		take_period(third, e);
 		return segment_event_bytes(kind);

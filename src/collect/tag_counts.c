@@ -15,8 +15,6 @@ _Static_assert((int)PROFILE_API_OTHER == (int)SEGMENT_API_OTHER &&
 		       (int)PROFILE_API_ALIGNED == (int)SEGMENT_API_ALIGNED,
 	       "one numbering");
 
-#define read_once(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
-
 void tag_counts_fini(struct tag_counts *t)
 {
 	vec_free(&t->kept);

@@ -184,12 +184,13 @@ static void raise_peak(struct watch *w, uint64_t bytes)
 void watch_sample_rss(struct watch *w)
 {
 	char text[128];
-	uint64_t pages;
+	uint64_t pages, addresses;
 
 	read_again(w->statm_fd, text, sizeof(text));
-	if (sscanf(text, "%*s %" SCNu64, &pages) != 1 || pages == 0)
+	if (sscanf(text, "%" SCNu64 " %" SCNu64, &addresses, &pages) != 2 || pages == 0)
 		return; /* ending: the last size seen holds */
 	w->rss_bytes = pages * w->page_bytes;
+	w->virtual_bytes = addresses * w->page_bytes;
 	raise_peak(w, w->rss_bytes);
 }
 

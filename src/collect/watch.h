@@ -21,6 +21,7 @@ struct watch {
 	bool shares_tids; /* its thread ids mean the same to us: one pid namespace */
 	uint64_t page_bytes;
 	uint64_t rss_bytes;
+	uint64_t virtual_bytes;
 	uint64_t rss_peak_bytes;
 };
 

@@ -25,10 +25,13 @@
 #define ENV_SYMBOLS	    "MIDDEN_SYMBOLS"   /* 0: leave symbols to `midden report` */
 #define ENV_PYTHON	    "MIDDEN_PYTHON"    /* mixed (default) | only | full | domains | off */
 #define ENV_TRACE	    "MIDDEN_TRACE"     /* 1: keep every event in the profile */
+#define ENV_MAPS	    "MIDDEN_MAPS"      /* 1: record what the program maps itself */
 #define ENV_LEAKS	    "MIDDEN_LEAKS"     /* 1: tell what is lost when the program exits */
+#define ENV_RSS		    "MIDDEN_RSS"       /* 1: look at what keeps pages resident */
 #define ENV_START	    "MIDDEN_START"     /* 0: the program switches the recording on */
+#define ENV_START_AT	    "MIDDEN_START_AT"  /* function=NAME or library=NAME */
 #define ENV_SNAPSHOT_EVERY  "MIDDEN_SNAPSHOT_EVERY"  /* seconds */
-#define ENV_SNAPSHOT_AT	    "MIDDEN_SNAPSHOT_AT"     /* rss=SIZE,live=SIZE,memory=PERCENT% */
+#define ENV_SNAPSHOT_AT	    "MIDDEN_SNAPSHOT_AT"     /* rss=SIZE,live=SIZE, ... */
 #define ENV_SNAPSHOT_SIGNAL "MIDDEN_SNAPSHOT_SIGNAL" /* name or number */
 /* with MIDDEN_MODE=sample: mean bytes from one sample to the next, 512K; the most of them that may
  * be alive; what their choice begins with, for runs that can be repeated */

@@ -27,8 +27,10 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "format/mapcalls.h"
+
 #define SEGMENT_MAGIC	UINT64_C(0x31306e656464696d) /* "midden01" */
-#define SEGMENT_VERSION 8u			     /* raised with any change of this file */
+#define SEGMENT_VERSION 10u			     /* raised with any change of this file */
 #define SEGMENT_ALIGN	UINT64_C(65536)		     /* the largest page size in use on aarch64 */
 
 /* Index 0 is "none" for slots, nodes, places, named frames, modules and chunks alike, so that
@@ -38,7 +40,7 @@
 
 #define SEGMENT_CHUNK_BYTES   16384u /* 680 allocations: a refill per ~50 us of pure malloc */
 #define SEGMENT_CHUNK_PAYLOAD (SEGMENT_CHUNK_BYTES - 64u)
-#define SEGMENT_ROOT_COUNT    262144u /* first level of the stack trie: 1 MiB, touched as used */
+#define SEGMENT_ROOT_COUNT    262144u /* chains of nodes: 1 MiB, touched as used */
 #define SEGMENT_PLACE_ROOTS   16384u  /* chains of places: 64 KiB */
 #define SEGMENT_TEXT_ROOTS    16384u  /* chains of texts: 64 KiB */
 #define SEGMENT_NAMED_ROOTS   16384u  /* chains of named frames: 64 KiB */
@@ -131,6 +133,14 @@ struct segment_tag_losses {
 	_Atomic uint64_t inherited;	 /* tags that a fork child was born inside of */
 };
 
+/* Memory that the allocator gets from the system through functions that we stand in for: libc's own
+ * does not. Apart from the program's, and without stacks. */
+struct segment_own_maps {
+	_Atomic uint64_t calls;
+	_Atomic uint64_t mapped_bytes;
+	_Atomic uint64_t unmapped_bytes;
+};
+
 struct segment_header {
 	/* Written by the collector before the target sees the segment, then constant. */
 	uint64_t magic;
@@ -149,6 +159,7 @@ struct segment_header {
 	uint32_t sample_blocks;	  /* sampled blocks alive beyond which the period doubles */
 	uint64_t sample_period;	  /* mean bytes from one sample to the next, 1 to PERIOD_MAX */
 	uint64_t sample_seed;	  /* of the threads' generators, together with their serials */
+	uint32_t farewell;	  /* the program waits in exit(): see SEGMENT_ORDER_FAREWELL */
 
 	/* Written by the collector while it runs. */
 	_Alignas(128) _Atomic uint64_t heartbeat; /* changes at least every 100 ms */
@@ -187,6 +198,10 @@ struct segment_header {
 	struct segment_tag_losses tag_losses;
 	_Alignas(128) struct segment_losses losses;
 
+	/* Written by the collector before the target sees the segment. */
+	uint32_t maps; /* calls that map memory are events too */
+	/* What the allocator itself maps, by the target; all threads add to it. */
+	_Alignas(128) struct segment_own_maps allocator_maps;
 	/* For the look at what is lost: whether the program is to ask for it when it exits (written
 	 * by the collector, constant); where the real malloc is, and where the library's own
 	 * variables end (written by the target at its start). */
@@ -321,14 +336,15 @@ struct segment_place {
 	uint32_t next;	 /* in the chain, 0: the last */
 };
 
-/* A frame below a parent frame: the stack is the path from a node to the root (parent 0). Keyed by
- * (parent, place), filed in a binary hash trie below `roots`; all fields but `child` are constant
- * once linked. A stack that is new in a program brings about seven of these, so their size counts:
- * hence places, which are few, in a table of their own. */
+/* A frame below a parent frame: the stack is the path from a node to the root (0). Keyed by
+ * (parent, place), filed by hash in chains below `roots`. A stack that is new in a program brings
+ * about seven of these, so their size counts: places, which are few, are in a table of their own,
+ * and a node's parent is the one before it in the table, as most are made one after another; the
+ * slot before a node with the flag FAR holds the parent's index in place of `place`.
+ * Constant once linked. */
 struct segment_node {
-	uint32_t parent;
 	uint32_t place; /* index into places (with NAMED: named), 0 unknown; top bits: flags */
-	_Atomic uint32_t child[2];
+	_Atomic uint32_t next; /* the target's own: see capture/stacktree.c */
 };
 
 /* The address itself was executing (below a signal frame); else it is one less than a return
@@ -336,7 +352,19 @@ struct segment_node {
 #define SEGMENT_NODE_EXACT	0x80000000u
 #define SEGMENT_NODE_CUT	0x40000000u /* stands for frames left out of a too deep stack */
 #define SEGMENT_NODE_NAMED	0x10000000u /* a named frame; never with EXACT or CUT */
+#define SEGMENT_NODE_FAR	0x08000000u /* its parent is not the node before it */
 #define SEGMENT_NODE_PLACE_MASK 0x00ffffffu
+
+/* Of a node other than 0. */
+static inline uint32_t segment_node_parent(const struct segment_node *nodes, uint32_t node)
+{
+	return nodes[node].place & SEGMENT_NODE_FAR ? nodes[node - 1].place : node - 1;
+}
+
+static inline uint32_t segment_node_place(const struct segment_node *nodes, uint32_t node)
+{
+	return nodes[node].place & ~SEGMENT_NODE_FAR;
+}
 
 /* ---- tags ------------------------------------------------------------------------------------ */
 
@@ -428,7 +456,10 @@ enum segment_event {
 	/* ptr, period: a sampled block is one no more (api DROPPED), or is one of this period
 	 * (api KEPT): nothing happens to the block itself -- 24 bytes */
 	SEGMENT_EVENT_THINNED = 14,
-	SEGMENT_EVENT_KINDS = 15
+	/* address, bytes, kind:32 << 32 | node:32: memory that the program itself maps; enum
+	   segment_map_call where the api is else -- 32 bytes */
+	SEGMENT_EVENT_MAP = 15,
+	SEGMENT_EVENT_KINDS = 16
 };
 
 /* Those that take a text have it in NAME events before them. A question is a number that is not 0
@@ -451,7 +482,9 @@ enum segment_order {
 	SEGMENT_ORDER_POOL_CLOSE = 6,
 	/* question: which blocks are lost? */
 	SEGMENT_ORDER_LEAKS = 7,
-	SEGMENT_ORDER_KINDS = 8
+	/* question: the program ends, and waits for its memory to be looked at */
+	SEGMENT_ORDER_FAREWELL = 8,
+	SEGMENT_ORDER_KINDS = 9
 };
 
 /* In place of the api, of THINNED ... */
@@ -469,7 +502,7 @@ enum segment_order {
 static inline uint32_t segment_event_bytes(uint32_t kind)
 {
 	static const uint8_t bytes[16] = {0, 24, 32, 16, 16, 24, 32, 8,
-					  8, 32, 32, 32, 0,  16, 24, 0};
+					  8, 32, 32, 32, 0,  16, 24, 32};
 
 	return bytes[kind & 15u];
 }
@@ -556,7 +589,7 @@ struct segment_welcome {
 	uint64_t total_bytes;
 };
 
-_Static_assert(sizeof(struct segment_node) == 16, "nodes are 16 bytes: four per cache line");
+_Static_assert(sizeof(struct segment_node) == 8, "nodes are 8 bytes: eight per cache line");
 _Static_assert(sizeof(struct segment_tag) == 128, "two cache lines, not shared with another");
 _Static_assert(sizeof(struct segment_chunk) == SEGMENT_CHUNK_BYTES, "chunk size");
 _Static_assert(SEGMENT_CHUNK_PAYLOAD % 8 == 0, "payload is whole words");

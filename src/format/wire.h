@@ -50,27 +50,33 @@ enum wire_section_flags {
 #define WIRE_TAG(a, b, c, d) \
 	((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
 
-#define WIRE_TAG_INFO	   WIRE_TAG('I', 'N', 'F', 'O') /* how much of everything is to come */
-#define WIRE_TAG_TOTALS	   WIRE_TAG('T', 'O', 'T', 'L')
-#define WIRE_TAG_TEXT	   WIRE_TAG('T', 'E', 'X', 'T') /* the string table */
-#define WIRE_TAG_RUN	   WIRE_TAG('R', 'U', 'N', ' ')
-#define WIRE_TAG_INPUTS	   WIRE_TAG('I', 'N', 'P', 'T') /* what was merged */
-#define WIRE_TAG_THREADS   WIRE_TAG('T', 'H', 'R', 'D')
-#define WIRE_TAG_SIZES	   WIRE_TAG('S', 'I', 'Z', 'E') /* histogram of sizes */
-#define WIRE_TAG_LIVES	   WIRE_TAG('L', 'I', 'F', 'E') /* sizes by lifetimes */
-#define WIRE_TAG_POINTS	   WIRE_TAG('P', 'N', 'T', 'S') /* the time line */
-#define WIRE_TAG_MODULES   WIRE_TAG('M', 'O', 'D', 'L')
-#define WIRE_TAG_NODES	   WIRE_TAG('N', 'O', 'D', 'E')
-#define WIRE_TAG_SITES	   WIRE_TAG('S', 'I', 'T', 'E')
-#define WIRE_TAG_PARTS	   WIRE_TAG('P', 'A', 'R', 'T') /* sites by thread */
-#define WIRE_TAG_FRAMES	   WIRE_TAG('F', 'R', 'A', 'M')
-#define WIRE_TAG_CHANGES   WIRE_TAG('C', 'H', 'N', 'G')
-#define WIRE_TAG_TRACE	   WIRE_TAG('T', 'R', 'C', 'E') /* a block of events */
-#define WIRE_TAG_INDEX	   WIRE_TAG('T', 'I', 'D', 'X') /* of those blocks, by time */
-#define WIRE_TAG_SNAPSHOTS WIRE_TAG('S', 'N', 'A', 'P') /* moments that were asked for */
-#define WIRE_TAG_TAGS	   WIRE_TAG('T', 'A', 'G', 'S') /* counters by tag */
-#define WIRE_TAG_LOST	   WIRE_TAG('L', 'O', 'S', 'T') /* live blocks by how they are held */
-#define WIRE_TAG_LINKS	   WIRE_TAG('L', 'I', 'N', 'K') /* and by whom */
+#define WIRE_TAG_INFO	    WIRE_TAG('I', 'N', 'F', 'O') /* how much of everything is to come */
+#define WIRE_TAG_TOTALS	    WIRE_TAG('T', 'O', 'T', 'L')
+#define WIRE_TAG_TEXT	    WIRE_TAG('T', 'E', 'X', 'T') /* the string table */
+#define WIRE_TAG_RUN	    WIRE_TAG('R', 'U', 'N', ' ')
+#define WIRE_TAG_INPUTS	    WIRE_TAG('I', 'N', 'P', 'T') /* what was merged */
+#define WIRE_TAG_THREADS    WIRE_TAG('T', 'H', 'R', 'D')
+#define WIRE_TAG_SIZES	    WIRE_TAG('S', 'I', 'Z', 'E') /* histogram of sizes */
+#define WIRE_TAG_LIVES	    WIRE_TAG('L', 'I', 'F', 'E') /* sizes by lifetimes */
+#define WIRE_TAG_POINTS	    WIRE_TAG('P', 'N', 'T', 'S') /* the time line */
+#define WIRE_TAG_MODULES    WIRE_TAG('M', 'O', 'D', 'L')
+#define WIRE_TAG_NODES	    WIRE_TAG('N', 'O', 'D', 'E')
+#define WIRE_TAG_SITES	    WIRE_TAG('S', 'I', 'T', 'E')
+#define WIRE_TAG_PARTS	    WIRE_TAG('P', 'A', 'R', 'T') /* sites by thread */
+#define WIRE_TAG_FRAMES	    WIRE_TAG('F', 'R', 'A', 'M')
+#define WIRE_TAG_CHANGES    WIRE_TAG('C', 'H', 'N', 'G')
+#define WIRE_TAG_TRACE	    WIRE_TAG('T', 'R', 'C', 'E') /* a block of events */
+#define WIRE_TAG_INDEX	    WIRE_TAG('T', 'I', 'D', 'X') /* of those blocks, by time */
+#define WIRE_TAG_SNAPSHOTS  WIRE_TAG('S', 'N', 'A', 'P') /* moments that were asked for */
+#define WIRE_TAG_TAGS	    WIRE_TAG('T', 'A', 'G', 'S') /* counters by tag */
+#define WIRE_TAG_LOST	    WIRE_TAG('L', 'O', 'S', 'T') /* live blocks by how they are held */
+#define WIRE_TAG_LINKS	    WIRE_TAG('L', 'I', 'N', 'K') /* and by whom */
+#define WIRE_TAG_MAP_TOTALS WIRE_TAG('M', 'A', 'P', 'T') /* what the program maps itself: in all, */
+#define WIRE_TAG_MAP_KINDS  WIRE_TAG('M', 'A', 'P', 'K') /* by kind, */
+#define WIRE_TAG_MAP_SITES  WIRE_TAG('M', 'A', 'P', 'S') /* by stack */
+#define WIRE_TAG_SURVEYS    WIRE_TAG('R', 'S', 'S', 'T') /* looks at what is resident */
+#define WIRE_TAG_PINS	    WIRE_TAG('R', 'S', 'S', 'S') /* ... by site */
+#define WIRE_TAG_CELLS	    WIRE_TAG('R', 'S', 'S', 'M') /* ... as a map */
 /* no payload; its sequence counts the others */
 #define WIRE_TAG_END WIRE_TAG('E', 'N', 'D', ' ')
 
@@ -118,6 +124,11 @@ enum wire_info_column {
 	WIRE_INFO_TAGS = 24,
 	WIRE_INFO_LOST = 28,
 	WIRE_INFO_LINKS = 29,
+	WIRE_INFO_MAP_KINDS = 40,
+	WIRE_INFO_MAP_SITES = 41,
+	WIRE_INFO_SURVEYS = 50,
+	WIRE_INFO_PINS = 51,
+	WIRE_INFO_CELLS = 52,
 };
 
 enum wire_text_column {
@@ -298,6 +309,7 @@ enum wire_sites_column {
 	WIRE_SITES_TEMPORARY = 17,
 	WIRE_SITES_REALLOCATIONS = 18,
 	WIRE_SITES_THREAD = 19, /* the only one that allocated here; 0: see PART */
+	WIRE_SITES_KIND = 20,	/* of maps: enum profile_map */
 	/* standard deviations, of blocks in thousandths */
 	WIRE_SITES_ALLOCATED_DOUBT = 40,
 	WIRE_SITES_ALLOCATIONS_DOUBT = 41,
@@ -343,6 +355,49 @@ enum wire_snapshots_column {
 	WIRE_SNAPSHOTS_THREAD = 4,
 	WIRE_SNAPSHOTS_LIVE_BYTES = 5,
 	WIRE_SNAPSHOTS_LIVE_BLOCKS = 6,
+};
+
+enum wire_surveys_column {
+	WIRE_SURVEYS_REASON = 1, /* enum profile_reason */
+	WIRE_SURVEYS_SNAPSHOT = 2,
+	WIRE_SURVEYS_FAULT = 3,
+	WIRE_SURVEYS_TIME_NS = 4,
+	WIRE_SURVEYS_COST_NS = 5,
+	WIRE_SURVEYS_RSS_BYTES = 6,
+	WIRE_SURVEYS_LIVE_BLOCKS = 7,
+	WIRE_SURVEYS_LIVE_BYTES = 8,
+	WIRE_SURVEYS_USABLE_BYTES = 9,
+	WIRE_SURVEYS_TOUCHED_BYTES = 10,
+	WIRE_SURVEYS_SWAPPED_LIVE_BYTES = 11,
+	WIRE_SURVEYS_UNTOUCHED_BYTES = 12,
+	WIRE_SURVEYS_RESIDENT_BYTES = 13,
+	WIRE_SURVEYS_HELD_BYTES = 14,
+	WIRE_SURVEYS_FREE_BYTES = 15,
+	WIRE_SURVEYS_PINNED_BYTES = 16,
+	WIRE_SURVEYS_SWAPPED_BYTES = 17,
+	WIRE_SURVEYS_HUGE_BYTES = 18,
+	WIRE_SURVEYS_LONE_PAGES = 19,
+};
+
+enum wire_pins_column {
+	WIRE_PINS_SURVEY = 1,
+	WIRE_PINS_SITE = 2,
+	WIRE_PINS_LIVE_BLOCKS = 3,
+	WIRE_PINS_LIVE_BYTES = 4,
+	WIRE_PINS_RESIDENT_BYTES = 5,
+	WIRE_PINS_PINNED_BYTES = 6,
+	WIRE_PINS_LONE_PAGES = 7,
+	WIRE_PINS_SOLE_BYTES = 8,
+};
+
+enum wire_cells_column {
+	WIRE_CELLS_SURVEY = 1,
+	WIRE_CELLS_START = 2,
+	WIRE_CELLS_PAGES = 3,
+	WIRE_CELLS_RESIDENT_PAGES = 4,
+	WIRE_CELLS_HELD_PAGES = 5,
+	WIRE_CELLS_LIVE_BYTES = 6,
+	WIRE_CELLS_SITE = 7, /* plus one */
 };
 
 enum wire_tags_column {

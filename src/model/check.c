@@ -4,6 +4,7 @@
 #include "model/check.h"
 
 #include "model/diff.h"
+#include "model/leaks.h"
 #include "model/suppress.h"
 
 struct trait {
@@ -17,6 +18,7 @@ static const struct trait traits[CHECK_KINDS] = {
 	[CHECK_LOST] = {"lost", FIGURE_KINDS, false},
 	[CHECK_PEAK] = {"peak", FIGURE_PEAK, false},
 	[CHECK_LEAKED] = {"leaked", FIGURE_LEAKED, false},
+	[CHECK_UNREACHABLE] = {"unreachable", FIGURE_LEAKED, false},
 	[CHECK_ALLOCATIONS] = {"allocations", FIGURE_CALLS, false},
 	[CHECK_TEMPORARY] = {"temporary", FIGURE_TEMPORARY, false},
 	[CHECK_PEAK_GROWTH] = {"peak-growth", FIGURE_PEAK, true},
@@ -106,6 +108,27 @@ static void list_largest(struct check_result *r, const struct profile *p,
 	}
 }
 
+static bool is_lost(const struct profile_lost *row)
+{
+	return row->class == PROFILE_LOST_DEFINITE || row->class == PROFILE_LOST_INDIRECT;
+}
+
+/* What is lost at a site by itself and with other blocks is named apart, as it is elsewhere. */
+static void list_lost(struct check_result *r, const struct profile *p,
+		      const struct check_request *request)
+{
+	const bool *suppressed = request->suppressed[DIFF_NEW_SIDE];
+
+	for (size_t i = 0; i < p->lost.count; i++) {
+		const struct profile_lost *row = &p->lost.at[i];
+		struct amount a = {.bytes = row->bytes, .blocks = row->blocks};
+
+		if (is_lost(row) && !(suppressed && suppressed[row->site]))
+			insert_stack(r, (struct check_stack){.site = row->site, .amount = a},
+				     request->stacks);
+	}
+}
+
 static void list_growers(struct check_result *r, const struct model *m,
 			 const struct check_request *request)
 {
@@ -161,6 +184,17 @@ static void take_suppressed(struct check_result *r, const struct profile *p,
 	r->before = less(r->before, r->suppressed_before.bytes);
 }
 
+static void take_lost(struct check_result *r, const struct model *m,
+		      const struct check_request *request)
+{
+	struct leaks l;
+
+	leaks_build(&l, m, request->suppressed[DIFF_NEW_SIDE], 0);
+	r->value = leaks_get_lost(&l).bytes;
+	r->suppressed = l.suppressed;
+	leaks_free(&l);
+}
+
 static struct check_result judge(const struct model *m, const struct check_request *request,
 				 enum check_kind kind)
 {
@@ -176,12 +210,16 @@ static struct check_result judge(const struct model *m, const struct check_reque
 		r.value += model_get_profile(request->baseline)->damaged;
 	if (traits[kind].growth)
 		r.before = get_value(model_get_profile(request->baseline), kind);
-	if (traits[kind].figure == FIGURE_LEAKED)
+	if (kind == CHECK_UNREACHABLE)
+		take_lost(&r, m, request);
+	else if (traits[kind].figure == FIGURE_LEAKED)
 		take_suppressed(&r, p, request);
 	r.failed = !holds(&r);
 	if (r.failed && traits[kind].figure != FIGURE_KINDS) {
 		if (traits[kind].growth)
 			list_growers(&r, m, request);
+		else if (kind == CHECK_UNREACHABLE)
+			list_lost(&r, p, request);
 		else
 			list_largest(&r, p, request);
 	}

@@ -12,6 +12,7 @@ enum check_kind {
 	CHECK_LOST,   /* events that were not recorded: none, unless another limit is set */
 	CHECK_PEAK,
 	CHECK_LEAKED,
+	CHECK_UNREACHABLE, /* lost blocks; the profile must tell (leaks.h) */
 	CHECK_ALLOCATIONS,
 	CHECK_TEMPORARY,
 	CHECK_PEAK_GROWTH, /* against another profile, as what follows */

@@ -46,6 +46,24 @@ const struct field fields_totals[] = {
 	{NULL, 0, false},
 };
 
+const struct field fields_maps[] = {
+	FIELD(profile_totals, allocations),
+	FIELD(profile_totals, frees),
+	FIELD(profile_totals, allocated_bytes),
+	FIELD(profile_totals, freed_bytes),
+	FIELD(profile_totals, peak_bytes),
+	FIELD(profile_totals, peak_blocks),
+	FIELD(profile_totals, peak_time_ns),
+	FIELD(profile_totals, leaked_bytes),
+	FIELD(profile_totals, leaked_blocks),
+	FIELD(profile_totals, reallocations),
+	FIELD(profile_totals, failed_allocations),
+	FIELD(profile_totals, stacks),
+	FIELD(profile_totals, untracked_frees),
+	FIELD(profile_totals, lost_events),
+	{NULL, 0, false},
+};
+
 const struct field fields_bucket[] = {
 	FIELD(profile_bucket, count),
 	FIELD(profile_bucket, bytes),

@@ -9,7 +9,7 @@
 /* Whose machinery a frame is. */
 enum machinery {
 	MACHINERY_NONE,
-	MACHINERY_IMPORT,      /* a function of Python that carries out an import */
+	MACHINERY_IMPORT,      /* a function of Python that carries out an import, or python3 -m */
 	MACHINERY_INTERPRETER, /* native code of the interpreter itself */
 };
 
@@ -21,8 +21,10 @@ bool machinery_is_importer(const char *file);
 
 /* Takes out of a stack what a reader can do nothing about: functions that carry out imports, and
  * the interpreter's native frames below the innermost function of Python (between others, where
- * all native frames were recorded, they stay). At least one frame stays. `frames` are the model's;
- * `origins` has an entry for each frame of the stack, or is NULL. */
+ * all native frames were recorded, they stay); of several in a row there that are of one library
+ * and have no names, all but one. Where no Python runs, frames of the interpreter without a name.
+ * At least one frame stays. `frames` are the model's; `origins` has an entry for each frame of the
+ * stack, or is NULL. */
 void machinery_take_out(const struct model_frame *frames, struct model_stack *stack,
 			struct model_stack *origins);
 

@@ -19,10 +19,11 @@
 struct model {
 	const struct profile *profile;
 	bool all_frames;
-	bool has_machinery;	/* a frame of it is there, which may have to be left out */
+	bool has_python;	/* a frame of it is there, and so what machinery.h is about */
 	struct display display; /* owns the texts of the frames */
 	struct imports imports; /* none unless they are to be folded */
 	uint32_t *import_ids;	/* by name of an import */
+	uint32_t *native_ids;	/* by profile module: what stands for frames without names */
 	VEC(struct model_frame) frames;
 	uint32_t *frame_ids; /* by profile frame */
 	uint32_t *node_ids;  /* by profile node, for nodes without frames */
@@ -42,6 +43,8 @@ struct builder {
 	uint32_t *first; /* by profile node without frames: the first one at the same address */
 	struct map addresses; /* of those nodes -> the first one */
 	VEC(struct candidate) candidates;
+	bool has_python; /* a frame of it is in the profile */
+	bool *nameless;	 /* by profile module: it has frames without names */
 };
 
 /* Equal texts are the same one as a rule, since strings are interned. */
@@ -183,6 +186,39 @@ static void add_imports(struct builder *b)
 		};
 }
 
+/* Stacks of Python programs have one frame for all in a row that have no names: machinery.h. */
+static void add_stand_ins(struct builder *b)
+{
+	const struct profile *p = b->model->profile;
+
+	b->model->native_ids = mem_new(p->modules.count, sizeof(*b->model->native_ids));
+	for (size_t i = 1; b->has_python && i < p->modules.count; i++) {
+		struct profile_node any = {.module = (uint32_t)i};
+
+		if (b->nameless[i])
+			*vec_push(&b->candidates) = (struct candidate){
+				.frame = {.function = "[native code]",
+					  .module = node_module(p, &any),
+					  .file = ""},
+				.id = &b->model->native_ids[i],
+			};
+	}
+}
+
+static void point_to_stand_ins(struct builder *b)
+{
+	const struct profile *p = b->model->profile;
+	struct model *m = b->model;
+
+	m->has_python = b->has_python;
+	for (uint32_t i = 1; b->has_python && i < p->nodes.count; i++) {
+		const struct profile_node *n = &p->nodes.at[i];
+
+		if (!n->cut && !n->frames && !n->named && n->module)
+			m->frames.at[m->node_ids[i]].stand_in = m->native_ids[n->module] + 1;
+	}
+}
+
 /* The frames of a chain belong to the module of the node that leads to it. A frame seen before ends
  * the walk: what follows was claimed with it. */
 static void claim_frames(struct builder *b, const struct profile_node *node)
@@ -201,15 +237,20 @@ static void list_candidates(struct builder *b)
 
 	b->claimed = mem_new(p->frames.count, sizeof(*b->claimed));
 	b->first = mem_new(p->nodes.count, sizeof(*b->first));
+	b->nameless = mem_new(p->modules.count, sizeof(*b->nameless));
 	for (uint32_t i = 1; i < p->nodes.count; i++) {
 		const struct profile_node *node = &p->nodes.at[i];
 		if (node->cut)
 			continue;
 		claim_frames(b, node);
-		if (!node->frames)
+		b->has_python = b->has_python || node->named == PROFILE_NAMED_PYTHON;
+		if (!node->frames) {
 			add_address(b, i);
+			b->nameless[node->module] = true;
+		}
 	}
 	add_imports(b);
+	add_stand_ins(b);
 	add_placeholder(b, "[frames left out]", &b->model->cut_id);
 	add_placeholder(b, "[no stack]", &b->model->none_id);
 }
@@ -224,7 +265,6 @@ static void add_distinct(struct model *m, const struct model_frame *frame)
 		copy.group = m->frames.at[id - 1].group;
 	copy.hidden = allocator_is_entry(copy.function, copy.module);
 	copy.machinery = (uint8_t)machinery_judge(&copy);
-	m->has_machinery = m->has_machinery || copy.machinery;
 	*vec_push(&m->frames) = copy;
 }
 
@@ -250,6 +290,7 @@ static void free_builder(struct builder *b)
 {
 	free(b->claimed);
 	free(b->first);
+	free(b->nameless);
 	map_free(&b->addresses);
 	vec_free(&b->candidates);
 }
@@ -269,6 +310,7 @@ struct model *model_new(const struct profile *p, const struct model_options *opt
 		imports_find(&m->imports, p);
 	list_candidates(&b);
 	number_candidates(&b);
+	point_to_stand_ins(&b);
 	if (p->inputs.count > 1)
 		apart_mark(m->frames.at, m->frames.count);
 	display_seal(&m->display);
@@ -284,6 +326,7 @@ void model_free(struct model *m)
 	display_fini(&m->display);
 	imports_free(&m->imports);
 	free(m->import_ids);
+	free(m->native_ids);
 	free(m->frame_ids);
 	free(m->node_ids);
 	free(m);
@@ -379,7 +422,7 @@ static void tidy(const struct model *m, struct model_stack *stack, struct model_
 	drop_leaves(stack, hidden);
 	if (origins)
 		drop_leaves(origins, hidden);
-	if (m->has_machinery)
+	if (m->has_python)
 		machinery_take_out(m->frames.at, stack, origins);
 }
 

@@ -33,6 +33,8 @@ struct model_frame {
 	bool inlined;	/* into the frame that comes next towards the root */
 	bool placeholder;  /* not a function: stands for frames that are not known */
 	bool hidden;	   /* an allocator's own entry: left out while it is the leaf */
+	uint32_t stand_in; /* without a name, in a Python program: the id of the frame that stands
+			      for all such ones of its module, plus one; or 0 */
 	uint8_t machinery; /* enum machinery: of Python's own, left out as machinery.h says */
 };
 

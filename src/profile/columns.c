@@ -28,8 +28,13 @@ static const struct column info_columns[] = {
 	COLUMN(WIRE_INFO_SNAPSHOTS, PLAIN, U64, struct columns_info, rows[COLUMNS_SNAPSHOTS]),
 	COLUMN(WIRE_INFO_INPUTS, PLAIN, U64, struct columns_info, rows[COLUMNS_INPUTS]),
 	COLUMN(WIRE_INFO_TAGS, PLAIN, U64, struct columns_info, rows[COLUMNS_TAGS]),
+	COLUMN(WIRE_INFO_MAP_KINDS, PLAIN, U64, struct columns_info, rows[COLUMNS_MAP_KINDS]),
+	COLUMN(WIRE_INFO_MAP_SITES, PLAIN, U64, struct columns_info, rows[COLUMNS_MAP_SITES]),
 	COLUMN(WIRE_INFO_LOST, PLAIN, U64, struct columns_info, rows[COLUMNS_LOST]),
 	COLUMN(WIRE_INFO_LINKS, PLAIN, U64, struct columns_info, rows[COLUMNS_LINKS]),
+	COLUMN(WIRE_INFO_SURVEYS, PLAIN, U64, struct columns_info, rows[COLUMNS_SURVEYS]),
+	COLUMN(WIRE_INFO_PINS, PLAIN, U64, struct columns_info, rows[COLUMNS_PINS]),
+	COLUMN(WIRE_INFO_CELLS, PLAIN, U64, struct columns_info, rows[COLUMNS_CELLS]),
 	COLUMN(WIRE_INFO_RESOLVED, PLAIN, BOOL, struct columns_info, resolved),
 	COLUMN(WIRE_INFO_DAMAGED, PLAIN, BOOL, struct columns_info, damaged),
 	COLUMN(WIRE_INFO_DAMAGE, BYTES, BYTES, struct columns_info, damage),
@@ -308,6 +313,7 @@ static const struct column sites_columns[] = {
 	COLUMN(WIRE_SITES_TEMPORARY, PLAIN, U64, struct profile_site, temporary),
 	COLUMN(WIRE_SITES_REALLOCATIONS, PLAIN, U64, struct profile_site, reallocations),
 	COLUMN(WIRE_SITES_THREAD, PLAIN, U32, struct profile_site, thread),
+	COLUMN(WIRE_SITES_KIND, PLAIN, U64, struct profile_site, kind),
 	COLUMN(WIRE_SITES_ALLOCATED_DOUBT, PLAIN, U64, struct profile_site, allocated_doubt.bytes),
 	COLUMN(WIRE_SITES_ALLOCATIONS_DOUBT, PLAIN, U64, struct profile_site,
 	       allocated_doubt.milliblocks),
@@ -358,6 +364,50 @@ static const struct column snapshots_columns[] = {
 	COLUMN(WIRE_SNAPSHOTS_LIVE_BLOCKS, DELTA, U64, struct profile_snapshot, live_blocks),
 };
 
+static const struct column surveys_columns[] = {
+	COLUMN(WIRE_SURVEYS_REASON, PLAIN, U32, struct profile_survey, reason),
+	COLUMN(WIRE_SURVEYS_SNAPSHOT, PLAIN, U32, struct profile_survey, snapshot),
+	COLUMN(WIRE_SURVEYS_FAULT, PLAIN, U32, struct profile_survey, fault),
+	COLUMN(WIRE_SURVEYS_TIME_NS, DELTA, U64, struct profile_survey, time_ns),
+	COLUMN(WIRE_SURVEYS_COST_NS, PLAIN, U64, struct profile_survey, cost_ns),
+	COLUMN(WIRE_SURVEYS_RSS_BYTES, PLAIN, U64, struct profile_survey, rss_bytes),
+	COLUMN(WIRE_SURVEYS_LIVE_BLOCKS, PLAIN, U64, struct profile_survey, live_blocks),
+	COLUMN(WIRE_SURVEYS_LIVE_BYTES, PLAIN, U64, struct profile_survey, live_bytes),
+	COLUMN(WIRE_SURVEYS_USABLE_BYTES, PLAIN, U64, struct profile_survey, usable_bytes),
+	COLUMN(WIRE_SURVEYS_TOUCHED_BYTES, PLAIN, U64, struct profile_survey, touched_bytes),
+	COLUMN(WIRE_SURVEYS_SWAPPED_LIVE_BYTES, PLAIN, U64, struct profile_survey,
+	       swapped_live_bytes),
+	COLUMN(WIRE_SURVEYS_UNTOUCHED_BYTES, PLAIN, U64, struct profile_survey, untouched_bytes),
+	COLUMN(WIRE_SURVEYS_RESIDENT_BYTES, PLAIN, U64, struct profile_survey, resident_bytes),
+	COLUMN(WIRE_SURVEYS_HELD_BYTES, PLAIN, U64, struct profile_survey, held_bytes),
+	COLUMN(WIRE_SURVEYS_FREE_BYTES, PLAIN, U64, struct profile_survey, free_bytes),
+	COLUMN(WIRE_SURVEYS_PINNED_BYTES, PLAIN, U64, struct profile_survey, pinned_bytes),
+	COLUMN(WIRE_SURVEYS_SWAPPED_BYTES, PLAIN, U64, struct profile_survey, swapped_bytes),
+	COLUMN(WIRE_SURVEYS_HUGE_BYTES, PLAIN, U64, struct profile_survey, huge_bytes),
+	COLUMN(WIRE_SURVEYS_LONE_PAGES, PLAIN, U64, struct profile_survey, lone_pages),
+};
+
+static const struct column pins_columns[] = {
+	COLUMN(WIRE_PINS_SURVEY, DELTA, U32, struct profile_pin, survey),
+	COLUMN(WIRE_PINS_SITE, DELTA, U32, struct profile_pin, site),
+	COLUMN(WIRE_PINS_LIVE_BLOCKS, PLAIN, U64, struct profile_pin, live_blocks),
+	COLUMN(WIRE_PINS_LIVE_BYTES, PLAIN, U64, struct profile_pin, live_bytes),
+	COLUMN(WIRE_PINS_RESIDENT_BYTES, PLAIN, U64, struct profile_pin, resident_bytes),
+	COLUMN(WIRE_PINS_PINNED_BYTES, PLAIN, U64, struct profile_pin, pinned_bytes),
+	COLUMN(WIRE_PINS_LONE_PAGES, PLAIN, U64, struct profile_pin, lone_pages),
+	COLUMN(WIRE_PINS_SOLE_BYTES, PLAIN, U64, struct profile_pin, sole_bytes),
+};
+
+static const struct column cells_columns[] = {
+	COLUMN(WIRE_CELLS_SURVEY, DELTA, U32, struct profile_cell, survey),
+	COLUMN(WIRE_CELLS_START, DELTA, U64, struct profile_cell, start),
+	COLUMN(WIRE_CELLS_PAGES, PLAIN, U32, struct profile_cell, pages),
+	COLUMN(WIRE_CELLS_RESIDENT_PAGES, PLAIN, U32, struct profile_cell, resident_pages),
+	COLUMN(WIRE_CELLS_HELD_PAGES, PLAIN, U32, struct profile_cell, held_pages),
+	COLUMN(WIRE_CELLS_LIVE_BYTES, PLAIN, U64, struct profile_cell, live_bytes),
+	COLUMN(WIRE_CELLS_SITE, PLAIN, U32, struct profile_cell, site),
+};
+
 static const struct column events_columns[] = {
 	COLUMN(WIRE_TRACE_TICKS, DELTA, U64, struct trace_event, time_ns),
 	COLUMN(WIRE_TRACE_THREAD, PLAIN, U32, struct trace_event, thread),
@@ -387,6 +437,9 @@ static const struct column blocks_columns[] = {
 IN_PLACE("file information", WIRE_TAG_INFO, info, struct columns_info, 0, 1);
 IN_PLACE("totals", WIRE_TAG_TOTALS, totals, struct profile_totals, offsetof(struct profile, totals),
 	 1);
+#define map_totals_columns totals_columns
+IN_PLACE("totals of maps", WIRE_TAG_MAP_TOTALS, map_totals, struct profile_totals,
+	 offsetof(struct profile, map_totals), 1);
 IN_PLACE("run", WIRE_TAG_RUN, run, struct profile_run, offsetof(struct profile, run), 1);
 IN_PLACE("size histogram", WIRE_TAG_SIZES, sizes, struct profile_bucket,
 	 offsetof(struct profile, sizes), PROFILE_SIZE_BUCKETS);
@@ -422,15 +475,24 @@ const struct table columns_vecs[COLUMNS_VECS] = {
 	[COLUMNS_SNAPSHOTS] = IN_VEC("snapshots", WIRE_TAG_SNAPSHOTS, snapshots,
 				     struct profile_snapshot, snapshots),
 	[COLUMNS_TAGS] = IN_VEC("tags", WIRE_TAG_TAGS, tags, struct profile_tag, tags),
+	[COLUMNS_MAP_KINDS] =
+		IN_VEC("kinds of maps", WIRE_TAG_MAP_KINDS, sites, struct profile_site, map_kinds),
+	[COLUMNS_MAP_SITES] =
+		IN_VEC("maps", WIRE_TAG_MAP_SITES, sites, struct profile_site, map_sites),
 	[COLUMNS_LOST] = IN_VEC("lost rows", WIRE_TAG_LOST, lost, struct profile_lost, lost),
 	[COLUMNS_LINKS] = IN_VEC("links", WIRE_TAG_LINKS, links, struct profile_link, links),
+	[COLUMNS_SURVEYS] =
+		IN_VEC("looks at pages", WIRE_TAG_SURVEYS, surveys, struct profile_survey, surveys),
+	[COLUMNS_PINS] = IN_VEC("sites with pages", WIRE_TAG_PINS, pins, struct profile_pin, pins),
+	[COLUMNS_CELLS] =
+		IN_VEC("pieces of page maps", WIRE_TAG_CELLS, cells, struct profile_cell, cells),
 	[COLUMNS_INPUTS] = IN_VEC("inputs", WIRE_TAG_INPUTS, inputs, struct profile_input, inputs),
 };
 
 const struct table *columns_find_table(uint32_t tag)
 {
-	static const struct table *const in_place[] = {&columns_totals, &columns_run,
-						       &columns_sizes, &columns_lives};
+	static const struct table *const in_place[] = {
+		&columns_totals, &columns_map_totals, &columns_run, &columns_sizes, &columns_lives};
 
 	for (size_t i = 0; i < sizeof(in_place) / sizeof(in_place[0]); i++)
 		if (in_place[i]->tag == tag)
@@ -472,8 +534,13 @@ SAME_SHAPE(parts);
 SAME_SHAPE(blocks);
 SAME_SHAPE(snapshots);
 SAME_SHAPE(tags);
+SAME_SHAPE(map_kinds);
+SAME_SHAPE(map_sites);
 SAME_SHAPE(lost);
 SAME_SHAPE(links);
+SAME_SHAPE(surveys);
+SAME_SHAPE(pins);
+SAME_SHAPE(cells);
 
 static struct any_vec get_vec(const struct table *t, const void *base)
 {

@@ -55,8 +55,13 @@ enum columns_vec {
 	COLUMNS_SNAPSHOTS,
 	COLUMNS_INPUTS,
 	COLUMNS_TAGS,
+	COLUMNS_MAP_KINDS,
+	COLUMNS_MAP_SITES,
 	COLUMNS_LOST,
 	COLUMNS_LINKS,
+	COLUMNS_SURVEYS,
+	COLUMNS_PINS,
+	COLUMNS_CELLS,
 	COLUMNS_VECS
 };
 
@@ -71,6 +76,7 @@ struct columns_info {
 extern const struct table columns_vecs[COLUMNS_VECS];
 extern const struct table columns_info;
 extern const struct table columns_totals;
+extern const struct table columns_map_totals;
 extern const struct table columns_run;
 extern const struct table columns_sizes;
 extern const struct table columns_lives;

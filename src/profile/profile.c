@@ -47,8 +47,13 @@ void profile_free(struct profile *p)
 	vec_free(&p->blocks);
 	vec_free(&p->snapshots);
 	vec_free(&p->tags);
+	vec_free(&p->map_kinds);
+	vec_free(&p->map_sites);
 	vec_free(&p->lost);
 	vec_free(&p->links);
+	vec_free(&p->surveys);
+	vec_free(&p->pins);
+	vec_free(&p->cells);
 	trace_store_free(p->trace);
 	if (p->index)
 		free(p->index->ids);
@@ -145,11 +150,12 @@ static bool has_string(const struct profile *p, struct string_id id)
 
 static int check_counts(const struct profile *p, struct error *e)
 {
-	const size_t counts[] = {p->strings.count, p->modules.count,   p->nodes.count,
-				 p->frames.count,  p->sites.count,     p->threads.count,
-				 p->points.count,  p->changes.count,   p->parts.count,
-				 p->blocks.count,  p->snapshots.count, p->inputs.count,
-				 p->tags.count,	   p->lost.count,      p->links.count};
+	const size_t counts[] = {
+		p->strings.count,   p->modules.count, p->nodes.count,	  p->frames.count,
+		p->sites.count,	    p->threads.count, p->points.count,	  p->changes.count,
+		p->parts.count,	    p->blocks.count,  p->snapshots.count, p->inputs.count,
+		p->tags.count,	    p->lost.count,    p->links.count,	  p->map_kinds.count,
+		p->map_sites.count, p->surveys.count, p->pins.count,	  p->cells.count};
 
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
 		if (counts[i] > UINT32_MAX)
@@ -240,6 +246,21 @@ static int check_sites(const struct profile *p, struct error *e)
 		if (!has_string(p, p->threads.at[i].name))
 			return error_set(e, "thread %zu: string %u not defined", i,
 					 p->threads.at[i].name.v);
+	return 0;
+}
+
+static int check_maps(const struct profile *p, struct error *e)
+{
+	for (size_t i = 0; i < p->map_kinds.count; i++)
+		if (p->map_kinds.at[i].kind >= PROFILE_MAP_KINDS)
+			return error_set(e, "kind of maps %zu: there is no such kind", i);
+	for (size_t i = 0; i < p->map_sites.count; i++) {
+		const struct profile_site *site = &p->map_sites.at[i];
+		if (site->node >= p->nodes.count)
+			return error_set(e, "maps %zu: stack node %u not defined", i, site->node);
+		if (site->kind >= PROFILE_MAP_KINDS)
+			return error_set(e, "maps %zu: there is no such kind", i);
+	}
 	return 0;
 }
 
@@ -366,6 +387,52 @@ static int check_links(const struct profile *p, struct error *e)
 	return 0;
 }
 
+static int check_surveys(const struct profile *p, struct error *e)
+{
+	for (size_t i = 0; i < p->surveys.count; i++) {
+		const struct profile_survey *s = &p->surveys.at[i];
+		if (!has_string(p, s->fault))
+			return error_set(e, "survey %zu: string %u not defined", i, s->fault.v);
+		if (s->snapshot > p->snapshots.count)
+			return error_set(e, "survey %zu: snapshot %u not defined", i, s->snapshot);
+		if (s->reason >= PROFILE_REASONS)
+			return error_set(e, "survey %zu: reason %u not defined", i, s->reason);
+	}
+	return 0;
+}
+
+static int check_pins(const struct profile *p, struct error *e)
+{
+	for (size_t i = 0; i < p->pins.count; i++) {
+		const struct profile_pin *pin = &p->pins.at[i];
+		if (pin->survey >= p->surveys.count)
+			return error_set(e, "pin %zu: survey %u not defined", i, pin->survey);
+		if (pin->site >= p->sites.count)
+			return error_set(e, "pin %zu: site %u not defined", i, pin->site);
+		if (i && (pin[-1].survey > pin->survey ||
+			  (pin[-1].survey == pin->survey && pin[-1].site >= pin->site)))
+			return error_set(e, "pin %zu: out of order", i);
+	}
+	return 0;
+}
+
+static int check_cells(const struct profile *p, struct error *e)
+{
+	for (size_t i = 0; i < p->cells.count; i++) {
+		const struct profile_cell *cell = &p->cells.at[i];
+		if (cell->survey >= p->surveys.count)
+			return error_set(e, "cell %zu: survey %u not defined", i, cell->survey);
+		if (cell->site > p->sites.count)
+			return error_set(e, "cell %zu: site %u not defined", i, cell->site);
+		if (cell->resident_pages > cell->pages || cell->held_pages > cell->resident_pages)
+			return error_set(e, "cell %zu: impossible number of pages", i);
+		if (i && (cell[-1].survey > cell->survey ||
+			  (cell[-1].survey == cell->survey && cell[-1].start >= cell->start)))
+			return error_set(e, "cell %zu: out of order", i);
+	}
+	return 0;
+}
+
 static int check_lost(const struct profile *p, struct error *e)
 {
 	for (size_t i = 0; i < p->lost.count; i++) {
@@ -383,9 +450,10 @@ static int check_lost(const struct profile *p, struct error *e)
 int profile_check(const struct profile *p, struct error *e)
 {
 	if (check_counts(p, e) || check_strings(p, e) || check_modules(p, e) || check_nodes(p, e) ||
-	    check_frames(p, e) || check_sites(p, e) || check_parts(p, e) || check_inputs(p, e) ||
-	    check_time_line(p, e) || check_trace(p, e) || check_snapshots(p, e) ||
-	    check_tags(p, e) || check_lost(p, e))
+	    check_frames(p, e) || check_sites(p, e) || check_maps(p, e) || check_parts(p, e) ||
+	    check_inputs(p, e) || check_time_line(p, e) || check_trace(p, e) ||
+	    check_snapshots(p, e) || check_tags(p, e) || check_lost(p, e) || check_surveys(p, e) ||
+	    check_pins(p, e) || check_cells(p, e))
 		return -1;
 	return 0;
 }

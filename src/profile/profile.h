@@ -123,6 +123,17 @@ struct profile_totals {
 	uint64_t api_calls[PROFILE_APIS]; /* by enum profile_api: allocations per entry point */
 };
 
+/* What the program has mapped itself; the collector's, enum segment_map_kind, and one more. */
+enum profile_map {
+	PROFILE_MAP_ANONYMOUS = 0,
+	PROFILE_MAP_FILE = 1,
+	PROFILE_MAP_RESERVED = 2,  /* PROT_NONE */
+	PROFILE_MAP_SHARED = 3,	   /* shmat */
+	PROFILE_MAP_BREAK = 4,	   /* brk, sbrk */
+	PROFILE_MAP_ALLOCATOR = 5, /* by the allocator, as far as that can be seen: in no total */
+	PROFILE_MAP_KINDS = 6
+};
+
 /* One of the recordings that a merged profile was made of. */
 struct profile_input {
 	struct string_id name; /* the file, as it was named */
@@ -213,6 +224,7 @@ struct profile_site {
 	struct profile_doubt live_doubt;
 	struct profile_doubt at_peak_doubt;
 	uint64_t temporary_doubt; /* thousandths */
+	uint64_t kind;		  /* of maps: enum profile_map */
 };
 
 /* A thread's share of a site: the blocks that it allocated there, whoever freed them. The shares of
@@ -302,6 +314,60 @@ struct profile_snapshot {
 	uint64_t time_ns;
 	uint64_t live_bytes;
 	uint64_t live_blocks;
+};
+
+/* Why somebody looked at which blocks keep which pages in memory. */
+enum profile_reason {
+	PROFILE_REASON_SNAPSHOT = 0,
+	PROFILE_REASON_PEAK = 1, /* of the resident size, as far as it was looked at */
+	PROFILE_REASON_END = 2,	 /* in exit(), when all of the program's own handlers had run */
+	PROFILE_REASONS = 3
+};
+
+/* A look at the pages that the program's blocks lie in; docs/rss.md. In order of time. */
+struct profile_survey {
+	uint32_t reason;	/* enum profile_reason */
+	uint32_t snapshot;	/* row of `snapshots` plus one; 0: not at one */
+	struct string_id fault; /* why nothing could be seen; "": it could */
+	uint64_t time_ns;
+	uint64_t cost_ns;   /* how long the look took, beside the program */
+	uint64_t rss_bytes; /* of the whole program */
+	uint64_t live_blocks;
+	uint64_t live_bytes;
+	uint64_t usable_bytes;	     /* of these blocks; 0: not known of this allocator */
+	uint64_t touched_bytes;	     /* of live blocks, on resident pages */
+	uint64_t swapped_live_bytes; /* ... on pages that are swapped out */
+	uint64_t untouched_bytes;    /* ... on pages that have no memory */
+	uint64_t resident_bytes;     /* pages of the heap: held ones and free ones */
+	uint64_t held_bytes;	     /* ... with live blocks */
+	uint64_t free_bytes;	     /* ... without any */
+	uint64_t pinned_bytes;	     /* of held ones, what is not live */
+	uint64_t swapped_bytes;
+	uint64_t huge_bytes; /* of the resident pages, those in huge pages */
+	uint64_t lone_pages; /* held by one small block alone */
+};
+
+/* What a site holds there. Ordered by (survey, site), each pair at most once. */
+struct profile_pin {
+	uint32_t survey; /* index into surveys */
+	uint32_t site;	 /* index into sites */
+	uint64_t live_blocks;
+	uint64_t live_bytes;
+	uint64_t resident_bytes; /* its share of the pages that its blocks are on */
+	uint64_t pinned_bytes;	 /* the part of that which is not live */
+	uint64_t lone_pages;
+	uint64_t sole_bytes; /* pages that no other site has blocks on: free without this one */
+};
+
+/* A piece of the map of these pages. Ordered by (survey, start). */
+struct profile_cell {
+	uint32_t survey; /* index into surveys */
+	uint32_t pages;
+	uint32_t resident_pages;
+	uint32_t held_pages;
+	uint32_t site; /* that has most of what is live there, plus one; 0: nothing is */
+	uint64_t start;
+	uint64_t live_bytes;
 };
 
 /* What a thread has done inside a path of tags (include/midden/midden.h), tags inside it apart.
@@ -398,7 +464,16 @@ struct profile {
 	VEC(struct profile_point) points;
 	VEC(struct profile_change) changes;
 	VEC(struct profile_snapshot) snapshots;
+	VEC(struct profile_survey) surveys;
+	VEC(struct profile_pin) pins;
+	VEC(struct profile_cell) cells;
 	VEC(struct profile_tag) tags;
+	/* What the program has mapped itself, as if maps were blocks: all of it, by kind (their
+	 * node is 0) and by stack and kind. A map that is gone in part is one still, with fewer
+	 * bytes. No kinds: it was not recorded. */
+	struct profile_totals map_totals;
+	VEC(struct profile_site) map_kinds;
+	VEC(struct profile_site) map_sites;
 	VEC(struct profile_lost) lost; /* what became of the blocks that were not freed */
 	VEC(struct profile_link) links;
 	VEC(struct profile_block) blocks; /* of the trace (trace.h) */
@@ -406,6 +481,7 @@ struct profile {
 	struct profile_bucket sizes[PROFILE_SIZE_BUCKETS];
 	uint64_t size_by_life[PROFILE_SIZE_BUCKETS][PROFILE_LIFE_BUCKETS]; /* freed blocks */
 	bool resolved;	  /* symbols have been looked up */
+	bool of_maps;	  /* what is in `sites` and `totals` are maps, not blocks (map_view.h) */
 	bool damaged;	  /* read from a cut-off or damaged file: some sections are missing */
 	char damage[128]; /* what is missing, for people; a NUL-terminated text */
 	struct string_index *index; /* private to profile.c; made when first needed */

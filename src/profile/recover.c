@@ -109,6 +109,8 @@ static void trim_strings(struct profile *p)
 		trim_index(&p->tags.at[i].name.v, p->strings.count);
 	for (size_t i = 0; i < p->links.count; i++)
 		trim_index(&p->links.at[i].name.v, p->strings.count);
+	for (size_t i = 0; i < p->surveys.count; i++)
+		trim_index(&p->surveys.at[i].fault.v, p->strings.count);
 	for (size_t i = 0; i < p->frames.count; i++) {
 		trim_index(&p->frames.at[i].function.v, p->strings.count);
 		trim_index(&p->frames.at[i].file.v, p->strings.count);
@@ -123,6 +125,8 @@ static void trim_stacks(struct profile *p)
 	}
 	for (size_t i = 0; i < p->sites.count; i++)
 		trim_index(&p->sites.at[i].node, p->nodes.count);
+	for (size_t i = 0; i < p->map_sites.count; i++)
+		trim_index(&p->map_sites.at[i].node, p->nodes.count);
 }
 
 static void trim_changes(struct profile *p)
@@ -190,6 +194,26 @@ static void trim_lost(struct profile *p)
 	p->lost.count = kept;
 }
 
+/* Rows of sites and looks that got lost. */
+static void trim_surveys(struct profile *p)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->surveys.count; i++)
+		trim_index(&p->surveys.at[i].snapshot, p->snapshots.count + 1);
+	for (size_t i = 0; i < p->pins.count; i++)
+		if (p->pins.at[i].survey < p->surveys.count && p->pins.at[i].site < p->sites.count)
+			p->pins.at[kept++] = p->pins.at[i];
+	p->pins.count = kept;
+	kept = 0;
+	for (size_t i = 0; i < p->cells.count; i++)
+		if (p->cells.at[i].survey < p->surveys.count)
+			p->cells.at[kept++] = p->cells.at[i];
+	p->cells.count = kept;
+	for (size_t i = 0; i < kept; i++)
+		trim_index(&p->cells.at[i].site, p->sites.count + 1);
+}
+
 void recover_trim(struct profile *p)
 {
 	trim_strings(p);
@@ -199,5 +223,6 @@ void recover_trim(struct profile *p)
 	trim_snapshots(p);
 	trim_tags(p);
 	trim_lost(p);
+	trim_surveys(p);
 	trim_changes(p);
 }

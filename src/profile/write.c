@@ -82,6 +82,8 @@ static size_t find_early_text(const struct profile *p)
 		raise_to(&highest, p->tags.at[i].name);
 	for (size_t i = 0; i < p->links.count; i++)
 		raise_to(&highest, p->links.at[i].name);
+	for (size_t i = 0; i < p->surveys.count; i++)
+		raise_to(&highest, p->surveys.at[i].fault);
 	if (highest >= p->strings.count)
 		return p->strings.count;
 	return highest + strnlen(p->strings.at + highest, p->strings.count - highest - 1) + 1;
@@ -107,14 +109,21 @@ void write_tables(struct sink *s, const struct profile *p)
 	write_vec(r, COLUMNS_POINTS, p);
 	write_vec(r, COLUMNS_SNAPSHOTS, p);
 	write_vec(r, COLUMNS_TAGS, p);
+	if (p->map_kinds.count)
+		write_table(r, &columns_map_totals, p);
+	write_vec(r, COLUMNS_MAP_KINDS, p);
+	write_vec(r, COLUMNS_SURVEYS, p);
 	write_vec(r, COLUMNS_MODULES, p);
 	write_vec(r, COLUMNS_NODES, p);
 	write_vec(r, COLUMNS_SITES, p);
+	write_vec(r, COLUMNS_MAP_SITES, p);
 	write_vec(r, COLUMNS_LOST, p);
 	write_vec(r, COLUMNS_LINKS, p);
 	write_rows(r, text, p, (struct codec_block){early, p->strings.count - early});
 	write_vec(r, COLUMNS_FRAMES, p);
 	write_vec(r, COLUMNS_PARTS, p);
+	write_vec(r, COLUMNS_PINS, p);
+	write_vec(r, COLUMNS_CELLS, p);
 	write_vec(r, COLUMNS_CHANGES, p);
 	write_vec(r, COLUMNS_TRACE, p);
 	relay_finish(r);

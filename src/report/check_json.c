@@ -49,7 +49,8 @@ static void add_result(struct json *j, const struct check *c, const struct check
 	add_limit(j, r);
 	if (check_is_growth(r->kind))
 		json_add_uint(j, "old_value", r->before);
-	if (r->kind == CHECK_LEAKED || r->kind == CHECK_LEAKED_GROWTH) {
+	if (r->kind == CHECK_LEAKED || r->kind == CHECK_UNREACHABLE ||
+	    r->kind == CHECK_LEAKED_GROWTH) {
 		json_add_uint(j, "suppressed_bytes", r->suppressed.bytes);
 		json_add_uint(j, "suppressed_blocks", r->suppressed.blocks);
 	}

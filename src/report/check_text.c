@@ -17,6 +17,7 @@ static const char *const labels[CHECK_KINDS] = {
 	[CHECK_LOST] = "lost events",
 	[CHECK_PEAK] = "peak",
 	[CHECK_LEAKED] = "leaked",
+	[CHECK_UNREACHABLE] = "unreachable",
 	[CHECK_ALLOCATIONS] = "allocations",
 	[CHECK_TEMPORARY] = "temporary allocations",
 	[CHECK_PEAK_GROWTH] = "growth of peak",

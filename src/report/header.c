@@ -65,6 +65,20 @@ static void print_run(FILE *out, const struct profile *p, const struct style *st
 	free(mode);
 }
 
+/* The same of what the program mapped itself. */
+static void print_maps(FILE *out, const struct profile *p)
+{
+	const struct profile_totals *t = &p->totals;
+
+	fprintf(out, "  maps         %s (%s in all) from %s\n", human_count(t->allocations).text,
+		human_bytes(t->allocated_bytes).text, human_things(t->stacks, "stack").text);
+	if (t->reallocations)
+		fprintf(out, "  remapped     %s of them\n", human_count(t->reallocations).text);
+	if (t->failed_allocations)
+		fprintf(out, "  failed       %s mapped nothing\n",
+			human_things(t->failed_allocations, "call").text);
+}
+
 static void print_allocations(FILE *out, const struct profile *p)
 {
 	const struct profile_totals *t = &p->totals;
@@ -139,9 +153,12 @@ void header_print(FILE *out, const struct profile *p, const struct style *style)
 
 	print_run(out, p, style);
 	print_control(out, &p->run);
-	print_allocations(out, p);
+	if (p->of_maps)
+		print_maps(out, p);
+	else
+		print_allocations(out, p);
 	print_peak(out, p);
-	fputs("  leaked       ", out);
+	fputs(p->of_maps ? "  left mapped  " : "  leaked       ", out);
 	figures_print_amount(out, figure_get_total(p, FIGURE_LEAKED), FIGURE_LEAKED, FIGURES_PLAIN);
 	fputc('\n', out);
 	if (t->rss_peak_bytes)

@@ -14,6 +14,7 @@
 #include "report/header.h"
 #include "report/histogram.h"
 #include "report/lifetime_report.h"
+#include "report/rss_report.h"
 #include "report/snapshots_text.h"
 #include "report/thread_report.h"
 #include "report/tree_text.h"
@@ -178,6 +179,23 @@ static void print_threads(const struct printer *p)
 	vec_free(&threads.rows);
 }
 
+static void print_rss(const struct printer *p, const uint8_t *verdicts)
+{
+	const struct sheet *s = p->sheet;
+	struct pinning *n = pinning_build(p->model, s->survey, s->key, verdicts);
+	const struct rss_report r = {n, s->tree.threshold, s->limit};
+
+	rss_report_print(p->out, &r, p->style);
+	if (n->whole.held.resident_bytes) {
+		struct amount *amounts = pinning_list_amounts(n);
+
+		fputs("\nCall stacks by what they keep resident\n", p->out);
+		print_tree(p, amounts, FIGURES_PLAIN);
+		free(amounts);
+	}
+	pinning_free(n);
+}
+
 /* What needs the verdicts of the filter and nothing else of an answer. What it leaves out is told
  * by what those stacks allocated. */
 static void print_filtered(const struct printer *p)
@@ -194,6 +212,8 @@ static void print_filtered(const struct printer *p)
 	fputc('\n', p->out);
 	if (s->shape == SHEET_FINDINGS) {
 		print_findings_of(p, a->verdicts);
+	} else if (s->shape == SHEET_RSS) {
+		print_rss(p, filter_is_empty(filter_of(s)) ? NULL : a->verdicts);
 	} else if (s->shape == SHEET_LIFETIME) {
 		struct lifetimes *l =
 			lifetime_build(p->model, s->key, a->verdicts, s->shortest_first);
@@ -244,6 +264,7 @@ void sheet_print(FILE *out, const struct model *m, const struct sheet *s, const 
 	case SHEET_LIFETIME:
 	case SHEET_TIMELINE:
 	case SHEET_FINDINGS:
+	case SHEET_RSS:
 		print_filtered(&p);
 		break;
 	default:

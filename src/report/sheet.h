@@ -21,6 +21,7 @@ enum sheet_shape {
 	SHEET_TIMELINE,
 	SHEET_FINDINGS,
 	SHEET_SNAPSHOTS,
+	SHEET_RSS,
 };
 
 struct sheet {
@@ -31,6 +32,7 @@ struct sheet {
 	size_t limit;	     /* rows of a table; 0: all */
 	bool shortest_first; /* lifetime */
 	bool deltas;	     /* growth, for each snapshot and the one before it in turn */
+	size_t survey;	     /* rss: which look, an index */
 	bool findings;	     /* end with the most important ones */
 };
 

@@ -9,6 +9,7 @@
 #include "report/findings_report.h"
 #include "report/histogram.h"
 #include "report/lifetime_report.h"
+#include "report/rss_report.h"
 #include "report/sheet.h"
 #include "report/snapshots_text.h"
 #include "report/thread_report.h"
@@ -122,6 +123,15 @@ static void add_timeline(struct printer *p, const uint8_t *verdicts)
 	vec_free(&t.points);
 }
 
+static void add_rss(struct printer *p, const uint8_t *verdicts)
+{
+	const struct sheet *s = p->sheet;
+	struct pinning *n = pinning_build(p->model, s->survey, s->key, verdicts);
+
+	rss_report_add(&p->json, n);
+	pinning_free(n);
+}
+
 static void add_filtered(struct printer *p)
 {
 	const struct sheet *s = p->sheet;
@@ -133,6 +143,8 @@ static void add_filtered(struct printer *p)
 		add_lifetimes(p, a->verdicts);
 	else if (s->shape == SHEET_FINDINGS)
 		add_findings(p, a->verdicts);
+	else if (s->shape == SHEET_RSS)
+		add_rss(p, filter_is_empty(filter_of(s)) ? NULL : a->verdicts);
 	else
 		add_timeline(p, filter_is_empty(filter_of(s)) ? NULL : a->verdicts);
 	answer_free(a);

@@ -4,11 +4,13 @@
 
 #include "base/json.h"
 #include "model/fields.h"
+#include "model/map_view.h"
 #include "model/shares.h"
 #include "profile/trace.h"
 #include "report/histogram.h"
 #include "report/interval_json.h"
 #include "report/names.h"
+#include "report/rss_report.h"
 #include "report/spread_report.h"
 #include "report/wording.h"
 
@@ -156,6 +158,8 @@ static void add_sites(struct json *j, const struct model *m)
 	for (size_t i = 0; i < p->sites.count; i++) {
 		json_begin_object(j, NULL);
 		fields_add(j, &p->sites.at[i], fields_site);
+		if (p->of_maps)
+			json_add_string(j, "kind", map_view_get_name(p->sites.at[i].kind));
 		add_intervals(j, p, i);
 		model_get_stack(m, i, &stack);
 		add_stack(j, m, &stack, texts);
@@ -212,6 +216,30 @@ static void add_inputs(struct json *j, const struct profile *p)
 	spread_report_add(j, p);
 }
 
+static void add_kind(struct json *j, const struct profile_site *kind)
+{
+	json_begin_object(j, NULL);
+	json_add_string(j, "kind", map_view_get_name(kind->kind));
+	fields_add(j, kind, fields_site);
+	json_end_object(j);
+}
+
+/* What the program mapped itself; with --maps all the rest is about that, too. */
+static void add_maps(struct json *j, const struct profile *p)
+{
+	if (!p->map_kinds.count) {
+		json_add_null(j, "maps");
+		return;
+	}
+	json_begin_object(j, "maps");
+	fields_add(j, &p->map_totals, fields_maps);
+	json_begin_list(j, "kinds");
+	for (size_t i = 0; i < p->map_kinds.count; i++)
+		add_kind(j, &p->map_kinds.at[i]);
+	json_end_list(j);
+	json_end_object(j);
+}
+
 void stats_json_print(FILE *out, const struct model *m, const struct stats_json_options *options)
 {
 	const struct profile *p = model_get_profile(m);
@@ -222,9 +250,11 @@ void stats_json_print(FILE *out, const struct model *m, const struct stats_json_
 	fields_add(&j, &p->totals, fields_totals);
 	add_surroundings(&j, p);
 	add_inputs(&j, p);
+	add_maps(&j, p);
 	histogram_add_sizes(&j, p);
 	add_lifetimes(&j, p);
 	add_threads(&j, p);
+	rss_report_add_surveys(&j, "rss", p);
 	if (options->sites)
 		add_sites(&j, m);
 	if (options->points)

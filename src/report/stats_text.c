@@ -8,6 +8,7 @@
 #include "report/header.h"
 #include "report/histogram.h"
 #include "report/human.h"
+#include "report/map_text.h"
 #include "report/names.h"
 #include "report/spread_report.h"
 #include "report/wording.h"
@@ -142,4 +143,5 @@ void stats_text_print(FILE *out, const struct profile *p, const struct style *st
 		fputc('\n', out);
 	histogram_print_sizes(out, p, style);
 	print_threads(out, p, style);
+	map_text_print(out, p, style);
 }

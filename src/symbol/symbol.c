@@ -26,8 +26,9 @@ struct symbol_module {
 	struct object *embedded; /* mini debug info, or NULL */
 	Dwarf *dwarf;		 /* of debug or object; NULL: no DWARF */
 	Dwarf *alt_dwarf;
-	struct units *units;   /* NULL: not read */
-	struct symtab *symtab; /* NULL: not read */
+	struct units *units;	  /* NULL: not read */
+	struct symtab *symtab;	  /* NULL: not read */
+	struct symtab *variables; /* so too */
 	struct notes names;
 	struct units_frames frames;
 };
@@ -158,6 +159,7 @@ void symbol_close(struct symbol_module *m)
 		return;
 	units_free(m->units);
 	symtab_free(m->symtab);
+	symtab_free(m->variables);
 	notes_free(&m->names);
 	vec_free(&m->frames.list);
 	dwarf_end(m->dwarf);
@@ -240,6 +242,29 @@ size_t symbol_find(struct symbol_module *m, uint64_t address, const struct symbo
 	}
 	*frames = m->frames.list.at;
 	return m->frames.list.count;
+}
+
+static void read_variables(struct symbol_module *m)
+{
+	size_t count;
+
+	m->variables = symtab_new();
+	count = symtab_read_variables(m->variables, m->object, SHT_SYMTAB);
+	if (!count && m->debug)
+		count = symtab_read_variables(m->variables, m->debug, SHT_SYMTAB);
+	if (!count)
+		(void)symtab_read_variables(m->variables, m->object, SHT_DYNSYM);
+	symtab_build(m->variables);
+}
+
+const char *symbol_find_variable(struct symbol_module *m, uint64_t address, uint64_t *offset)
+{
+	bool mangled = false;
+
+	if (!m->variables)
+		read_variables(m);
+	const char *raw = symtab_find_offset(m->variables, address, offset);
+	return raw ? demangle_find(&m->names, raw, &mangled) : NULL;
 }
 
 char *symbol_demangle(const char *name)

@@ -57,6 +57,10 @@ struct symbol_frame {
  * address in a compilation unit costs milliseconds, further ones microseconds. */
 size_t symbol_find(struct symbol_module *m, uint64_t address, const struct symbol_frame **frames);
 
+/* The variable around an ELF virtual address, and where in it that is; NULL if there is none. The
+ * text belongs to the module. */
+const char *symbol_find_variable(struct symbol_module *m, uint64_t address, uint64_t *offset);
+
 /* Demangles one linkage name (C++ Itanium, Rust legacy and v0, D). malloc'ed text, or NULL if it is
  * not mangled. */
 char *symbol_demangle(const char *name);

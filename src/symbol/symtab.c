@@ -1,4 +1,4 @@
-/* symtab.c -- function names by address from ELF symbol tables.
+/* symtab.c -- names of functions or variables by address from ELF symbol tables.
  * Runs: offline; called by symbol.c.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/symtab.h"
@@ -27,7 +27,7 @@ struct source {
 	Elf *elf;
 	Elf_Data *data;
 	GElf_Shdr header;
-	const struct object *code;
+	const struct object *code; /* NULL: variables are wanted */
 };
 
 struct symtab *symtab_new(void)
@@ -61,6 +61,12 @@ static bool is_function(const struct source *s, const GElf_Sym *symbol, const ch
 	if (type == STT_NOTYPE && is_mapping_symbol(name))
 		return false;
 	return object_has_code(s->code, symbol->st_value);
+}
+
+static bool is_variable(const GElf_Sym *symbol, const char *name)
+{
+	return GELF_ST_TYPE(symbol->st_info) == STT_OBJECT && symbol->st_size != 0 &&
+	       symbol->st_shndx != SHN_UNDEF && symbol->st_shndx != SHN_ABS && name && name[0];
 }
 
 /* Prefers the name that the program's author would know: a function's, exported, without
@@ -98,7 +104,7 @@ static size_t add_symbol(struct symtab *t, const struct source *s, size_t index)
 	if (!gelf_getsym(s->data, (int)index, &symbol))
 		return 0;
 	name = elf_strptr(s->elf, s->header.sh_link, symbol.st_name);
-	if (!is_function(s, &symbol, name))
+	if (!(s->code ? is_function(s, &symbol, name) : is_variable(&symbol, name)))
 		return 0;
 	*vec_push(&t->entries) = (struct entry){
 		.start = symbol.st_value,
@@ -121,8 +127,8 @@ static size_t add_section(struct symtab *t, const struct source *s)
 	return added;
 }
 
-size_t symtab_read(struct symtab *t, const struct object *from, uint32_t type,
-		   const struct object *code)
+static size_t read_sections(struct symtab *t, const struct object *from, uint32_t type,
+			    const struct object *code)
 {
 	struct source s = {.elf = object_get_elf(from), .code = code};
 	Elf_Scn *section = NULL;
@@ -136,6 +142,17 @@ size_t symtab_read(struct symtab *t, const struct object *from, uint32_t type,
 			added += add_section(t, &s);
 	}
 	return added;
+}
+
+size_t symtab_read(struct symtab *t, const struct object *from, uint32_t type,
+		   const struct object *code)
+{
+	return read_sections(t, from, type, code);
+}
+
+size_t symtab_read_variables(struct symtab *t, const struct object *from, uint32_t type)
+{
+	return read_sections(t, from, type, NULL);
 }
 
 static int by_start(const void *left, const void *right)
@@ -184,6 +201,16 @@ void symtab_build(struct symtab *t)
 	spans_flatten(&t->spans);
 	add_unsized(t);
 	spans_flatten(&t->spans);
+}
+
+const char *symtab_find_offset(const struct symtab *t, uint64_t address, uint64_t *offset)
+{
+	const struct span *span = spans_find(&t->spans, address);
+
+	if (!span)
+		return NULL;
+	*offset = address - t->entries.at[span->item].start;
+	return t->entries.at[span->item].name;
 }
 
 const char *symtab_find(const struct symtab *t, uint64_t address)

@@ -1,4 +1,4 @@
-/* symtab.h -- function names by address from ELF symbol tables.
+/* symtab.h -- names of functions or variables by address from ELF symbol tables.
  * Runs: offline; called by symbol.c.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef MIDDEN_SYMBOL_SYMTAB_H
@@ -20,6 +20,9 @@ void symtab_free(struct symtab *t);
 size_t symtab_read(struct symtab *t, const struct object *from, uint32_t type,
 		   const struct object *code);
 
+/* The same for variables: a table has either. */
+size_t symtab_read_variables(struct symtab *t, const struct object *from, uint32_t type);
+
 /* Call once, after the last symtab_read. */
 void symtab_build(struct symtab *t);
 
@@ -27,5 +30,8 @@ void symtab_build(struct symtab *t);
  * size (assembly) reaches to the next symbol or the end of its section, but never into a symbol
  * that has one. */
 const char *symtab_find(const struct symtab *t, uint64_t address);
+
+/* The same, and where in it the address lies. */
+const char *symtab_find_offset(const struct symtab *t, uint64_t address, uint64_t *offset);
 
 #endif

@@ -210,8 +210,9 @@ static void play(struct collector *c, const struct step *s)
 		atomic_store(&map->chunks[s->index % 16].next, (uint32_t)s->value);
 		break;
 	case SET_NODE:
-		map->nodes[s->index % 64].parent = (uint32_t)s->value;
-		map->nodes[s->index % 64].place = (uint32_t)(s->value >> 32);
+		/* With FAR the slot before a node is where its parent is named. */
+		map->nodes[s->index % 64].place = (uint32_t)s->value;
+		map->nodes[s->index % 64 + 1].place = (uint32_t)(s->value >> 32);
 		map->places[s->index % 64].module = (uint32_t)(s->value >> 16);
 		break;
 	case SET_MODULE:

@@ -36,14 +36,14 @@ c_victim() {
 for source in basic_heap peak_places realloc_chain aligned_forms zero_failing cross_free short_threads \
 	temporaries libc_strings plugin_host signal_alloc fork_busy spawn_storm dying steady_work \
 	deep_stack block_shapes named_threads show_state churn known_tree one_habit scribbler deny_reads \
-	step_by_step tagged four_places; do
+	step_by_step tagged four_places own_maps pinned_pages; do
 	c_victim $source $source -ldl
 done
 
 # These set traps that glibc alone has.
 if printf '#include <features.h>\n#ifndef __GLIBC__\n#error musl\n#endif\n' | $CC -E - >/dev/null 2>&1; then
 	for source in name_services late_destructors realloc_race unknown_blocks other_namespace moved_house \
-		exec_thread loader_locks new_title signal_jump signal_in_realloc fork_in_handler stale_record lock_memory sealed; do
+		lost_shapes lost_worker exec_thread loader_locks new_title signal_jump signal_in_realloc fork_in_handler stale_record lock_memory sealed; do
 		c_victim $source $source -ldl
 	done
 fi
@@ -60,7 +60,7 @@ case $($CC --version) in
 *) c_victim mark_moments mark_moments_fixed -no-pie -fno-pie ;;
 esac
 
-for source in new_forms static_objects tag_scopes; do
+for source in new_forms static_objects tag_scopes lost_objects; do
 	[ -n "$CXX" ] || continue
 	$CXX -std=c++17 -fsized-deallocation $flags "$here/$source.cpp" -o "$out/$source" -pthread
 done
@@ -78,7 +78,7 @@ for allocator in jemalloc:libjemalloc.so.2 tcmalloc:libtcmalloc_minimal.so.4 mim
 	kind=${allocator%%:*}
 	library=-l:${allocator#*:}
 	[ -n "$CXX" ] && links "$library" || continue
-	for source in basic_heap realloc_chain cross_free; do
+	for source in basic_heap realloc_chain cross_free own_maps; do
 		c_victim $source ${source}_$kind -Wl,--no-as-needed "$library"
 	done
 	$CXX -std=c++17 -fsized-deallocation $flags "$here/new_forms.cpp" -o "$out/new_forms_$kind" -Wl,--no-as-needed "$library"

@@ -173,7 +173,7 @@ SHAPE void shape_behind_an_inside(void)
 /* ---- lost ------------------------------------------------------------------------------------ */
 
 static uintptr_t hidden;
-static char *past_end;
+static char *past_end; /* where no allocator has another block */
 static struct {
 	char first;
 	void *unaligned;
@@ -194,7 +194,7 @@ SHAPE void shape_hidden(void)
 }
 SHAPE void shape_past_its_end(void)
 {
-	past_end = (char *)block(64) + 64;
+	past_end = (char *)block(100) + 100;
 }
 SHAPE void shape_unaligned(void)
 {
@@ -258,10 +258,11 @@ SHAPE void shape_lost_inside(void)
 	a->next = (struct node *)((char *)block(128) + 16);
 }
 
-/* The holder is freed, and what it held with it is not. */
+/* The holder is freed, and what it held with it is not. No other block is of its size: none comes
+ * to lie there. */
 SHAPE void shape_holder_freed(void)
 {
-	struct node *a = malloc(64);
+	struct node *a = malloc(700);
 
 	a->other = block(128);
 	freed_holder = a;
@@ -336,6 +337,8 @@ static void *live_thread(void *unused)
 	return here;
 }
 
+static volatile int in_register;
+
 /* The pointer is in a register that calls keep, and nowhere else: waits in a system call. */
 static void *register_thread(void *unused)
 {
@@ -345,19 +348,18 @@ static void *register_thread(void *unused)
 	scrub();
 	pthread_barrier_wait(&ready);
 #if defined(__x86_64__)
-	__asm__ volatile("mov %0, %%r12\n\tmovq $0, %0\n"
+	__asm__ volatile("mov %0, %%r12\n\tmovq $0, %0\n\tmovl $1, %1\n"
 			 "1:\tmov $34, %%eax\n\tsyscall\n\tjmp 1b"
-			 : "+m"(made)
+			 : "+m"(made), "=m"(in_register)
 			 :
 			 : "r12", "rax", "rcx", "r11", "memory");
 #elif defined(__aarch64__)
-	__asm__ volatile(
-		"ldr x20, %0\n\tstr xzr, %0\n"
-		"1:\tmov x0, #0\n\tmov x1, #0\n\tmov x2, #0\n\tmov x3, #0\n\tmov x4, #0\n\t"
-		"mov x8, #73\n\tsvc #0\n\tb 1b"
-		: "+m"(made)
-		:
-		: "x0", "x1", "x2", "x3", "x4", "x8", "x20", "memory");
+	__asm__ volatile("ldr x20, %0\n\tstr xzr, %0\n\tmov w0, #1\n\tstr w0, %1\n"
+			 "1:\tmov x0, #0\n\tmov x1, #0\n\tmov x2, #0\n\tmov x3, #0\n\t"
+			 "mov x4, #0\n\tmov x8, #73\n\tsvc #0\n\tb 1b"
+			 : "+m"(made), "=m"(in_register)
+			 :
+			 : "x0", "x1", "x2", "x3", "x4", "x8", "x20", "memory");
 #endif
 	return made;
 }
@@ -466,6 +468,8 @@ static void start_threads(void)
 	pthread_create(&thread, NULL, live_thread, NULL);
 	pthread_create(&thread, NULL, register_thread, NULL);
 	pthread_barrier_wait(&ready);
+	while (!in_register)
+		usleep(1000);
 }
 
 int main(int argc, char **argv)

@@ -69,6 +69,8 @@ def test_the_last_word_counts(home, held):
     assert settings["delayed"] == ("true", "command line")
     assert settings["quiet"] == ("false", "default")
     assert held("-c", named, "--profile", "p", "--profile", "q")["patience"] == ("500", f"{project}:9")
+    assert held("--set", "follow=off", "--follow")["follow"] == ("true", "command line")
+    assert held("--follow", "--set", "follow=off")["follow"] == ("false", "--set")
     assert held("--no-config")["buffer"] == ("4M", "default")
 
 

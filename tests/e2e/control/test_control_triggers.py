@@ -99,6 +99,46 @@ def test_limits_of_the_process_and_of_the_machine(steps, tmp_path):
     assert not [s for s in run.listed(tmp_path) if s["name"] == "rss=1000G"]
 
 
+# Half of what the victim maps and unmaps with these words is more than it has otherwise.
+@pytest.mark.parametrize("figure, words, field, more", (("rss", "Mm", 1, 32 << 10), ("virtual", "Vv", 0, 32 << 20)))
+def test_limits_of_the_process_count_each_time_they_are_reached(steps, tmp_path, figure, words, field, more):
+    probe = steps()
+    probe.tell("+")
+    with open(f"/proc/{probe.pid}/statm", encoding="ascii") as f:
+        now = int(f.read().split()[field]) * os.sysconf("SC_PAGESIZE")
+    limit = f"{figure}={now // 1024 + more}K"
+    run = steps("--snapshot-at", limit)
+    end = time.monotonic() + DEADLINE_S
+    seen = 0
+    while seen < 3:  # a collector that sleeps through a fall sees the next one
+        assert time.monotonic() < end, f"{seen} snapshots"
+        run.tell(words[0])
+        time.sleep(0.2)
+        seen = len([s for s in run.listed(tmp_path) if s["name"] == limit])
+        run.tell(words[1])
+        time.sleep(0.2)
+    assert run.finish().status == 7
+
+
+def test_allocations_count_again_and_again(steps, tmp_path):
+    run = steps("--snapshot-at", "allocations=20")
+    for count in (1, 2, 3):
+        run.tell("+++")
+        kept = run.wait_for(tmp_path, "allocations=20", count)
+    assert [s["live_blocks"] for s in kept[:3]] == sorted(s["live_blocks"] for s in kept[:3])
+    assert run.finish().status == 7
+
+
+def test_a_deep_stack_is_taken_note_of_and_a_deeper_one_again(steps, tmp_path):
+    run = steps("--snapshot-at", "stack=1M")
+    run.tell("+")
+    assert run.listed(tmp_path) == []
+    for count in (1, 2, 3):
+        run.tell("D")
+        run.wait_for(tmp_path, "stack=1M", count)
+    assert run.finish().status == 7
+
+
 def test_snapshots_are_taken_at_intervals(steps, tmp_path):
     run = steps("--snapshot-every", "0.05")
     run.tell("+")
@@ -133,6 +173,7 @@ def test_no_signal_is_touched_otherwise(steps):
         ("--snapshot-at", "live=much"),
         ("--snapshot-at", "memory=101%"),
         ("--snapshot-at", "memory=5"),
+        ("--snapshot-at", "stack=deep"),
         ("--snapshot-signal", "KILL"),
         ("--snapshot-signal", "RTMIN"),
     ),

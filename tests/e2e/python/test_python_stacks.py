@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 import pytest
-from interpreters import DEBIAN, HERE, INTERPRETERS, check_equal, python_part, run_witness
+from interpreters import DEBIAN, HERE, INTERPRETERS, check_equal, expected, python_part, run_witness
 
 
 def run_shapes(record, interpreter, directory, *options):
@@ -69,6 +69,18 @@ def test_full_stacks_have_native_frames_between_those_of_python(record, debian, 
     assert names.count("witness_call") == 3
     assert "_PyEval_EvalFrameDefault" not in names
     assert names[-1] == "_start"
+
+
+def test_every_stack_is_there_where_the_kernel_may_not_be_asked_about_memory(record, native, debian, stacks, tmp_path):
+    answer = tmp_path / "answer.json"
+    recording = record.run(
+        [native.victim("deny_reads"), debian.path, HERE / "shapes.py", answer],
+        options=["--max-depth", "4096"],
+        env=debian.environment,
+    )
+    assert recording.status == 0 and "Python" not in recording.stderr, recording.stderr
+    # The file that was named holds the program that was started, which becomes Python.
+    check_equal(stacks(recording.path.with_suffix(".2.mdn")).witnessed(), expected(answer))
 
 
 def test_a_path_that_is_no_ascii_is_shown_as_it_is(record, debian, stacks, tmp_path):

@@ -420,9 +420,9 @@ static inline uint32_t fixture_read_stack(uint32_t node, struct walk_frame *fram
 {
 	uint32_t count = 0;
 
-	for (; node && count < room; node = process_node(node)->parent) {
+	for (; node && count < room; node = segment_node_parent(process_node(0), node)) {
 		assert_true(node < process->layout.node_count);
-		frames[count++] = fixture_read_frame(process_node(node)->place);
+		frames[count++] = fixture_read_frame(segment_node_place(process_node(0), node));
 	}
 	return count;
 }

@@ -9,7 +9,7 @@
 
 /* ---- a tree without a process ---------------------------------------------------------------- */
 
-#define NODE_COUNT (1u << 16)
+#define NODE_COUNT (1u << 17)
 
 static _Atomic uint32_t roots[SEGMENT_ROOT_COUNT];
 static struct segment_node nodes[NODE_COUNT];
@@ -32,7 +32,9 @@ static struct stacktree make_tree(uint32_t node_count)
 /* The hash of the path to a node, as whoever walked it would have it. */
 static uint32_t hash_of(uint32_t node)
 {
-	return node ? stacktree_hash(hash_of(nodes[node].parent), nodes[node].place) : 0;
+	return node ? stacktree_hash(hash_of(segment_node_parent(nodes, node)),
+				     segment_node_place(nodes, node))
+		    : 0;
 }
 
 static uint32_t add(const struct stacktree *tree, uint32_t parent, uint32_t place)
@@ -64,7 +66,7 @@ static void the_same_frame_below_the_same_parent_is_the_same_node(void **state)
 	assert_int_not_equal(inner, 0);
 	assert_int_equal(add(&tree, 0, 0x1000), outer);
 	assert_int_equal(add(&tree, outer, 0x2000), inner);
-	assert_int_equal(atomic_load(&nodes_used), 2);
+	assert_int_equal(atomic_load(&nodes_used), 2); /* side by side */
 }
 
 static void a_node_holds_what_it_was_made_of(void **state)
@@ -74,9 +76,12 @@ static void a_node_holds_what_it_was_made_of(void **state)
 	uint32_t inner = add(&tree, outer, 7 | SEGMENT_NODE_EXACT);
 
 	(void)state;
-	assert_int_equal(nodes[inner].parent, outer);
-	assert_int_equal(nodes[inner].place, 7 | SEGMENT_NODE_EXACT);
-	assert_int_equal(nodes[outer].parent, 0);
+	assert_int_equal(segment_node_parent(nodes, inner), outer);
+	assert_int_equal(segment_node_place(nodes, inner), 7 | SEGMENT_NODE_EXACT);
+	assert_int_equal(segment_node_parent(nodes, outer), 0);
+	uint32_t other = add(&tree, outer, 8); /* not beside its parent */
+	assert_int_equal(segment_node_parent(nodes, other), outer);
+	assert_int_equal(segment_node_place(nodes, other), 8);
 }
 
 static void another_parent_place_or_flag_is_another_node(void **state)
@@ -126,10 +131,52 @@ static void a_tree_filled_by_chance_has_no_node_twice_and_loses_none(void **stat
 		found[i] = add(&tree, i % 64, 0x10000 + i / 64);
 		assert_int_equal(find(&tree, i % 64, 0x10000 + i / 64), found[i]);
 	}
-	assert_int_equal(atomic_load(&nodes_used), COUNT);
+	uint32_t used = atomic_load(&nodes_used);
 	for (uint32_t i = 0; i < COUNT; i++)
 		assert_int_equal(add(&tree, i % 64, 0x10000 + i / 64), found[i]);
-	assert_int_equal(atomic_load(&nodes_used), COUNT);
+	assert_int_equal(atomic_load(&nodes_used), used);
+}
+
+/* The root of a place that has no parent. */
+static uint32_t root_of(uint32_t place)
+{
+	struct stacktree tree = make_tree(100);
+
+	(void)add(&tree, 0, place);
+	for (uint32_t i = 0; i < SEGMENT_ROOT_COUNT; i++)
+		if (atomic_load(&roots[i]))
+			return i;
+	return 0;
+}
+
+/* Where a root is found by the top bits of a product of the hash, as stacktree.c has it. */
+static uint32_t guess_root(uint32_t place)
+{
+	return stacktree_hash(0, place) * UINT32_C(0x85ebca6b) /
+	       (UINT32_MAX / SEGMENT_ROOT_COUNT + 1);
+}
+
+static void many_nodes_with_one_root_are_all_found(void **state)
+{
+	enum { WANTED = 0x1234, MOST = 40 };
+	static uint32_t places[MOST], found[MOST];
+	uint32_t count = 0, root = root_of(WANTED);
+
+	(void)state;
+	assert_int_equal(guess_root(WANTED), root);
+	struct stacktree tree = make_tree(NODE_COUNT);
+	for (uint32_t i = 1; i <= SEGMENT_NODE_PLACE_MASK && count < MOST; i++)
+		if (guess_root(i) == root)
+			places[count++] = i;
+	assert_int_equal(count, MOST);
+	for (uint32_t i = 0; i < MOST; i++) {
+		assert_int_equal(find(&tree, 0, places[i]), 0);
+		found[i] = add(&tree, 0, places[i]);
+		for (uint32_t k = 0; k <= i; k++)
+			assert_int_equal(find(&tree, 0, places[k]), found[k]);
+	}
+	for (uint32_t i = 0; i < MOST; i++)
+		assert_int_equal(add(&tree, 0, places[i]), found[i]);
 }
 
 static void a_node_kept_in_reserve_is_used_before_a_new_one(void **state)
@@ -139,13 +186,14 @@ static void a_node_kept_in_reserve_is_used_before_a_new_one(void **state)
 
 	(void)state;
 	(void)add(&tree, 0, KNOWN);
-	atomic_store(&nodes_used, 2); /* as if node 2 had lost a race */
-	adder.spare_node = 2;
+	atomic_store(&nodes_used, 3); /* as if node 3, with its parent in slot 2, had lost a race */
+	adder.spare_node = 3;
 	(void)add(&tree, 0, KNOWN);
-	assert_int_equal(adder.spare_node, 2);
-	assert_int_equal(add(&tree, 0, FRESH), 2);
+	assert_int_equal(adder.spare_node, 3);
+	assert_int_equal(add(&tree, 0, FRESH), 3);
 	assert_int_equal(adder.spare_node, 0);
-	assert_int_equal(atomic_load(&nodes_used), 2);
+	assert_int_equal(atomic_load(&nodes_used), 3);
+	assert_int_equal(segment_node_parent(nodes, 3), 0);
 }
 
 /* ---- many threads ---------------------------------------------------------------------------- */
@@ -215,38 +263,48 @@ static void *insert_many(void *argument)
 	return NULL;
 }
 
-static int compare_nodes(const void *a, const void *b)
+struct key {
+	uint32_t parent;
+	uint32_t place;
+};
+
+static int compare_keys(const void *a, const void *b)
 {
-	const struct segment_node *x = a, *y = b;
+	const struct key *x = a, *y = b;
 
 	if (x->parent != y->parent)
 		return x->parent < y->parent ? -1 : 1;
 	return x->place < y->place ? -1 : x->place > y->place;
 }
 
+/* No place is 0 here, so such a slot is none; and one before a FAR node names its parent. */
+static bool is_node(const struct inserter *in, uint32_t i)
+{
+	for (uint32_t t = 0; t < THREADS; t++)
+		if (in[t].state.spare_node == i)
+			return false;
+	return nodes[i].place && !(nodes[i + 1].place & SEGMENT_NODE_FAR);
+}
+
 /* Every node but the reserved ones must have a key of its own. */
 static void check_no_duplicates(const struct inserter *in)
 {
 	uint32_t used = atomic_load(&nodes_used), count = 0;
-	static struct segment_node sorted[NODE_COUNT];
+	static struct key sorted[NODE_COUNT];
 
-	for (uint32_t i = 1; i <= used; i++) {
-		bool is_spare = false;
-
-		for (uint32_t t = 0; t < THREADS; t++)
-			is_spare = is_spare || in[t].state.spare_node == i;
-		if (!is_spare)
-			sorted[count++] = nodes[i];
-	}
-	qsort(sorted, count, sizeof(sorted[0]), compare_nodes);
+	for (uint32_t i = 1; i <= used; i++)
+		if (is_node(in, i))
+			sorted[count++] = (struct key){segment_node_parent(nodes, i),
+						       segment_node_place(nodes, i)};
+	qsort(sorted, count, sizeof(sorted[0]), compare_keys);
 	for (uint32_t i = 1; i < count; i++)
-		assert_int_not_equal(compare_nodes(&sorted[i - 1], &sorted[i]), 0);
+		assert_int_not_equal(compare_keys(&sorted[i - 1], &sorted[i]), 0);
 }
 
 static void check_path(uint32_t node, uint32_t stack)
 {
-	for (uint32_t depth = depth_of(stack); depth-- > 0; node = nodes[node].parent)
-		assert_int_equal(nodes[node].place, frame_of(stack, depth));
+	for (uint32_t depth = depth_of(stack); depth-- > 0; node = segment_node_parent(nodes, node))
+		assert_int_equal(segment_node_place(nodes, node), frame_of(stack, depth));
 	assert_int_equal(node, 0);
 }
 
@@ -290,6 +348,11 @@ static uint32_t intern(const uint32_t *places, uint32_t count)
 	return stacktree_intern(thread_self, count);
 }
 
+static uint32_t parent_of(uint32_t node)
+{
+	return segment_node_parent(process_node(0), node);
+}
+
 static void a_stack_is_found_again_from_its_node(void **state)
 {
 	static const uint32_t leaf_first[] = {0x50, 0x40, 0x30, 0x20, 0x10};
@@ -298,8 +361,8 @@ static void a_stack_is_found_again_from_its_node(void **state)
 	FIXTURE_BEGIN(0);
 	assert_true(cold_enter(0, 0));
 	uint32_t node = intern(leaf_first, 5);
-	for (uint32_t i = 0; i < 5; i++, node = process_node(node)->parent)
-		assert_int_equal(process_node(node)->place, leaf_first[i]);
+	for (uint32_t i = 0; i < 5; i++, node = segment_node_parent(process_node(0), node))
+		assert_int_equal(segment_node_place(process_node(0), node), leaf_first[i]);
 	assert_int_equal(node, 0);
 }
 
@@ -313,12 +376,13 @@ static void stacks_share_their_outer_frames(void **state)
 	assert_true(cold_enter(0, 0));
 	uint32_t first = intern(one, 5);
 	uint32_t second = intern(other, 4);
-	uint32_t fork = process_node(process_node(first)->parent)->parent;
-	assert_int_equal(process_node(second)->parent, fork);
+	uint32_t fork = parent_of(parent_of(first));
+	assert_int_equal(parent_of(second), fork);
 	assert_int_equal(intern(one, 5), first);
 	assert_int_equal(intern(one + 2, 3), fork);
 	assert_int_equal(intern(one, 0), 0);
-	assert_int_equal(atomic_load(&process->header->nodes_used), 6);
+	assert_int_equal(atomic_load(&process->header->nodes_used),
+			 7); /* one of which names a parent */
 }
 
 int main(void)
@@ -329,6 +393,7 @@ int main(void)
 		cmocka_unit_test(another_parent_place_or_flag_is_another_node),
 		cmocka_unit_test(a_full_tree_gives_the_parent_and_still_knows_its_nodes),
 		cmocka_unit_test(a_tree_filled_by_chance_has_no_node_twice_and_loses_none),
+		cmocka_unit_test(many_nodes_with_one_root_are_all_found),
 		cmocka_unit_test(a_node_kept_in_reserve_is_used_before_a_new_one),
 		cmocka_unit_test(when_four_threads_insert_the_same_stacks_all_get_the_same_nodes),
 		cmocka_unit_test(a_stack_is_found_again_from_its_node),

@@ -45,9 +45,11 @@ static void only_stacks_of_sites_are_copied_parents_first(void **state)
 static void a_parent_with_a_higher_number_still_comes_first(void **state)
 {
 	struct fixture *f = *state;
-	uint32_t leaf = producer_add_node(f->c, 2, 0x300, 0);
+	enum { LEAF = 2, PARENT = 4 }; /* as producer_take_node counts */
+	uint32_t leaf = producer_add_node(f->c, PARENT, 0x300, 0);
 
-	producer_add_node(f->c, 0, 0x100, 0);
+	assert_int_equal(leaf, LEAF);
+	assert_int_equal(producer_add_node(f->c, 0, 0x100, 0), PARENT);
 	producer_alloc(&f->one, 10, 0x1000, 1, leaf);
 	struct profile *p = rig_finish(f);
 
@@ -59,9 +61,12 @@ static void a_parent_with_a_higher_number_still_comes_first(void **state)
 static void a_loop_of_stacks_is_cut(void **state)
 {
 	struct fixture *f = *state;
-	uint32_t a = producer_add_node(f->c, 2, 0x100, 0);
-	uint32_t b = producer_add_node(f->c, 1, 0x200, 0);
-	uint32_t self = producer_add_node(f->c, 3, 0x300, 0);
+	uint32_t a = producer_add_node(f->c, 3, 0x100, 0);
+	uint32_t b = producer_add_node(f->c, a, 0x200, 0);
+	uint32_t self = producer_add_node(f->c, 5, 0x300, 0);
+
+	assert_int_equal(b, 3);
+	assert_int_equal(self, 5);
 
 	producer_alloc(&f->one, 10, 0x1000, 1, a);
 	producer_alloc(&f->one, 20, 0x2000, 1, b);
@@ -144,7 +149,7 @@ static void hostile_named_frames_are_bounded(void **state)
 	named.kind = SEGMENT_NAMED_TAG;
 	uint32_t bad_text = producer_add_named(f->c, bad_kind, &named);
 	uint32_t bad_index = producer_add_named(f->c, bad_text, &named);
-	f->c->map.nodes[bad_index].place = SEGMENT_NODE_NAMED | SEGMENT_NODE_PLACE_MASK;
+	f->c->map.nodes[bad_index].place |= SEGMENT_NODE_PLACE_MASK;
 	uint32_t all_flags = producer_add_named(f->c, bad_index, &named);
 	f->c->map.nodes[all_flags].place |= SEGMENT_NODE_CUT | SEGMENT_NODE_EXACT;
 	producer_alloc(&f->one, 10, 0x1000, 1, all_flags);

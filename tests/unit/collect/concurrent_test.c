@@ -218,7 +218,7 @@ static struct race *start_race(uint64_t buffer_bytes)
 	r->heap.c = collect_new(&config, &hello, &e);
 	assert_non_null(r->heap.c);
 	for (uint32_t i = 0; i < NODES; i++)
-		producer_add_node(r->heap.c, 0, 0x1000 + i, 0);
+		assert_int_equal(producer_add_node(r->heap.c, i, 0x1000 + i, 0), i + 1);
 	pthread_mutex_init(&r->heap.lock, NULL);
 	for (uint64_t i = 0; i < ADDRESSES; i++)
 		give_address(&r->heap, 0x10000 + i * 16);

@@ -182,18 +182,31 @@ static inline void producer_end(struct producer *p, uint64_t ticks)
 	atomic_store_explicit(&slot->state, SEGMENT_SLOT_ENDED, memory_order_release);
 }
 
+/* A node below another: beside it if that is the last one, with a slot for its number otherwise. */
+static inline uint32_t producer_take_node(struct collector *c, uint32_t parent)
+{
+	uint32_t used = atomic_load(&c->map.header->nodes_used);
+	uint32_t id = used == parent ? used + 1 : used + 2;
+
+	atomic_store(&c->map.header->nodes_used, id);
+	if (id != parent + 1) {
+		c->map.nodes[id - 1].place = parent;
+		c->map.nodes[id].place = SEGMENT_NODE_FAR;
+	}
+	return id;
+}
+
 /* A frame of a stack in the segment. */
 static inline uint32_t producer_add_node(struct collector *c, uint32_t parent, uint64_t pc,
 					 uint32_t module)
 {
 	uint32_t flags = module & (SEGMENT_NODE_EXACT | SEGMENT_NODE_CUT);
-	uint32_t id = atomic_fetch_add(&c->map.header->nodes_used, 1) + 1;
+	uint32_t id = producer_take_node(c, parent);
 	uint32_t place = atomic_fetch_add(&c->map.header->places_used, 1) + 1;
 
 	c->map.places[place].address = flags & SEGMENT_NODE_EXACT ? pc : pc - 1;
 	c->map.places[place].module = module & ~flags;
-	c->map.nodes[id].parent = parent;
-	c->map.nodes[id].place = place | flags;
+	c->map.nodes[id].place |= place | flags;
 	return id;
 }
 
@@ -207,12 +220,11 @@ static inline uint32_t producer_put_text(struct collector *c, uint32_t offset, c
 static inline uint32_t producer_add_named(struct collector *c, uint32_t parent,
 					  const struct segment_named *named)
 {
-	uint32_t id = atomic_fetch_add(&c->map.header->nodes_used, 1) + 1;
+	uint32_t id = producer_take_node(c, parent);
 	uint32_t index = atomic_fetch_add(&c->map.header->named_used, 1) + 1;
 
 	c->map.named[index] = *named;
-	c->map.nodes[id].parent = parent;
-	c->map.nodes[id].place = index | SEGMENT_NODE_NAMED;
+	c->map.nodes[id].place |= index | SEGMENT_NODE_NAMED;
 	return id;
 }
 

@@ -21,11 +21,11 @@ static inline int rig_set_up(struct fixture *f, void **state)
 	return f->c ? 0 : -1;
 }
 
-/* Eight stacks of one frame each: nodes 1 to 8. */
+/* Eight stacks, each one frame deeper than the one before: nodes 1 to 8. */
 static inline void rig_add_nodes(struct fixture *f)
 {
-	for (int i = 0; i < 8; i++)
-		producer_add_node(f->c, 0, 0x400000u + (unsigned)i, 0);
+	for (uint32_t i = 0; i < 8; i++)
+		assert_int_equal(producer_add_node(f->c, i, 0x400000u + i, 0), i + 1);
 }
 
 static inline int rig_tear_down(void **state)

@@ -147,6 +147,63 @@ static void native_frames_of_the_interpreter_stay_where_no_python_runs(void **st
 	profile_free(p);
 }
 
+/* Frames of a library that was stripped have addresses only. */
+static uint32_t add_stripped(struct profile *p, uint32_t parent, uint32_t module)
+{
+	return sample_node_in(p, parent, module, 0);
+}
+
+static void frames_without_names_below_python_are_one_for_each_library(void **state)
+{
+	struct profile *p = sample_new();
+	uint32_t numpy = sample_module(p, "/usr/lib/numpy.so");
+	uint32_t blas = sample_module(p, "/usr/lib/blas.so");
+	uint32_t line = add_python(p, 0, "f", "/src/app.py", 1);
+	uint32_t outer = add_stripped(p, add_stripped(p, line, numpy), numpy);
+
+	(void)state;
+	sample_site(p, add_stripped(p, outer, numpy), 1, 1);
+	sample_site(p, add_stripped(p, add_stripped(p, outer, blas), numpy), 1, 1);
+	sample_site(p, add_stripped(p, add_stripped(p, 0, numpy), numpy), 1, 1);
+	assert_string_equal(stack_text(p, &usual, 0), "[native code] f");
+	assert_string_equal(stack_text(p, &usual, 1),
+			    "[native code] [native code] [native code] f");
+	/* Without names, since no Python is there; and as they are. */
+	assert_string_equal(stack_text(p, &usual, 2), " ");
+	assert_string_equal(stack_text(p, &all_frames, 0), "   f");
+	profile_free(p);
+}
+
+static void the_interpreter_without_python_has_no_frames_without_names(void **state)
+{
+	struct profile *p = sample_new();
+	uint32_t python = sample_module(p, "/usr/bin/python3");
+	uint32_t start = add_stripped(p, add_native(p, 0, "/usr/bin/python3", "main"), python);
+
+	(void)state;
+	sample_site(p, add_stripped(p, start, python), 1, 1);
+	sample_site(p, add_stripped(p, add_stripped(p, 0, python), python), 1, 1);
+	sample_site(p, add_python(p, 0, "f", "/src/app.py", 1), 1, 1);
+	assert_string_equal(stack_text(p, &usual, 0), "main");
+	assert_string_equal(stack_text(p, &usual, 1), "");
+	profile_free(p);
+}
+
+static void what_runs_a_module_is_machinery_and_no_import(void **state)
+{
+	struct profile *p = sample_new();
+	uint32_t run = add_python(p, 0, "_run_code", "<frozen runpy>", 88);
+	uint32_t older = add_python(p, 0, "_run_code", "/usr/lib/python3.9/runpy.py", 88);
+
+	(void)state;
+	sample_site(p, add_python(p, run, "<module>", "/src/app.py", 1), 1, 1);
+	sample_site(p, add_python(p, older, "<module>", "/src/app.py", 1), 1, 1);
+	assert_string_equal(stack_text(p, &usual, 0), "<module>");
+	assert_string_equal(stack_text(p, &usual, 1), "<module>");
+	assert_string_equal(stack_text(p, &folded, 0), "<module>");
+	profile_free(p);
+}
+
 static void functions_of_one_name_in_two_files_of_python_are_two(void **state)
 {
 	struct profile *p = sample_new();
@@ -197,6 +254,9 @@ int main(void)
 		cmocka_unit_test(
 			one_line_that_imports_several_modules_names_none_for_what_they_share),
 		cmocka_unit_test(native_frames_of_the_interpreter_stay_where_no_python_runs),
+		cmocka_unit_test(frames_without_names_below_python_are_one_for_each_library),
+		cmocka_unit_test(the_interpreter_without_python_has_no_frames_without_names),
+		cmocka_unit_test(what_runs_a_module_is_machinery_and_no_import),
 		cmocka_unit_test(functions_of_one_name_in_two_files_of_python_are_two),
 		cmocka_unit_test(modules_are_called_as_they_are_imported),
 	};

@@ -198,7 +198,50 @@ static inline void fixture_add_snapshots(struct profile *p)
 	}
 }
 
+/* A look at a snapshot and one at the end, three sites and two cells each. */
+static inline void fixture_add_surveys(struct profile *p)
+{
+	for (uint32_t i = 0; p->snapshots.count && p->sites.count > 2 && i < 2; i++) {
+		struct profile_survey *s = vec_push(&p->surveys);
+		memset(s, 0, sizeof(*s));
+		s->reason = i ? PROFILE_REASON_END : PROFILE_REASON_SNAPSHOT;
+		s->snapshot = i ? 0 : 1;
+		s->fault = p->run.host;
+		for (uint64_t *at = &s->time_ns; at <= &s->lone_pages; at++)
+			*at = fixture_number();
+		for (uint32_t site = 0; site < 3; site++) {
+			struct profile_pin *pin = vec_push(&p->pins);
+			memset(pin, 0, sizeof(*pin));
+			pin->survey = i;
+			pin->site = site;
+			for (uint64_t *at = &pin->live_blocks; at <= &pin->sole_bytes; at++)
+				*at = fixture_number();
+		}
+		for (uint32_t cell = 0; cell < 2; cell++) {
+			struct profile_cell *c = vec_push(&p->cells);
+			memset(c, 0, sizeof(*c));
+			*c = (struct profile_cell){i, 8, 7 - cell, 3, cell, 4096 + cell * 32768u,
+						   9};
+		}
+	}
+}
+
 /* Two trees, at the end and at a snapshot. */
+static inline void fixture_add_maps(struct profile *p)
+{
+	for (uint32_t i = 0; i < 2; i++) {
+		struct profile_site *kind = vec_push(&p->map_kinds);
+		memset(kind, 0, sizeof(*kind));
+		fixture_fill(&kind->allocations,
+			     sizeof(*kind) - offsetof(struct profile_site, allocations));
+		kind->kind = i;
+		struct profile_site *site = vec_push(&p->map_sites);
+		*site = *kind;
+		site->node = fixture_below(p->nodes.count);
+	}
+	fixture_fill(&p->map_totals, sizeof(p->map_totals));
+}
+
 static inline void fixture_add_tags(struct profile *p)
 {
 	for (uint32_t i = 0; p->snapshots.count && i < 8; i++) {
@@ -282,6 +325,8 @@ static inline struct profile *fixture_profile(uint64_t seed, const struct fixtur
 	fixture_add_parts(p, size->parts);
 	fixture_add_snapshots(p);
 	fixture_add_tags(p);
+	fixture_add_maps(p);
+	fixture_add_surveys(p);
 	p->resolved = true;
 	return p;
 }
@@ -385,6 +430,12 @@ static inline void fixture_assert_equal(const struct profile *a, const struct pr
 	FIXTURE_ROWS_EQUAL(a, b, blocks);
 	FIXTURE_ROWS_EQUAL(a, b, snapshots);
 	FIXTURE_ROWS_EQUAL(a, b, tags);
+	FIXTURE_ROWS_EQUAL(a, b, map_kinds);
+	FIXTURE_ROWS_EQUAL(a, b, map_sites);
+	assert_memory_equal(&a->map_totals, &b->map_totals, sizeof(a->map_totals));
+	FIXTURE_ROWS_EQUAL(a, b, surveys);
+	FIXTURE_ROWS_EQUAL(a, b, pins);
+	FIXTURE_ROWS_EQUAL(a, b, cells);
 	assert_int_equal(a->resolved, b->resolved);
 	assert_int_equal(a->damaged, b->damaged);
 	assert_string_equal(a->damage, b->damage);

@@ -254,6 +254,51 @@ static void break_tag_snapshot(struct profile *p)
 	p->tags.at[7].snapshot = (uint32_t)p->snapshots.count + 1;
 }
 
+static void break_survey_snapshot(struct profile *p)
+{
+	p->surveys.at[0].snapshot = (uint32_t)p->snapshots.count + 1;
+}
+
+static void break_survey_reason(struct profile *p)
+{
+	p->surveys.at[0].reason = PROFILE_REASONS;
+}
+
+static void break_survey_fault(struct profile *p)
+{
+	p->surveys.at[1].fault.v = (uint32_t)p->strings.count;
+}
+
+static void break_pin_site(struct profile *p)
+{
+	p->pins.at[5].site = (uint32_t)p->sites.count;
+}
+
+static void break_pin_survey(struct profile *p)
+{
+	p->pins.at[5].survey = 2;
+}
+
+static void break_pin_order(struct profile *p)
+{
+	p->pins.at[1].site = 0;
+}
+
+static void break_cell_pages(struct profile *p)
+{
+	p->cells.at[0].held_pages = 8;
+}
+
+static void break_cell_site(struct profile *p)
+{
+	p->cells.at[3].site = (uint32_t)p->sites.count + 1;
+}
+
+static void break_cell_order(struct profile *p)
+{
+	p->cells.at[1].start = 4096;
+}
+
 static void break_table(struct profile *p)
 {
 	p->frames.count = 0;
@@ -266,16 +311,51 @@ static void break_damage_text(struct profile *p)
 
 static void every_broken_invariant_is_found(void **state)
 {
-	static void (*const breaks[])(struct profile *) = {
-		break_parent,	     break_module,	   break_node_frames,  break_node_0,
-		break_module_0,	     break_frame_0,	   break_build_id,     break_frame_chain,
-		break_function,	     break_module_path,	   break_thread_name,  break_run,
-		break_last_string,   break_first_string,   break_site,	       break_time,
-		break_change_point,  break_change_site,	   break_change_order, break_table,
-		break_damage_text,   break_part_site,	   break_part_order,   break_point_events,
-		break_clock,	     break_block,	   break_block_order,  break_snapshot_point,
-		break_snapshot_name, break_snapshot_order, break_input,	       break_thread_input,
-		break_tag_parent,    break_tag_tree,	   break_tag_name,     break_tag_snapshot};
+	static void (*const breaks[])(struct profile *) = {break_parent,
+							   break_module,
+							   break_node_frames,
+							   break_node_0,
+							   break_module_0,
+							   break_frame_0,
+							   break_build_id,
+							   break_frame_chain,
+							   break_function,
+							   break_module_path,
+							   break_thread_name,
+							   break_run,
+							   break_last_string,
+							   break_first_string,
+							   break_site,
+							   break_time,
+							   break_change_point,
+							   break_change_site,
+							   break_change_order,
+							   break_table,
+							   break_damage_text,
+							   break_part_site,
+							   break_part_order,
+							   break_point_events,
+							   break_clock,
+							   break_block,
+							   break_block_order,
+							   break_snapshot_point,
+							   break_snapshot_name,
+							   break_snapshot_order,
+							   break_input,
+							   break_thread_input,
+							   break_tag_parent,
+							   break_tag_tree,
+							   break_tag_name,
+							   break_tag_snapshot,
+							   break_survey_snapshot,
+							   break_survey_reason,
+							   break_survey_fault,
+							   break_pin_site,
+							   break_pin_survey,
+							   break_pin_order,
+							   break_cell_pages,
+							   break_cell_site,
+							   break_cell_order};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(breaks) / sizeof(breaks[0]); i++) {

@@ -1,0 +1,227 @@
+"""Which blocks keep which pages of the heap resident, seen from outside while the program goes on.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+import pytest
+
+MIB = 1 << 20
+ALLOCATORS = {
+    "jemalloc": "libjemalloc.so.2",
+    "tcmalloc": "libtcmalloc_minimal.so.4",
+    "mimalloc": "libmimalloc.so.2",
+}
+
+
+def report(midden, path, *options, status=0):
+    done = subprocess.run([midden, "report", "--rss", *options, path], capture_output=True, text=True)
+    assert done.returncode == status, done.stderr
+    return done.stdout if status == 0 else done.stderr
+
+
+def found(midden, path, *options):
+    return json.loads(report(midden, path, "--json", *options))
+
+
+def row_of(rss, function):
+    return next(row for row in rss["rows"] if row["function"] == function)
+
+
+def check_sums(rss):
+    """Every resident page of the heap is somebody's, and nobody's twice."""
+    whole, stacks = rss["rss"], rss["stacks"]
+    assert sum(stack["resident_bytes"] for stack in stacks) == whole["held_bytes"]
+    assert sum(stack["pinned_bytes"] for stack in stacks) == whole["pinned_bytes"]
+    assert sum(stack["live_bytes"] for stack in stacks) == whole["live_bytes"]
+    assert whole["held_bytes"] + whole["free_bytes"] == whole["resident_bytes"]
+    assert whole["touched_bytes"] + whole["pinned_bytes"] == whole["held_bytes"]
+    assert all(stack["pinned_bytes"] <= stack["resident_bytes"] for stack in stacks)
+    assert all(stack["alone_bytes"] <= stack["resident_bytes"] for stack in stacks)
+
+
+def count_kernels_heap(pid):
+    """What the kernel says is resident of the heap: brk, and private memory without a file that is large."""
+    resident, size, is_heap = 0, 0, False
+    for line in open(f"/proc/{pid}/smaps"):
+        start = re.match(r"([0-9a-f]+)-([0-9a-f]+) (\S+) \S+ \S+ (\d+)\s*(\S*)", line)
+        if start:
+            low, high, rights, inode, name = start.groups()
+            size = int(high, 16) - int(low, 16)
+            is_heap = name == "[heap]" or (inode == "0" and rights == "rw-p" and size >= 4 * MIB)
+        elif line.startswith("Rss:") and is_heap:
+            resident += int(line.split()[1]) * 1024
+    return resident
+
+
+def child_of(pid, name):
+    children = open(f"/proc/{pid}/task/{pid}/children").read().split()
+    return next(int(child) for child in children if name in os.readlink(f"/proc/{child}/exe"))
+
+
+def look(midden, pid, *arguments):
+    """Asks until the recorder listens."""
+    deadline = time.monotonic() + 120
+    while True:
+        done = subprocess.run(
+            [midden, "snapshot", "--rss", str(pid), *arguments], capture_output=True, text=True
+        )
+        if "is not being recorded" not in done.stderr or time.monotonic() > deadline:
+            return done
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def waiting(record):
+    """Starts the victim and waits until its heap stands."""
+    started = []
+
+    def start(mib, options=(), env=None):
+        running = record.start_victim("pinned_pages", str(mib), "wait", options=options, env=env)
+        started.append(running)
+        left = int(running.process.stdout.readline().split()[1])
+        return running, child_of(running.process.pid, "pinned_pages"), left
+
+    yield start
+    for running in started:
+        if running.process.poll() is None:
+            running.finish(input=b"\n")
+
+
+def test_one_block_on_each_page_pins_all_of_it(midden, waiting):
+    running, pid, left = waiting(256)
+    done = look(midden, pid, "thinned out")
+    assert done.returncode == 0, done.stderr
+    assert "snapshot 1 at " in done.stdout and "resident: " in done.stdout
+    kernel = count_kernels_heap(pid)
+    rss = found(midden, running.finish(input=b"\n").path, "--at", "thinned out")
+    check_sums(rss)
+    whole, crowd = rss["rss"], row_of(rss, "crowd")
+    assert abs(whole["resident_bytes"] - kernel) <= kernel / 100
+    assert abs(whole["held_bytes"] + whole["free_bytes"] - kernel) <= kernel / 100
+    assert crowd["resident_bytes"] >= 0.95 * whole["resident_bytes"]
+    assert crowd["alone_bytes"] >= 0.95 * whole["resident_bytes"]
+    assert crowd["live_blocks"] == left and crowd["live_bytes"] == 240 * left
+    assert crowd["lone_pages"] >= 0.99 * left
+    assert crowd["pinned_bytes"] >= 0.9 * crowd["resident_bytes"]
+    idle, busy = row_of(rss, "idle"), row_of(rss, "busy")
+    assert idle["live_bytes"] == 64 * MIB and idle["resident_bytes"] <= MIB
+    assert 64 * MIB - MIB <= whole["untouched_bytes"] <= 64 * MIB
+    assert busy["live_bytes"] <= busy["resident_bytes"] <= 8 * MIB + 65536
+    assert whole["live_bytes"] < whole["usable_bytes"] < whole["live_bytes"] * 1.02
+
+
+def test_the_end_and_the_peak_are_looked_at_on_request(midden, record):
+    recording = record.victim("pinned_pages", "32", options=("--rss",))
+    assert recording.status == 0, recording.stderr
+    end = found(midden, recording.path, "--at", "@end")
+    check_sums(end)
+    assert end["rss"]["reason"] == "end"
+    assert end["rss"]["live_bytes"] == recording.stats["leaked_bytes"]
+    assert end["rss"]["live_blocks"] == recording.stats["leaked_blocks"]
+    peak = found(midden, recording.path, "--at", "@peak")
+    check_sums(peak)
+    assert peak["rss"]["rss_bytes"] == max(look["rss_bytes"] for look in recording.stats["rss"])
+    text = report(midden, recording.path)
+    assert "Who keeps the heap resident, at the end" in text and "crowd" in text
+    assert "crowd" not in report(midden, recording.path, "-x", "crowd").partition("Who keeps")[2]
+
+
+def test_a_killed_program_has_no_end_but_what_was_seen_before(midden, waiting):
+    running, pid, _ = waiting(16, options=("--rss",))
+    assert look(midden, pid, "before").returncode == 0
+    os.kill(pid, signal.SIGKILL)
+    path = running.finish().path
+    check_sums(found(midden, path, "--at", "before"))
+    assert "did not get as far as exit()" in report(midden, path, "--at", "@end", status=1)
+    check_sums(found(midden, path))
+
+
+@pytest.mark.parametrize("allocator", ALLOCATORS)
+def test_heaps_of_other_allocators_are_seen_too(midden, waiting, allocator):
+    listing = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True).stdout
+    paths = [line.rpartition("=> ")[2] for line in listing.splitlines() if ALLOCATORS[allocator] in line]
+    if not paths:
+        pytest.skip(f"{allocator} is not installed")
+    running, pid, left = waiting(32, env={"LD_PRELOAD": paths[0]})
+    assert look(midden, pid).returncode == 0
+    rss = found(midden, running.finish(input=b"\n").path)
+    check_sums(rss)
+    crowd = row_of(rss, "crowd")
+    assert crowd["live_blocks"] == left
+    assert crowd["pinned_bytes"] >= 0.8 * crowd["resident_bytes"]
+    assert crowd["resident_bytes"] + rss["rss"]["free_bytes"] >= 0.7 * rss["rss"]["resident_bytes"]
+
+
+SCRIPT = """
+def fill():
+    return [str(i) * 40 for i in range(10000, 150000)]
+big = fill()
+keep = big[::16]
+del big
+print("ready", flush=True)
+input()
+"""
+
+
+def test_a_python_program_that_frees_a_large_list_is_left_with_what_pins_it(midden, record):
+    python = "/usr/bin/python3"
+    if not os.path.exists(python):
+        pytest.skip("needs Python")
+    running = record.start([python, "-c", SCRIPT], env={"PYTHONMALLOC": "malloc"})
+    assert running.process.stdout.readline() == b"ready\n"
+    assert look(midden, running.process.pid, "freed").returncode == 0
+    rss = found(midden, running.finish(input=b"\n").path, "--at", "freed")
+    check_sums(rss)
+    through = [stack for stack in rss["stacks"] if any(frame["function"] == "fill" for frame in stack["stack"])]
+    resident = sum(stack["resident_bytes"] for stack in through)
+    assert resident >= 0.7 * rss["rss"]["held_bytes"]
+    assert sum(stack["pinned_bytes"] for stack in through) >= 0.7 * resident
+    assert 140000 / 16 <= sum(stack["live_blocks"] for stack in through) <= 140000 / 16 + 10
+
+
+def test_a_heap_that_is_sampled_cannot_be_told_by_pages(midden, record, waiting):
+    refused = record.victim("basic_heap", options=("--rss", "--sample"))
+    assert refused.status == 2 and "every block is recorded" in refused.stderr
+    _, pid, _ = waiting(4, options=("--sample",))
+    done = look(midden, pid)
+    assert done.returncode == 1 and "every block is recorded" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_profile_without_a_look_says_how_to_get_one(midden, record):
+    path = record.victim("basic_heap").path
+    message = report(midden, path, status=1)
+    assert "--rss" in message and message.count("\n") == 1
+    wrong = subprocess.run([midden, "report", "--at", "@end", path], capture_output=True, text=True)
+    assert wrong.returncode == 2
+
+
+def test_where_the_kernel_hides_the_pages_it_is_said(midden, library, native):
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        pytest.skip("being another user takes root and setpriv")
+    as_other = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
+        os.chmod(directory, 0o777)
+        path = os.path.join(directory, "run.mdn")
+        victim, command, _ = (shutil.copy(file, directory) for file in (native.victim("pinned_pages"), midden, library))
+        for arguments in ("16",), ("16", "hide"):
+            done = subprocess.run(
+                [*as_other, command, "record", "-q", "--rss", "-o", path, victim, *arguments],
+                capture_output=True,
+                text=True,
+                cwd=directory,
+            )
+            assert done.returncode == 0, done.stderr
+            if "hide" in arguments:
+                assert "does not let us see" in report(midden, path, "--at", "@end", status=1)
+            else:
+                check_sums(found(midden, path, "--at", "@end"))

@@ -1,0 +1,241 @@
+/* lost_test.c -- the look at what is lost in another process: what it finds, that the process goes
+ * on, and that claims which cannot be do no harm. Runs: as a test program, with a child as target.
+ * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <elf.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "producer.h"
+
+#define HEAP_BYTES (UINT64_C(1) << 20)
+#define BLOCK	   256u
+#define FIRST	   32u /* block that is used: behind a page that keeps the mapping apart */
+
+/* The target's memory: blocks in `heap` (not the first one, to which this variable itself points),
+ * and a page of variables. */
+static uint64_t *heap;
+static uint64_t *page;
+
+static uint64_t get_block(unsigned number)
+{
+	return (uint64_t)(uintptr_t)heap + number * (uint64_t)BLOCK;
+}
+
+static void point(unsigned from, uint64_t to)
+{
+	heap[from * BLOCK / 8] = to;
+}
+
+/* Overwrites what calls have left on the stack. */
+__attribute__((noinline)) static void scrub(void)
+{
+	volatile char room[16384];
+
+	for (size_t i = 0; i < sizeof(room); i++)
+		room[i] = 0;
+}
+
+/* A child that fills its memory and then does nothing. It is born before there is a collector, of
+ * which it would have a copy full of addresses. */
+static pid_t start_target(void (*fill)(void))
+{
+	int ends[2];
+	char byte;
+
+	assert_int_equal(pipe(ends), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		fill();
+		scrub();
+		(void)!write(ends[1], "r", 1);
+		for (;;)
+			pause();
+	}
+	assert_true(pid > 0);
+	assert_int_equal(read(ends[0], &byte, 1), 1);
+	close(ends[0]);
+	close(ends[1]);
+	return pid;
+}
+
+static void end_target(pid_t pid)
+{
+	int status;
+
+	/* It is neither stopped nor traced. */
+	assert_int_equal(kill(pid, SIGTERM), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	heap = mmap(NULL, HEAP_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	/* Each in a mapping of its own: what has a block in it is a heap. */
+	(void)mprotect(heap, 4096, PROT_NONE);
+	return heap != MAP_FAILED && page != MAP_FAILED ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	munmap(heap, HEAP_BYTES);
+	munmap(page, 4096);
+	return 0;
+}
+
+static struct collector *new_collector(void)
+{
+	struct collector *c =
+		producer_new_collector(ticks_is_own(EM_X86_64) ? EM_X86_64 : EM_AARCH64);
+
+	assert_non_null(c);
+	return c;
+}
+
+static struct profile *look(struct collector *c, pid_t pid)
+{
+	struct error e = {0};
+
+	c->watch.pid = pid;
+	assert_int_equal(collect_find_lost(c, &e), 0);
+	struct profile *p = collect_build_profile(c);
+	assert_int_equal(profile_check(p, &e), 0);
+	return p;
+}
+
+/* Blocks of a class, whatever the site. */
+static uint64_t count(const struct profile *p, uint32_t class)
+{
+	uint64_t blocks = 0;
+
+	for (size_t i = 0; i < p->lost.count; i++)
+		if (p->lost.at[i].class == class)
+			blocks += p->lost.at[i].blocks;
+	return blocks;
+}
+
+static void fill_all_ways(void)
+{
+	page[1] = get_block(FIRST);
+	point(FIRST, get_block(FIRST + 1));
+	point(FIRST + 1, get_block(FIRST + 2) + 8);
+	point(FIRST + 4, get_block(FIRST + 5));
+}
+
+static void test_blocks_of_another_process_are_held_or_lost(void **state)
+{
+	pid_t pid = start_target(fill_all_ways);
+	struct collector *c = new_collector();
+	struct producer t = producer_open(c, 1);
+
+	(void)state;
+	c->map.header->real_malloc = (uint64_t)(uintptr_t)malloc;
+	for (unsigned i = 0; i < 6; i++)
+		producer_alloc(&t, 10 + i, get_block(FIRST + i), BLOCK, 1);
+	producer_drain(c);
+	struct profile *p = look(c, pid);
+	assert_int_equal(count(p, PROFILE_LOST_HELD), 2);
+	assert_int_equal(count(p, PROFILE_LOST_INTERIOR), 1);
+	assert_int_equal(count(p, PROFILE_LOST_DEFINITE), 2);
+	assert_int_equal(count(p, PROFILE_LOST_INDIRECT), 1);
+	assert_int_equal(p->run.lost_flags, PROFILE_LOST_CHECKED);
+	assert_true(p->run.lost_pause_ns > 0);
+	profile_free(p);
+	end_target(pid);
+	collect_free(c);
+}
+
+static void test_blocks_that_cannot_be_do_no_harm(void **state)
+{
+	const uint64_t starts[] = {1, 4096, get_block(FIRST), get_block(FIRST) + 1,
+				   UINT64_MAX - 4096};
+	pid_t pid = start_target(fill_all_ways);
+	struct collector *c = new_collector();
+	struct producer t = producer_open(c, 1);
+	uint64_t blocks = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 5; i++)
+		producer_alloc(&t, 10 + i, starts[i], UINT64_C(1) << 40, 1);
+	c->map.header->own_end = UINT64_MAX;
+	c->map.header->real_malloc = get_block(3);
+	c->map.slots[1].stack_high = UINT64_MAX;
+	producer_drain(c);
+	struct profile *p = look(c, pid);
+	for (uint32_t class = 0; class < PROFILE_LOST_CLASSES; class ++)
+		blocks += count(p, class);
+	assert_int_equal(blocks, 5);
+	profile_free(p);
+	end_target(pid);
+	collect_free(c);
+}
+
+static void fill_with_one_value(void)
+{
+	for (unsigned i = 0; i < 512; i++)
+		page[i] = get_block(FIRST) + 8;
+	page[300] = get_block(FIRST);
+}
+
+static void test_many_words_with_one_value_are_one_root(void **state)
+{
+	pid_t pid = start_target(fill_with_one_value);
+	struct collector *c = new_collector();
+	struct producer t = producer_open(c, 1);
+
+	(void)state;
+	c->map.header->real_malloc = (uint64_t)(uintptr_t)malloc;
+	producer_alloc(&t, 10, get_block(FIRST), BLOCK, 1);
+	producer_drain(c);
+	struct profile *p = look(c, pid);
+	assert_int_equal(count(p, PROFILE_LOST_HELD), 1);
+	assert_int_equal(p->links.count, 2);
+	assert_int_equal(p->links.at[0].address, (uintptr_t)&page[300]);
+	profile_free(p);
+	end_target(pid);
+	collect_free(c);
+}
+
+static void test_a_process_that_is_gone_is_told(void **state)
+{
+	pid_t pid = start_target(scrub);
+	struct collector *c = new_collector();
+	struct error e = {0};
+
+	(void)state;
+	end_target(pid);
+	c->watch.pid = pid;
+	assert_int_equal(collect_find_lost(c, &e), -1);
+	assert_true(e.set);
+	collect_free(c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_blocks_of_another_process_are_held_or_lost,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_blocks_that_cannot_be_do_no_harm, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_many_words_with_one_value_are_one_root, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_a_process_that_is_gone_is_told, set_up,
+						tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
