@@ -297,6 +297,22 @@ static NOINLINE uint32_t walk_python(struct thread *t, const struct walk_start *
 	return node;
 }
 
+static uint32_t walk_new(struct thread *t, const struct walk_start *start);
+
+/* A walk with nothing remembered. It may be what finds the interpreter, by coming through it, as
+ * the first one of a process that was forked does: then its frames are wanted. */
+static NOINLINE uint32_t walk_cold(struct thread *t, const struct walk_start *start)
+{
+	memo_clear(&t->memo);
+	shortcut_forget_steps(t->shortcuts);
+	uint32_t node = walk_new(t, start);
+
+	if (!python_is_here())
+		return node;
+	return walk_python(t, start,
+			   atomic_load_explicit(&modules_generation, memory_order_acquire));
+}
+
 static NOINLINE uint32_t walk_new(struct thread *t, const struct walk_start *start)
 {
 	struct memo *m = &t->memo;
@@ -308,8 +324,7 @@ static NOINLINE uint32_t walk_new(struct thread *t, const struct walk_start *sta
 		if (python_is_here())
 			return walk_python(t, start, w.generation);
 		m->generation = w.generation;
-		memo_clear(m);
-		shortcut_forget_steps(t->shortcuts);
+		return walk_cold(t, start);
 	}
 	if (unlikely(walk_to_memo(&w, m, &fresh, &kept) != WALK_END || w.far))
 		return walk_over(t, start);

@@ -330,7 +330,7 @@ struct profile_survey {
 	uint32_t snapshot;	/* row of `snapshots` plus one; 0: not at one */
 	struct string_id fault; /* why nothing could be seen; "": it could */
 	uint64_t time_ns;
-	uint64_t cost_ns;   /* how long the look took, beside the program */
+	uint64_t cost_ns;   /* processor time of the look, beside the program */
 	uint64_t rss_bytes; /* of the whole program */
 	uint64_t live_blocks;
 	uint64_t live_bytes;

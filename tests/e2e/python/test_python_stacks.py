@@ -145,6 +145,26 @@ def test_children_have_stacks_of_their_own(record, debian, stacks, tmp_path):
     assert {(("<module>", file, 3),): 87, (("<module>", file, 9),): 86} in found
 
 
+def test_the_first_stack_of_a_child_has_its_frames(record, debian, stacks, tmp_path):
+    """Forked by C code: nothing has been allocated in the child when the extension module does."""
+    script = tmp_path / "forks.py"
+    script.write_text(
+        "import ctypes, os, witness\n"
+        "fork = ctypes.PyDLL(None).fork\n"
+        "def in_child(): witness.alloc_quietly(88)\n"
+        "pid = fork()\n"
+        "if not pid:\n"
+        "    in_child()\n"
+        "    os._exit(0)\n"
+        "os.waitpid(pid, 0)\n"
+    )
+    environment = {**debian.environment, "PYTHONMALLOC": "pymalloc"}
+    recording = record.run([debian.path, script], env=environment, options=["--follow"])
+    assert recording.status == 0, recording.stderr
+    found = [stacks(p).witnessed() for p in sorted(tmp_path.glob("run1.*.mdn"))]
+    assert {(("in_child", str(script), 3), ("<module>", str(script), 6)): 88} in found
+
+
 def test_a_killed_program_loses_nothing(record, debian, stacks, tmp_path):
     script = tmp_path / "killed.py"
     script.write_text(

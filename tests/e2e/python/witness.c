@@ -4,6 +4,7 @@
  *
  *	alloc(n)	allocates n bytes and frees them, after appending (n, stack) to log
  *	alloc_free(n)	the same without the GIL
+ *	alloc_quietly(n)	allocates n bytes and frees them, and nothing else
  *	call(f)		calls f from C
  *	corrupt(n)	allocates with the frames overwritten in many ways; 3.11 only */
 #define PY_SSIZE_T_CLEAN
@@ -88,6 +89,13 @@ static PyObject *witness_alloc_free(PyObject *self, PyObject *argument)
 	Py_END_ALLOW_THREADS Py_RETURN_NONE;
 }
 
+static PyObject *witness_alloc_quietly(PyObject *self, PyObject *argument)
+{
+	(void)self;
+	allocate_here(PyLong_AsSize_t(argument));
+	Py_RETURN_NONE;
+}
+
 static PyObject *witness_call(PyObject *self, PyObject *callable)
 {
 	(void)self;
@@ -150,6 +158,7 @@ static PyObject *witness_corrupt(PyObject *self, PyObject *argument)
 static PyMethodDef methods[] = {
 	{"alloc", witness_alloc, METH_O, NULL},
 	{"alloc_free", witness_alloc_free, METH_O, NULL},
+	{"alloc_quietly", witness_alloc_quietly, METH_O, NULL},
 	{"call", witness_call, METH_O, NULL},
 	{"corrupt", witness_corrupt, METH_O, NULL},
 	{NULL, NULL, 0, NULL},
