@@ -42,7 +42,7 @@ test-quick: ## unit and rule tests only, without sanitizers
 	@cmake --build $(BUILD)
 	@tests/run.py unit rules
 
-test-portability: ## other Debian releases, arm64 and amd64, gcc and clang, musl (20 minutes; QUICK=1: 4)
+test-portability: ## other Debian releases, arm64 and amd64, gcc and clang, musl (1 to 3 hours; QUICK=1: 5 to 20 minutes)
 	@$(SETUP) build test portability
 	@cmake --preset release -DMIDDEN_TESTS=ON -DMIDDEN_WERROR=ON >/dev/null
 	@cmake --build $(BUILD) --target midden libmidden
