@@ -8,7 +8,7 @@ SETUP  := true
 endif
 
 .DEFAULT_GOAL := all
-.PHONY: all help setup demo test test-quick test-portability test-programs torture check-walks sanitizers golden bench fuzz web web-speed format lint install clean
+.PHONY: all help setup demo test test-quick test-portability test-programs torture soak check-walks sanitizers golden bench fuzz web web-speed format lint install clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,7 +42,7 @@ test-quick: ## unit and rule tests only, without sanitizers
 	@cmake --build $(BUILD)
 	@tests/run.py unit rules
 
-test-portability: ## other Debian releases, arm64 and amd64, gcc and clang, musl (20 minutes; QUICK=1: 4)
+test-portability: ## other Debian releases, arm64 and amd64, gcc and clang, musl (1 to 3 hours; QUICK=1: 5 to 20 minutes)
 	@$(SETUP) build test portability
 	@cmake --preset release -DMIDDEN_TESTS=ON -DMIDDEN_WERROR=ON >/dev/null
 	@cmake --build $(BUILD) --target midden libmidden
@@ -71,6 +71,12 @@ check-walks: ## every walk done twice on real programs, for MINUTES (10)
 	@cmake --preset release >/dev/null
 	@cmake --build $(BUILD) --target midden
 	@tools/check_walks.py --minutes $(or $(MINUTES),10)
+
+soak: ## a service in sampling mode for MINUTES (30): is midden's memory flat, what does it cost
+	@$(SETUP) build
+	@cmake --preset release -DMIDDEN_TESTS=OFF >/dev/null
+	@cmake --build $(BUILD) --target midden libmidden
+	@tests/soak/run.py --minutes $(or $(MINUTES),30)
 
 bench: ## compare with native, a forward-only library and other profilers (QUICK=1: 2 minutes)
 	@$(SETUP) build bench

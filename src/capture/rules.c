@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Nearly every frame fits {CFA = sp|fp + k, return address and caller's fp at fixed places below
- * it}: 64 bits. */
+ * it}: with the number of its place, 64 bits. */
 #include "capture/rules.h"
 
 #include <sys/auxv.h>
@@ -16,20 +16,32 @@
 
 #define ENTRY_BYTES 64 /* of the program's entry point: fourteen instructions on aarch64 */
 
-struct rule_entry rules_cache[1u << RULES_BITS];
+_Alignas(64) struct rule_entry rules_cache[1u << RULES_BITS];
 
-/* A rule before it is packed; offsets in bytes. */
-struct rule {
-	uint32_t kind;
-	uint32_t cfa;
-	uint32_t ra;
-	uint32_t fp;
-};
-
+/* As it is kept with its place: kind:4 cfa:20 ra:20 fp:20, in words. */
 static uint64_t pack(const struct rule *r)
 {
 	return (uint64_t)r->kind | (uint64_t)(r->cfa / 8) << 4 | (uint64_t)(r->ra / 8) << 24 |
 	       (uint64_t)(r->fp / 8) << 44;
+}
+
+struct rule rules_unpack(uint64_t packed)
+{
+	return (struct rule){.kind = packed & 15,
+			     .cfa = packed >> 1 & 0x7ffff8,
+			     .ra = packed >> 21 & 0x7ffff8,
+			     .fp = packed >> 41 & 0x7ffff8};
+}
+
+/* As rules_find gives it. */
+static uint64_t pack_with_place(const struct rule *r, uint32_t place)
+{
+	uint64_t packed = (uint64_t)(r->kind & 7) << 25 | (uint64_t)(r->cfa / 8) << 28 |
+			  (uint64_t)(r->ra / 8) << 41 | (uint64_t)(r->fp / 8) << 53 | place;
+
+	return rule_cfa(packed) == r->cfa && rule_ra(packed) == r->ra && rule_fp(packed) == r->fp
+		       ? packed
+		       : (uint64_t)RULE_WIDE << 25 | place;
 }
 
 /* Whether an offset is a whole number of words that fits a packed field. */
@@ -177,15 +189,26 @@ static struct rule make(struct thread *t, const struct module_span *span, uint64
 	return rule;
 }
 
-static void remember(uint64_t address, uint32_t generation, uint64_t rule, uint64_t place)
+/* The first of the line's entries that is free, or the first of all. */
+static struct rule_entry *find_room(uint64_t address)
 {
-	struct rule_entry *e = rules_entry(address);
+	for (uint32_t way = 0; way < RULES_WAYS; way++) {
+		struct rule_entry *e = rules_entry(address, way);
+
+		if (atomic_load_explicit(&e->check, memory_order_relaxed) == 0)
+			return e;
+	}
+	return rules_entry(address, 0);
+}
+
+static void remember(uint64_t address, uint32_t generation, uint64_t rule)
+{
+	struct rule_entry *e = find_room(address);
 
 	atomic_store_explicit(&e->rule, rule, memory_order_relaxed);
-	atomic_store_explicit(&e->place, place, memory_order_relaxed);
-	/* Pairs with the acquire in rules_find: whoever uses the number of the place, and publishes
-	 * a node with it, has seen the place. */
-	atomic_store_explicit(&e->check, rules_check(address, generation, rule, place),
+	/* Pairs with the acquire in rules_is_entry: whoever uses the number of the place, and
+	 * publishes a node with it, has seen the place. */
+	atomic_store_explicit(&e->check, rules_check(address, generation, rule),
 			      memory_order_release);
 }
 
@@ -201,10 +224,9 @@ NOINLINE uint64_t rules_build(struct thread *t, uint64_t address, uint32_t gener
 	if (!modules_find(address, &span))
 		span = (struct module_span){0};
 	uint32_t known = pcs_find(&places, address, span.id);
-	uint64_t rule;
 
 	if (known && span.id && span.has_build_id) {
-		rule = places.at[known].rule;
+		t->wide_rule = places.at[known].rule;
 	} else {
 		struct rule made = make(t, &span, address);
 
@@ -213,13 +235,15 @@ NOINLINE uint64_t rules_build(struct thread *t, uint64_t address, uint32_t gener
 			span = (struct module_span){0};
 			known = 0;
 		}
-		rule = pack(&made);
+		t->wide_rule = pack(&made);
 		const struct segment_place fresh = {
-			.address = address, .rule = rule, .module = span.id};
+			.address = address, .rule = t->wide_rule, .module = span.id};
 		known = known ? known : pcs_add(&places, &fresh);
 	}
 	*place = span.id == process->own_module ? known | RULES_HIDDEN : known;
-	if (span.id && known)
-		remember(address, generation, rule, *place);
-	return rule;
+	const struct rule rule = rules_unpack(t->wide_rule);
+	uint64_t packed = pack_with_place(&rule, *place);
+	if (span.id && known && rule_kind(packed) != RULE_WIDE)
+		remember(address, generation, packed);
+	return packed;
 }

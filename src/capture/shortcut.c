@@ -76,9 +76,14 @@ static inline uint64_t find_tag(struct thread *t, const struct walk_start *start
 	const struct shortcut_step *step = find_step(t, a->first - 1);
 	uint64_t at = a->caller + step->ra;
 
+	/* If no leaf end is found, the walk begins with these. */
+	rules_prefetch(start->pc - 1);
+	rules_prefetch(a->first - 1);
 	if ((step->cfa & (SHORTCUT_STEP_FP | SHORTCUT_STEP_NONE)) || at > a->room)
 		return make_tag(start->pc, a->first, 0);
-	return make_tag(start->pc, a->first, arch_strip(memo_read(start->sp + at)));
+	uint64_t second = arch_strip(memo_read(start->sp + at));
+	rules_prefetch(second - 1);
+	return make_tag(start->pc, a->first, second);
 }
 
 static inline uint16_t *recent_of(struct shortcut_table *table, const struct walk_start *start,

@@ -107,7 +107,8 @@ struct thread {
 	uint32_t native_generation; /* of the memo, which has 0 where there is Python: see walk.c */
 	struct thread_sampler sampler;
 
-	bool doubtful; /* the walk has left a frame by its record: what follows may be stale */
+	uint64_t wide_rule; /* that which rules_build has found last: RULE_WIDE */
+	bool doubtful;	    /* the walk has left a frame by its record: what follows may be stale */
 
 	uint64_t window_start; /* of `window`; window_words of it hold */
 	uint32_t window_words;

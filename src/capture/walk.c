@@ -27,9 +27,59 @@
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
+static NOINLINE enum walk_result step_unusual(struct walk *w, uint64_t rule,
+					      struct memo_frame *out);
+
+/* One frame outwards; `out` gets the words that were read. */
+static inline enum walk_result step_by(struct walk *w, const struct rule *r, struct memo_frame *out)
+{
+	uint64_t fp = w->fp;
+	uint64_t cfa;
+
+	if (likely(r->kind == RULE_SP)) {
+		cfa = w->sp + r->cfa;
+	} else if (r->kind == RULE_FP) {
+		cfa = w->fp + r->cfa;
+		out->flags |= MEMO_USES_FP;
+	} else {
+		out->flags |= MEMO_USES_FP;
+		out->sp_at = w->fp - r->cfa;
+		out->fp_at = w->fp;
+		if (!walk_read(w, out->sp_at, &out->sp_value) ||
+		    !walk_read(w, out->fp_at, &out->fp_value))
+			return WALK_LOST;
+		cfa = out->sp_value;
+		fp = out->fp_value;
+	}
+	out->ra_at = cfa - r->ra;
+	if (unlikely(!walk_is_outward(w, cfa) || !walk_read(w, out->ra_at, &out->ra_value)))
+		return WALK_LOST;
+	if (r->fp) {
+		out->fp_at = cfa - r->fp;
+		if (unlikely(!walk_read(w, out->fp_at, &out->fp_value)))
+			return WALK_LOST;
+		fp = out->fp_value;
+	}
+	return walk_move(w, out->ra_value, cfa, fp);
+}
+
+static inline enum walk_result step(struct walk *w, uint64_t rule, struct memo_frame *out)
+{
+	const struct rule r = rule_get(rule);
+
+	if (unlikely(r.kind - RULE_SP > RULE_FP_DEREF - RULE_SP))
+		return step_unusual(w, rule, out);
+	return step_by(w, &r, out);
+}
+
 static NOINLINE enum walk_result step_unusual(struct walk *w, uint64_t rule, struct memo_frame *out)
 {
+	struct rule wide;
+
 	switch (rule_kind(rule)) {
+	case RULE_WIDE:
+		wide = rules_unpack(w->t->wide_rule);
+		return step_by(w, &wide, out);
 	case RULE_END:
 		out->ra_at = 0;
 		out->ra_value = 0;
@@ -41,41 +91,6 @@ static NOINLINE enum walk_result step_unusual(struct walk *w, uint64_t rule, str
 	default:
 		return walk_step_record(w, out);
 	}
-}
-
-/* One frame outwards; `out` gets the words that were read. */
-static inline enum walk_result step(struct walk *w, uint64_t rule, struct memo_frame *out)
-{
-	uint64_t fp = w->fp;
-	uint64_t cfa;
-
-	if (likely(rule_kind(rule) == RULE_SP)) {
-		cfa = w->sp + rule_cfa(rule);
-	} else if (rule_kind(rule) == RULE_FP) {
-		cfa = w->fp + rule_cfa(rule);
-		out->flags |= MEMO_USES_FP;
-	} else if (rule_kind(rule) == RULE_FP_DEREF) {
-		out->flags |= MEMO_USES_FP;
-		out->sp_at = w->fp - rule_cfa(rule);
-		out->fp_at = w->fp;
-		if (!walk_read(w, out->sp_at, &out->sp_value) ||
-		    !walk_read(w, out->fp_at, &out->fp_value))
-			return WALK_LOST;
-		cfa = out->sp_value;
-		fp = out->fp_value;
-	} else {
-		return step_unusual(w, rule, out);
-	}
-	out->ra_at = cfa - rule_ra(rule);
-	if (unlikely(!walk_is_outward(w, cfa) || !walk_read(w, out->ra_at, &out->ra_value)))
-		return WALK_LOST;
-	if (rule_fp(rule)) {
-		out->fp_at = cfa - rule_fp(rule);
-		if (unlikely(!walk_read(w, out->fp_at, &out->fp_value)))
-			return WALK_LOST;
-		fp = out->fp_value;
-	}
-	return walk_move(w, out->ra_value, cfa, fp);
 }
 
 /* ---- meeting the memo ------------------------------------------------------------------------ */

@@ -18,7 +18,7 @@ static const char help[] =
 	"Makes one profile of several: of processes, of MPI ranks, of repeated runs. Each FILE\n"
 	"stays known with its totals; see `midden stats OUT`. Threads and snapshots of each are "
 	"kept,\n"
-	"traces are not.\n"
+	"and counts by tag as they were at the end; traces are not.\n"
 	"\n"
 	"  -o, --output OUT     the file to write\n"
 	"  --mode MODE          sum (default): add all figures. The peak is the sum of the peaks:\n"

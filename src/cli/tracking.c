@@ -47,6 +47,23 @@ static bool is_running(pid_t pid)
 	return pid > 0 && (kill(pid, 0) == 0 || errno == EPERM) && !procfs_find_exit(pid, &status);
 }
 
+/* The file that the collector has written has what came after we last asked. */
+static bool read_last(struct tracking *t)
+{
+	struct error ignored = {0};
+	struct profile *last = profile_read(t->pulse.origin.path, &ignored);
+
+	if (!last)
+		return false;
+	if (last->run.pid != t->pulse.profile->run.pid) { /* written anew by somebody else */
+		profile_free(last);
+		return false;
+	}
+	load_new_symbols(last, t->pulse.profile, t->pulse.load);
+	pulse_take(&t->pulse, last);
+	return true;
+}
+
 bool tracking_step(struct tracking *t)
 {
 	struct ranking_base last = {0};
@@ -56,10 +73,12 @@ bool tracking_step(struct tracking *t)
 		return false;
 	ranking_note(&last, t->pulse.profile);
 	if (pulse_step(&t->pulse, &ignored) != 0) {
-		ranking_base_free(&last);
 		t->misses++;
 		t->live = t->misses < MISSES_MOST || is_running(t->pulse.origin.collector);
-		return false;
+		if (t->live || !read_last(t)) {
+			ranking_base_free(&last);
+			return false;
+		}
 	}
 	ranking_base_free(&t->before);
 	t->before = last;

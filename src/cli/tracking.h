@@ -33,7 +33,8 @@ struct tracking {
 int tracking_begin(struct tracking *t, pid_t pid, const char *file,
 		   const struct load_options *load);
 
-/* Asks for the next state. False: there is none now, or, when `live` is no longer set, ever. */
+/* Asks for the next state; the last one, when the program has ended, is that of the profile that
+ * was written. False: there is none now, or, when `live` is no longer set, ever. */
 bool tracking_step(struct tracking *t);
 
 /* Growth is counted from now on; or from the program's start again. */

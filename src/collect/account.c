@@ -54,9 +54,7 @@ struct thread *account_open_thread(struct account *a, uint32_t slot, uint32_t se
 
 	a->actors[slot] = (struct actor){.thread = index};
 	if (a->sampling)
-		sampling_open(a->sampling, slot, serial);
-	if (a->sampling && obey_is_off(a, slot))
-		sampling_stop(a->sampling, slot, &(struct sampling_totals){0});
+		account_sampled_open(a, slot, serial);
 	if (!thread->shared) {
 		a->actors[slot].last_ptr = thread->last_ptr;
 		a->actors[slot].last_ticks = thread->last_ticks;

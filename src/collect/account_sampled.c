@@ -337,6 +337,15 @@ uint32_t account_sampled_apply_all(struct account *a, const struct event *events
 	return i;
 }
 
+/* ---- threads --------------------------------------------------------------------------------- */
+
+void account_sampled_open(struct account *a, uint32_t slot, uint32_t serial)
+{
+	sampling_open(a->sampling, slot, serial);
+	if (obey_is_off(a, slot))
+		sampling_stop(a->sampling, slot, &(struct sampling_totals){0});
+}
+
 /* ---- figures that start over ----------------------------------------------------------------- */
 
 void account_sampled_clear(struct account *a)

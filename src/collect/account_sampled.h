@@ -17,6 +17,9 @@ bool account_sampled_apply(struct account *a, const struct event *e, bool force)
 void account_sampled_clear(struct account *a);
 void account_sampled_enter_again(struct account *a, const struct live_block *block, uint64_t ticks);
 
+/* A thread begins to act in the slot. */
+void account_sampled_open(struct account *a, uint32_t slot, uint32_t serial);
+
 struct account_totals account_sampled_get_totals(const struct account *a);
 
 /* Keeps cumulative figures from going back where they follow from estimates. */

@@ -7,6 +7,7 @@
 
 #include "model/merge_figures.h"
 #include "model/merge_shares.h"
+#include "model/merge_tags.h"
 #include "model/merge_threads.h"
 #include "model/merge_times.h"
 #include "model/remap.h"
@@ -30,6 +31,7 @@ struct merge {
 	struct remap remap;
 	struct merge_threads threads;
 	struct merge_shares shares;
+	struct merge_tags tags;
 	struct merge_times times;
 	struct map site_of;			/* node -> site, plus one */
 	VEC(struct profile_site) current;	/* by site: what the input under way has there */
@@ -61,6 +63,7 @@ void merge_free(struct merge *m)
 	remap_fini(&m->remap);
 	merge_threads_fini(&m->threads);
 	merge_shares_fini(&m->shares);
+	merge_tags_fini(&m->tags);
 	merge_times_fini(&m->times);
 	map_free(&m->site_of);
 	vec_free(&m->current);
@@ -405,6 +408,7 @@ void merge_add(struct merge *m, const struct profile *p, const char *name)
 	t.sites = collect_sites(m, p, &t.table);
 	add_sites(m, t.shift_ns);
 	add_shares(m, p, &t);
+	merge_tags_add(&m->tags, &m->remap, p, &t.table, &t.serials);
 	add_times(m, p, &t, name);
 	add_totals(m, p, t.shift_ns);
 	note_damage(m, p, name);
@@ -469,6 +473,7 @@ static void finish_figures(struct merge *m)
 		merge_figures_divide_totals(&m->rest, m->count);
 		merge_figures_divide_histograms(out, m->count);
 		merge_times_divide(&m->times, m->count);
+		merge_tags_divide(out, m->count);
 	}
 	uint64_t peak_time_ns = find_peak_time(m);
 	merge_shares_finish(&m->shares, out, m->count);

@@ -26,6 +26,8 @@ def victim(midden, record):
     step(started.process, "+")
     wait_for(lambda: run(midden, "top", "-n", "1", started.process.pid).returncode == 0)
     yield started
+    if started.process.stdin.closed:  # it ends by itself
+        started.process.stdin = None
     if started.process.poll() is None:
         started.finish()
 
@@ -94,6 +96,19 @@ def test_growth_is_since_the_first_text_and_text_ends_with_the_program(midden, v
     rest, _ = top.communicate(timeout=60)
     assert top.returncode == 0
     assert "Traceback" not in rest
+
+
+def test_the_last_text_has_what_the_program_did_at_its_end(midden, victim):
+    command = [midden, "top", "--batch", "-d", "1", str(victim.process.pid)]
+    top = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    seen = ""
+    while "truth_malloc" not in seen:
+        seen += top.stdout.readline()
+    for _ in range(3):
+        step(victim.process, "+")
+    victim.process.stdin.close()
+    rest, _ = top.communicate(timeout=60)
+    assert row_of(rest[rest.rindex("step_by_step") :], "truth_malloc")[:2] == ("39.1 KiB", "40"), rest
 
 
 def test_a_file_shows_its_end(midden, victim):

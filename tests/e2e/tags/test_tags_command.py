@@ -44,6 +44,17 @@ def test_a_pattern_merges_the_threads_of_several_files(midden, counted):
     assert len(apart.trees) == 2 and apart.requested("outer", tree=1) == 1000
 
 
+@pytest.mark.parametrize("mode", ("sum", "max", "mean"))
+def test_a_merged_profile_has_the_tags_of_all(midden, counted, tmp_path, mode):
+    paths = [counted("nest")[1].path for _ in range(3)]
+    merged = tmp_path / "merged.mdn"
+    subprocess.run([midden, "merge", "-q", "--mode", mode, "-o", merged, *paths], check=True)
+    trees = read_trees(midden, merged)
+    assert len(trees.trees) == (3 if mode == "sum" else 1), "threads of different processes, or of runs of one"
+    for tree in range(len(trees.trees)):
+        assert (trees.requested("outer", tree=tree), trees.requested("outer", "inner", tree=tree)) == (1000, 1000)
+
+
 def test_graphviz_draws_the_graph(midden, counted, tmp_path):
     if not shutil.which("dot"):
         pytest.skip("Graphviz is not here")

@@ -8,7 +8,7 @@
 #include "capture/rules.h"
 #include "capture/walk_step.h"
 
-#define BOGUS UINT64_C(0x123450001234567)
+#define BOGUS UINT64_C(0x123450012345678)
 
 static NOINLINE uint64_t here(void)
 {
@@ -18,11 +18,10 @@ static NOINLINE uint64_t here(void)
 /* As rules.c remembers it. */
 static void plant(uint64_t address, uint32_t generation)
 {
-	struct rule_entry *e = rules_entry(address);
+	struct rule_entry *e = rules_entry(address, 0);
 
 	atomic_store(&e->rule, BOGUS);
-	atomic_store(&e->place, 1);
-	atomic_store(&e->check, rules_check(address, generation, BOGUS, 1));
+	atomic_store(&e->check, rules_check(address, generation, BOGUS));
 }
 
 static void a_rule_is_believed_in_its_own_generation_alone(void **state)
@@ -40,24 +39,45 @@ static void a_rule_is_believed_in_its_own_generation_alone(void **state)
 	}
 }
 
-/* Half of one writer's words and half of another's: the rules of two frames, one of which saves fp,
- * and places whose numbers differ by as much. */
+/* Half of one writer's words and half of another's: rules that differ in one bit, or in two. */
 static void an_entry_of_two_writers_is_not_believed(void **state)
 {
-	const uint64_t saves = UINT64_C(2) << 44;
 	uint64_t address = here();
 	uint32_t place;
 
 	(void)state;
-	for (uint32_t shift = 0; shift < 48; shift++) {
-		struct rule_entry *e = rules_entry(address);
-		uint64_t other = 1 ^ (saves >> shift & UINT32_MAX);
+	for (uint32_t bit = 0; bit < 64; bit++)
+		for (uint32_t other = 0; other < 64; other++) {
+			struct rule_entry *e = rules_entry(address, bit % RULES_WAYS);
+			uint64_t torn = BOGUS ^ UINT64_C(1) << bit ^ UINT64_C(1) << other;
 
-		atomic_store(&e->check, rules_check(address, 7, BOGUS, 1));
-		atomic_store(&e->rule, BOGUS ^ saves);
-		atomic_store(&e->place, other);
-		assert_int_not_equal(rules_find(thread_self, address, 7, &place), BOGUS ^ saves);
+			if (bit == other)
+				continue;
+			atomic_store(&e->check, rules_check(address, 7, BOGUS));
+			atomic_store(&e->rule, torn);
+			assert_int_not_equal(rules_find(thread_self, address, 7, &place), torn);
+		}
+}
+
+/* As many as a line holds: what one way has does not push out what another has. */
+static void addresses_of_one_line_are_all_remembered(void **state)
+{
+	uint64_t address[RULES_WAYS], line = 0;
+	uint32_t place, count = 0;
+
+	(void)state;
+	line = (uint64_t)(rules_entry(here(), 0) - rules_cache) / RULES_WAYS;
+	for (uint64_t a = here(); count < RULES_WAYS; a++)
+		if ((uint64_t)(rules_entry(a, 0) - rules_cache) / RULES_WAYS == line)
+			address[count++] = a;
+	for (uint32_t i = 0; i < RULES_WAYS; i++) {
+		struct rule_entry *e = rules_entry(address[0], i);
+
+		atomic_store(&e->rule, BOGUS + i);
+		atomic_store(&e->check, rules_check(address[i], 7, BOGUS + i));
 	}
+	for (uint32_t i = 0; i < RULES_WAYS; i++)
+		assert_int_equal(rules_find(thread_self, address[i], 7, &place), BOGUS + i);
 }
 
 static NOINLINE uint64_t after_a_call(void)
@@ -107,6 +127,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_rule_is_believed_in_its_own_generation_alone),
 		cmocka_unit_test(an_entry_of_two_writers_is_not_believed),
+		cmocka_unit_test(addresses_of_one_line_are_all_remembered),
 		cmocka_unit_test(answers_about_return_addresses_are_too),
 	};
 
