@@ -99,7 +99,7 @@ void light_end(struct thread *t)
 {
 	if (t->sampler.granted)
 		show_totals(t);
-	t->allowance = 0;
+	t->allowance = t->small_left = 0;
 }
 
 void light_end_all(void)
@@ -193,9 +193,8 @@ static void draw_next(void *block, size_t bytes, uint32_t api)
 	hot_leave(t);
 }
 
-/* The allowance does not do for the block: it is the next sample. Then another one is drawn. */
-static void sample(void *block, size_t bytes, uint32_t kind, uint32_t api,
-		   const struct walk_start *start)
+void light_record(void *block, size_t bytes, uint32_t kind, uint32_t api,
+		  const struct walk_start *start)
 {
 	struct thread *t = thread_self;
 
@@ -204,6 +203,13 @@ static void sample(void *block, size_t bytes, uint32_t kind, uint32_t api,
 		t = thread_self;
 		keep_sample(t, block, bytes);
 	}
+}
+
+/* The allowance does not do for the block: it is the next sample. Then another one is drawn. */
+static void sample(void *block, size_t bytes, uint32_t kind, uint32_t api,
+		   const struct walk_start *start)
+{
+	light_record(block, bytes, kind, api, start);
 	draw_next(block, bytes, api);
 }
 

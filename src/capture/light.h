@@ -101,6 +101,10 @@ bool light_pack_totals(uint64_t words[SEGMENT_TOTALS]);
 /* A call has returned a block, or NULL. Counts it, and records it if it is due. */
 NOINLINE void light_add(void *block, size_t bytes, uint32_t api, const struct walk_start *start);
 
+/* Records a block that is due as a sample. Another one is to be drawn then. */
+void light_record(void *block, size_t bytes, uint32_t kind, uint32_t api,
+		  const struct walk_start *start);
+
 /* A block is about to be given back by a hook that returns to `pc`. Counts it, and records it if it
  * is sampled. */
 NOINLINE void light_remove(void *block, uint64_t frame, uint64_t pc);

@@ -12,6 +12,7 @@
 #include "capture/modules.h"
 #include "capture/pcs.h"
 #include "capture/peek.h"
+#include "capture/pymalloc.h"
 #include "capture/python_frames.h"
 #include "capture/python_names.h"
 #include "capture/say.h"
@@ -105,13 +106,18 @@ void python_look_at(uint32_t module, const struct image *image, const struct ima
 	uint32_t none = PYTHON_NONE;
 	struct dynsym d;
 
-	if (process->header->python == SEGMENT_PYTHON_OFF ||
-	    atomic_load(&process->python) != PYTHON_NONE || !dynsym_open(image, headers, &d))
+	if (atomic_load(&process->python) != PYTHON_NONE || !dynsym_open(image, headers, &d))
 		return;
 	i.runtime = dynsym_find(&d, "_PyRuntime", NULL);
 	if (!i.runtime || !atomic_compare_exchange_strong(&process->python, &none, PYTHON_FINDING))
 		return;
-	if (python_offsets_is_free_threaded(find_version(&d), i.runtime)) {
+	bool is_free_threaded = python_offsets_is_free_threaded(find_version(&d), i.runtime);
+	pymalloc_install(&d, is_free_threaded);
+	if (process->header->python == SEGMENT_PYTHON_OFF) {
+		atomic_store(&process->python, PYTHON_OFF);
+		return;
+	}
+	if (is_free_threaded) {
 		stay_native(free_threaded);
 		return;
 	}
@@ -179,6 +185,7 @@ static NOINLINE bool passes_test(struct python_chain c, const struct python_name
 		stay_native(unknown);
 	else if (count)
 		atomic_store(&process->python, PYTHON_ON);
+	pymalloc_check();
 	return count && !c.lost;
 }
 

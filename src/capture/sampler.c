@@ -153,7 +153,18 @@ void sampler_attach(struct thread *t)
 
 	t->sampler.random = draw_seed(h->sample_seed, t->slot->serial);
 	t->sampler.told = bound(h->sample_period);
-	sampler_draw(t);
+	if (h->mode == SEGMENT_MODE_SAMPLE)
+		sampler_draw(t);
+	else
+		sampler_draw_small(t);
+}
+
+void sampler_draw_small(struct thread *t)
+{
+	struct thread_sampler *s = &t->sampler;
+
+	s->period = atomic_load_explicit(&process->sample_period, memory_order_relaxed);
+	t->small_left = t->small_granted = draw_allowance(&s->random, s->period);
 }
 
 void sampler_draw(struct thread *t)

@@ -44,11 +44,12 @@ void sampler_watch(const void *block);
 /* Forgets all blocks, and takes the period and the limit from the segment's header. */
 void sampler_begin(void);
 
-/* Gives the thread, which is being attached, its first allowance. */
+/* Gives the thread its first allowance; where not all is sampled, the one for small objects. */
 void sampler_attach(struct thread *t);
 
-/* Draws the thread's next allowance. */
+/* Draws the thread's next allowance; the one for small objects. */
 void sampler_draw(struct thread *t);
+void sampler_draw_small(struct thread *t);
 
 struct sampler_block {
 	uint64_t bytes;

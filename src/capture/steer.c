@@ -113,7 +113,7 @@ EXPORT int midden_set_stack_threshold(uint64_t bytes, int direction)
 
 EXPORT int midden_set_sample_period(uint64_t bytes)
 {
-	if (!midden_is_recording() || sampler_get_period() == 0)
+	if (!midden_is_recording() || process->mode != SEGMENT_MODE_SAMPLE)
 		return -1;
 	sampler_set_period(bytes);
 	return 0;

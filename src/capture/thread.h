@@ -74,6 +74,11 @@ struct thread {
 	 * light.h. 0: every call is. */
 	uint64_t allowance;
 
+	/* The same for small objects of Python, where those are sampled (pymalloc.c); and what it
+	 * was at first. */
+	uint64_t small_left;
+	uint64_t small_granted;
+
 	struct thread_light light;
 	uint32_t clock;
 	uint32_t state;

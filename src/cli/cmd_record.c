@@ -47,6 +47,8 @@ static const char help[] =
 	"      --python FRAMES  those of Python programs: mixed, with the native ones below the\n"
 	"                       innermost (default); only; full, with all native ones; domains,\n"
 	"                       apart from those of native code; off\n"
+	"      --pymalloc HOW   small objects of Python: sampled, one block in 64K (default);\n"
+	"                       exact, each of them; off\n"
 	"      --trace          keep every single event in the profile, 1 to 5 bytes each\n"
 	"      --maps           record what the program maps itself too (mmap, sbrk, shmat), for\n"
 	"                       `midden report --maps`\n"
@@ -84,7 +86,8 @@ static const char help[] =
 	"  -c, --config FILE    read settings from FILE too (repeatable): see midden help config\n"
 	"      --set KEY=VALUE  a setting by its key, which is an option's name: --set "
 	"follow=true\n"
-	"      --profile NAME   with the settings of the section [profile.NAME] of a file\n"
+	"      --profile NAME   with the settings of the section [profile.NAME] of a file, or\n"
+	"                       python-only, python-domains, ... (docs/python.md)\n"
 	"      --no-config      read neither ~/.config/midden.conf nor .midden.conf\n"
 	"      --no-symbols     leave function names to the first `midden report`\n"
 	"      --library FILE   another libmidden.so (for a program of another architecture)\n"
@@ -92,9 +95,8 @@ static const char help[] =
 	"\n"
 	"Each option has a variable for use with LD_PRELOAD=libmidden.so alone: MIDDEN_OUTPUT,\n"
 	"MIDDEN_FOLLOW, MIDDEN_MAX_DEPTH, MIDDEN_BUFFER, MIDDEN_PATIENCE, MIDDEN_SYMBOLS,\n"
-	"MIDDEN_PYTHON, MIDDEN_TRACE, MIDDEN_LEAKS, MIDDEN_MAPS, MIDDEN_RSS,\n"
-	"MIDDEN_START=0 (--delayed), MIDDEN_START_AT, "
-	"MIDDEN_SNAPSHOT_EVERY,\n"
+	"MIDDEN_PYTHON, MIDDEN_PYMALLOC, MIDDEN_TRACE, MIDDEN_LEAKS, MIDDEN_RSS, MIDDEN_START=0\n"
+	"(--delayed), MIDDEN_START_AT, MIDDEN_MAPS, MIDDEN_SNAPSHOT_EVERY,\n"
 	"MIDDEN_SNAPSHOT_AT, MIDDEN_SNAPSHOT_SIGNAL, MIDDEN_HTTP, MIDDEN_HTTP_TOKEN_FILE;\n"
 	"MIDDEN_MODE=tags, MIDDEN_MODE=sample, MIDDEN_SAMPLE, MIDDEN_SAMPLE_BLOCKS,\n"
 	"MIDDEN_SAMPLE_SEED.\n"
@@ -108,6 +110,7 @@ enum {
 	OPTION_BUFFER,
 	OPTION_PATIENCE,
 	OPTION_PYTHON,
+	OPTION_PYMALLOC,
 	OPTION_NO_SYMBOLS,
 	OPTION_TRACE,
 	OPTION_LEAKS,
@@ -143,6 +146,7 @@ static const struct option long_options[] = {
 	{"buffer", required_argument, NULL, OPTION_BUFFER},
 	{"patience", required_argument, NULL, OPTION_PATIENCE},
 	{"python", required_argument, NULL, OPTION_PYTHON},
+	{"pymalloc", required_argument, NULL, OPTION_PYMALLOC},
 	{"trace", no_argument, NULL, OPTION_TRACE},
 	{"leaks", no_argument, NULL, OPTION_LEAKS},
 	{"rss", no_argument, NULL, OPTION_RSS},
@@ -217,6 +221,8 @@ static int apply(struct request *r, int option, const char *value, struct error 
 		return recording_set_sample_seed(&r->recording, value, e);
 	case OPTION_PYTHON:
 		return recording_set_python(&r->recording, value, e);
+	case OPTION_PYMALLOC:
+		return recording_set_pymalloc(&r->recording, value, e);
 	case OPTION_LEAKS:
 		r->recording.collect.leaks = true;
 		return 0;

@@ -26,6 +26,7 @@ struct recording_options {
 	bool progress;
 	bool symbol_progress; /* tell how the look-up of symbols goes */
 	bool trace;	      /* keep every event */
+	bool pymalloc_chosen; /* by the user */
 	struct servant_options http;
 	struct trigger_options triggers;
 	struct beginning beginning; /* what it waits for */
@@ -46,6 +47,7 @@ int recording_set_buffer(struct recording_options *options, const char *text, st
 int recording_set_patience(struct recording_options *options, const char *text, struct error *e);
 int recording_set_mode(struct recording_options *options, const char *text, struct error *e);
 int recording_set_python(struct recording_options *options, const char *text, struct error *e);
+int recording_set_pymalloc(struct recording_options *options, const char *text, struct error *e);
 
 /* Samples instead of recording every block; NULL: with the period that is set. */
 int recording_set_sample(struct recording_options *options, const char *text, struct error *e);

@@ -99,9 +99,29 @@ int recording_set_python(struct recording_options *options, const char *text, st
 			 text);
 }
 
+int recording_set_pymalloc(struct recording_options *options, const char *text, struct error *e)
+{
+	static const char *const modes[SEGMENT_PYMALLOC_MODES] = {
+		[SEGMENT_PYMALLOC_SAMPLED] = "sampled",
+		[SEGMENT_PYMALLOC_EXACT] = "exact",
+		[SEGMENT_PYMALLOC_OFF] = "off",
+	};
+
+	for (uint32_t i = 0; i < SEGMENT_PYMALLOC_MODES; i++) {
+		if (strcmp(text, modes[i]) != 0)
+			continue;
+		options->collect.pymalloc = (enum segment_pymalloc)i;
+		options->pymalloc_chosen = true;
+		return 0;
+	}
+	return error_set(e, "small objects of Python can be sampled, exact or off, not '%s'", text);
+}
+
 /* ---- samples --------------------------------------------------------------------------------- */
 
-#define SAMPLE_BLOCKS_MAX 16384 /* half of the table in the target: capture/sampler.c */
+/* Samples of small objects are closer together than others: what is large is not among them. */
+#define SMALL_PERIOD_BYTES (UINT64_C(64) << 10)
+#define SAMPLE_BLOCKS_MAX  16384 /* half of the table in the target: capture/sampler.c */
 
 static int set_period(struct recording_options *options, const char *text, struct error *e)
 {
@@ -152,6 +172,7 @@ static int init_sample(struct recording_options *options, struct error *e)
 	const char *seed = getenv(ENV_SAMPLE_SEED);
 
 	options->collect.sample_period = UINT64_C(512) << 10;
+	options->collect.small_period = SMALL_PERIOD_BYTES;
 	options->collect.sample_seed = get_random_seed();
 	if ((period && set_period(options, period, e)) ||
 	    (blocks && recording_set_sample_blocks(options, blocks, e)) ||
@@ -187,6 +208,7 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	const char *patience = getenv(ENV_PATIENCE);
 	const char *follow = getenv(ENV_FOLLOW);
 	const char *python = getenv(ENV_PYTHON);
+	const char *pymalloc = getenv(ENV_PYMALLOC);
 	const char *symbols = getenv(ENV_SYMBOLS);
 	const char *trace = getenv(ENV_TRACE);
 	const char *leaks = getenv(ENV_LEAKS);
@@ -214,12 +236,27 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	    (buffer && recording_set_buffer(options, buffer, e)) ||
 	    (patience && recording_set_patience(options, patience, e)) ||
 	    (python && *python && recording_set_python(options, python, e)) ||
+	    (pymalloc && *pymalloc && recording_set_pymalloc(options, pymalloc, e)) ||
 	    (start_at && *start_at && beginning_parse(&options->beginning, start_at, e)) ||
 	    (is_on(http) && servant_parse_address(&options->http, http, e)) ||
 	    (token_file && *token_file && servant_read_token(&options->http, token_file, e)) ||
 	    init_sample(options, e))
 		return -1;
 	return init_triggers(&options->triggers, e);
+}
+
+static int finish_pymalloc(struct recording_options *options, struct error *e)
+{
+	struct collect_config *collect = &options->collect;
+
+	if (collect->mode == SEGMENT_MODE_EXACT && options->trace &&
+	    collect->pymalloc == SEGMENT_PYMALLOC_SAMPLED) {
+		if (options->pymalloc_chosen)
+			return error_set(e, "a trace has every event, samples of small objects are "
+					    "a few of them: choose one");
+		collect->pymalloc = SEGMENT_PYMALLOC_EXACT;
+	}
+	return 0;
 }
 
 int recording_options_finish(struct recording_options *options, struct error *e)
@@ -229,6 +266,8 @@ int recording_options_finish(struct recording_options *options, struct error *e)
 				    "choose one");
 	if (options->trace && options->collect.mode == SEGMENT_MODE_TAGS)
 		return error_set(e, "a trace has every event, and tag mode none: choose one");
+	if (finish_pymalloc(options, e))
+		return -1;
 	if (options->collect.maps && options->collect.mode == SEGMENT_MODE_TAGS)
 		return error_set(e, "maps have stacks, and tag mode none: choose one");
 	if (options->collect.leaks && options->collect.mode != SEGMENT_MODE_EXACT)

@@ -13,6 +13,7 @@
 
 #include "cli/message.h"
 #include "cli/nearest.h"
+#include "cli/presets.h"
 #include "format/env.h"
 
 #define PROJECT_FILE ".midden.conf"
@@ -32,6 +33,7 @@ static const struct {
 	{"buffer", ENV_BUFFER, "4M"},
 	{"patience", ENV_PATIENCE, "2000"},
 	{"python", ENV_PYTHON, "mixed"},
+	{"pymalloc", ENV_PYMALLOC, "sampled"},
 	{"trace", ENV_TRACE, NULL},
 	{"maps", ENV_MAPS, NULL},
 	{"leaks", ENV_LEAKS, NULL},
@@ -306,6 +308,22 @@ static int put_section(struct settings *s, unsigned rank, bool *found, struct er
 	return 0;
 }
 
+/* A profile that no file has, if there is one of this name. */
+static int put_preset(struct settings *s, unsigned rank, bool *found, struct error *e)
+{
+	const struct preset *preset = presets_find(s->profiles.at[rank - 1]);
+
+	for (unsigned i = 0; preset && i < PRESETS_MOST && preset->settings[i].key; i++) {
+		struct setting word = {.value = preset->settings[i].value, .origin = preset->name};
+
+		if (find_setting(s, preset->settings[i].key, &word, e))
+			return -1;
+		put(s, word, rank);
+		*found = true;
+	}
+	return 0;
+}
+
 int settings_finish(struct settings *s, struct error *e)
 {
 	bool found = true;
@@ -314,7 +332,7 @@ int settings_finish(struct settings *s, struct error *e)
 		return -1;
 	for (unsigned i = 0; i < s->profiles.count; i++) {
 		found = false;
-		if (put_section(s, i + 1, &found, e))
+		if (put_section(s, i + 1, &found, e) || (!found && put_preset(s, i + 1, &found, e)))
 			return -1;
 		if (!found)
 			return error_set(e, "no file has a section [profile.%s]",

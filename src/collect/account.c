@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "collect/account.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,7 +81,7 @@ struct account_totals account_get_totals(const struct account *a)
 {
 	struct account_totals t = {0};
 
-	if (a->sampling)
+	if (account_sampled_is_all(a))
 		return account_sampled_get_totals(a);
 	lifetimes_sum(&a->lifetimes, &t.allocations, &t.allocated_bytes);
 	t.frees = t.allocations - a->peak.live_blocks;
@@ -167,37 +166,6 @@ void account_pass_time(struct account *a, uint64_t ticks)
 {
 	if (ticks >= a->series.next)
 		cross_points(a, ticks);
-}
-
-/* ---- snapshots ------------------------------------------------------------------------------- */
-
-/* A thread that was held up between stamp and publication may come after a later point. */
-static uint64_t hold_time(const struct account *a, uint64_t ticks)
-{
-	size_t count = a->series.points.count;
-	uint64_t last = count ? a->series.points.at[count - 1].time_ns : 0;
-
-	return ticks > last ? ticks : last;
-}
-
-bool account_take_snapshot(struct account *a, uint64_t ticks, const char *name, uint32_t thread)
-{
-	struct snapshot taken = {
-		.ticks = hold_time(a, ticks),
-		.live_bytes = a->peak.live_bytes,
-		.live_blocks = a->peak.live_blocks,
-		.thread = thread,
-	};
-
-	if (a->snapshots.count >= ACCOUNT_SNAPSHOTS_MAX || !series_can_pin(&a->series)) {
-		a->lost_snapshots++;
-		return false;
-	}
-	(void)snprintf(taken.name, sizeof(taken.name), "%s", name);
-	series_pin(&a->series);
-	account_add_point(a, taken.ticks);
-	*vec_push(&a->snapshots) = taken;
-	return true;
 }
 
 /* ---- shares of threads ----------------------------------------------------------------------- */
@@ -305,10 +273,12 @@ static HOT void leave(struct account *a, const struct live_block *block, struct 
 		log_deed(a, block, deed);
 }
 
-/* An address that is taken was freed unseen, at the latest now. */
-static COLD void miss_free(struct account *a, const struct live_block *stale, uint64_t ticks)
+COLD void account_miss_free(struct account *a, const struct live_block *stale, uint64_t ticks)
 {
-	leave(a, stale, (struct deed){ticks, NOBODY, WIRE_EVENT_MISSED_FREE});
+	if (account_is_sample(stale))
+		account_sampled_leave(a, stale, ticks);
+	else
+		leave(a, stale, (struct deed){ticks, NOBODY, WIRE_EVENT_MISSED_FREE});
 	a->missed_frees++;
 }
 
@@ -349,7 +319,7 @@ static COLD struct live_block *replace(struct account *a, const struct event *e)
 {
 	struct live_block *stale = live_find(&a->live, e->hash, e->ptr);
 
-	miss_free(a, stale, e->ticks);
+	account_miss_free(a, stale, e->ticks);
 	return stale;
 }
 
@@ -384,14 +354,20 @@ void account_enter_again(struct account *a, const struct live_block *block, uint
 	struct live_block again = *block;
 
 	again.ticks = ticks;
-	enter(a, &again, SEGMENT_API_OTHER, WIRE_EVENT_ALLOCATION);
+	if (account_is_sample(block))
+		account_sampled_enter_again(a, block, ticks);
+	else
+		enter(a, &again, SEGMENT_API_OTHER, WIRE_EVENT_ALLOCATION);
 }
 
 void account_leave_for_now(struct account *a, const struct live_block *block, const struct event *e)
 {
 	uint32_t thread = a->actors[e->slot].thread;
 
-	give_back(a, block, (struct deed){e->ticks, thread, WIRE_EVENT_FREE});
+	if (account_is_sample(block))
+		account_sampled_give_back(a, e, block);
+	else
+		give_back(a, block, (struct deed){e->ticks, thread, WIRE_EVENT_FREE});
 }
 
 /* A block that is not to be recorded. Another one at its address was freed unseen. */
@@ -402,14 +378,14 @@ static COLD void drop_arrival(struct account *a, const struct event *e)
 	if (stale) {
 		struct live_block gone = *stale;
 
-		miss_free(a, &gone, e->ticks);
+		account_miss_free(a, &gone, e->ticks);
 	}
 }
 
 /* The free of a block that is not in the table: once recording was off, there are such. */
 static COLD void count_unknown(struct account *a, const struct event *e)
 {
-	if (a->pools.count && pools_free(a, e))
+	if ((a->pools.count && pools_free(a, e)) || e->api & SEGMENT_FREE_PYTHON)
 		return;
 	if (a->was_off)
 		a->untracked_frees++;
@@ -427,9 +403,13 @@ static HOT bool apply_alloc(struct account *a, const struct event *e, bool force
 		drop_arrival(a, e);
 		return true;
 	}
+	if (LIVE_RARELY(e->api == SEGMENT_API_PYTHON) && a->small_terms.period)
+		return account_sampled_add_small(a, e, force);
 	if (!put(a, e, force, &block))
 		return false;
 	enter(a, &block, e->api, traced ? WIRE_EVENT_ALLOCATION : 0);
+	if (LIVE_RARELY(e->api == SEGMENT_API_PYTHON))
+		small_add(&a->small, e->size, 1);
 	return true;
 }
 
@@ -444,6 +424,12 @@ static HOT bool apply_free(struct account *a, const struct event *e, bool force,
 	}
 	struct live_block gone = *found;
 	struct actor *by = &a->actors[e->slot];
+	if (LIVE_RARELY(account_is_sample(&gone))) {
+		account_sampled_give_back(a, e, &gone);
+		return true;
+	}
+	if (LIVE_RARELY(e->api & SEGMENT_FREE_PYTHON))
+		small_remove(&a->small, gone.size, 1);
 	give_back_plainly(a, by, &gone,
 			  (struct deed){e->ticks, by->thread, traced ? WIRE_EVENT_FREE : 0});
 	return true;
@@ -461,7 +447,7 @@ static void put_back(struct account *a, struct actor *by, uint64_t ticks)
 	if (block)
 		*block = old;
 	else
-		miss_free(a, &old, ticks);
+		account_miss_free(a, &old, ticks);
 }
 
 static bool apply_resize(struct account *a, const struct event *e, bool force)
@@ -474,7 +460,13 @@ static bool apply_resize(struct account *a, const struct event *e, bool force)
 		return false;
 	if (!found)
 		count_unknown(a, e);
-	put_back(a, by, e->ticks); /* only a damaged stream has one left over */
+	put_back(a, by, e->ticks);     /* only a damaged stream has one left over */
+	if (account_is_sample(&old)) { /* so has one that resizes a sample */
+		account_miss_free(a, &old, e->ticks);
+		return true;
+	}
+	if (e->api & SEGMENT_FREE_PYTHON)
+		small_remove(&a->small, old.size, found ? 1 : 0);
 	by->resizing = old;
 	return true;
 }
@@ -507,6 +499,8 @@ static bool apply_resized(struct account *a, const struct event *e, bool force)
 			  (struct deed){e->ticks, by->thread, WIRE_EVENT_RESIZE_FREE});
 	by->resizing.ptr = 0;
 	enter(a, &block, e->api, is_new ? WIRE_EVENT_ALLOCATION : WIRE_EVENT_RESIZE_ALLOCATION);
+	if (e->api == SEGMENT_API_PYTHON)
+		small_add(&a->small, e->size, 1);
 	if (is_new)
 		return true;
 	a->sites.list.at[block.site].reallocations++;
@@ -538,7 +532,7 @@ static bool apply_rare(struct account *a, const struct event *e, bool force)
 		mapped_apply(a, e);
 		return true;
 	default: /* PERIOD, THINNED: not of a target that was not asked for samples */
-		return true;
+		return !a->sampling || account_sampled_apply(a, e, force);
 	}
 }
 
@@ -580,7 +574,7 @@ uint32_t account_apply(struct account *a, const struct event *events, uint32_t c
 {
 	uint32_t handled;
 
-	if (a->sampling)
+	if (account_sampled_is_all(a))
 		handled = account_sampled_apply_all(a, events, count);
 	else if (a->trace)
 		handled = apply_traced(a, events, count);
@@ -593,6 +587,7 @@ uint32_t account_apply(struct account *a, const struct event *events, uint32_t c
 
 void account_force(struct account *a, const struct event *e)
 {
-	(void)(a->sampling ? account_sampled_apply(a, e, true) : apply(a, e, true, true));
+	(void)(account_sampled_is_all(a) ? account_sampled_apply(a, e, true)
+					 : apply(a, e, true, true));
 	a->events++;
 }

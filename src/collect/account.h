@@ -15,6 +15,7 @@
 #include "collect/sampling.h"
 #include "collect/series.h"
 #include "collect/sites.h"
+#include "collect/small.h"
 #include "collect/threads.h"
 #include "collect/ticks.h"
 #include "profile/trace_write.h"
@@ -79,6 +80,14 @@ struct account_totals {
 	uint64_t freed_bytes;
 };
 
+/* In place of a live block's size: it is a sample, and this is its number. */
+#define ACCOUNT_SAMPLE (UINT64_C(1) << 63)
+
+static inline bool account_is_sample(const struct live_block *block)
+{
+	return block->size & ACCOUNT_SAMPLE;
+}
+
 struct account {
 	struct live live;
 	struct sites sites;
@@ -92,6 +101,8 @@ struct account {
 	struct text *texts;		/* by slot */
 	VEC(struct snapshot) snapshots; /* one for each pin of the series */
 	uint64_t lost_snapshots;
+	struct sampling_terms small_terms; /* period 0: small objects of Python are no samples */
+	struct small small;
 	uint32_t clears;	    /* times that figures were to start over */
 	uint32_t marks;		    /* snapshots that the target asked for, lost ones too */
 	struct trace_writer *trace; /* NULL: none is wanted */
@@ -139,9 +150,6 @@ uint32_t account_apply(struct account *a, const struct event *events, uint32_t c
 /* Handles one event whatever the state of its block says. */
 void account_force(struct account *a, const struct event *e);
 
-/* Keeps the state as of `ticks` under a name. False, and counted, if there is no room for it. */
-bool account_take_snapshot(struct account *a, uint64_t ticks, const char *name, uint32_t thread);
-
 /* Time has come this far: makes a point of the series if one is due. */
 void account_pass_time(struct account *a, uint64_t ticks);
 
@@ -160,6 +168,9 @@ void account_enter_again(struct account *a, const struct live_block *block, uint
 /* Counts a block, which is off the table, as freed by what the event's thread does. */
 void account_leave_for_now(struct account *a, const struct live_block *block,
 			   const struct event *e);
+
+/* A block's free was never seen: its address has been given out again at this time. */
+void account_miss_free(struct account *a, const struct live_block *stale, uint64_t ticks);
 
 /* The state as a point of the series at this time, and that point added to it. */
 void account_add_point(struct account *a, uint64_t ticks);

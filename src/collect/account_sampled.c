@@ -6,11 +6,30 @@
  * new weight from the start, but for peaks that are past. */
 #include "collect/account_sampled.h"
 
+#include "collect/collect.h"
 #include "collect/obey.h"
+
+uint64_t account_sampled_get_period(const struct collect_config *config)
+{
+	return config->mode == SEGMENT_MODE_EXACT ? config->small_period : config->sample_period;
+}
+
+void account_sampled_plan(struct account *a, const struct collect_config *config)
+{
+	const struct sampling_terms all = {.period = config->sample_period,
+					   .seed = config->sample_seed};
+
+	if (config->mode == SEGMENT_MODE_SAMPLE)
+		a->sampling = sampling_new(&all, a->slots, a->slot_count);
+	else if (config->mode == SEGMENT_MODE_EXACT && config->pymalloc == SEGMENT_PYMALLOC_SAMPLED)
+		a->small_terms = (struct sampling_terms){.period = config->small_period,
+							 .seed = config->sample_seed,
+							 .partly = true};
+}
 
 static struct sample *get_sample(const struct account *a, const struct live_block *block)
 {
-	return &a->sampling->samples.at[block->size];
+	return &a->sampling->samples.at[(uint32_t)block->size];
 }
 
 static void add_to_doubt(struct doubt *d, const struct weight *w, double sign)
@@ -72,6 +91,8 @@ static void enter(struct account *a, const struct live_block *block)
 	lifetimes_add_many(&a->lifetimes, s->size, w->bytes, w->blocks);
 	a->api_calls[s->api] += w->blocks;
 	peak_add_many(&a->peak, w->bytes, w->blocks, block->ticks);
+	if (s->api == SEGMENT_API_PYTHON)
+		small_add(&a->small, w->bytes, w->blocks);
 }
 
 static uint64_t multiply(uint64_t life, uint64_t blocks)
@@ -92,7 +113,7 @@ static void let_go(struct holding *h, const struct peak *p, const struct sample 
 }
 
 /* The block is gone, and so is its sample. */
-static void leave(struct account *a, const struct live_block *block, uint64_t ticks)
+void account_sampled_leave(struct account *a, const struct live_block *block, uint64_t ticks)
 {
 	const struct sample *s = get_sample(a, block);
 	const struct weight *w = &s->weight;
@@ -112,16 +133,13 @@ static void leave(struct account *a, const struct live_block *block, uint64_t ti
 	lifetimes_remove_many(&a->lifetimes, s->size, w->bytes, w->blocks,
 			      ticks_to_rough_ns(a->clock, life));
 	peak_remove_many(&a->peak, w->bytes, w->blocks);
+	if (s->api == SEGMENT_API_PYTHON)
+		small_remove(&a->small, w->bytes, w->blocks);
 	sampling_remove(a->sampling, (uint32_t)block->size);
 }
 
-static void miss_free(struct account *a, const struct live_block *stale, uint64_t ticks)
-{
-	leave(a, stale, ticks);
-	a->missed_frees++;
-}
-
-static void give_back(struct account *a, const struct event *e, const struct live_block *block)
+void account_sampled_give_back(struct account *a, const struct event *e,
+			       const struct live_block *block)
 {
 	struct thread *by = &a->threads.list.at[a->actors[e->slot].thread];
 	const struct weight *w = &get_sample(a, block)->weight;
@@ -129,14 +147,14 @@ static void give_back(struct account *a, const struct event *e, const struct liv
 
 	by->frees += w->blocks;
 	by->freed_bytes += w->bytes;
-	if (e->kind == SEGMENT_EVENT_FREE && e->api == SEGMENT_FREE_TEMPORARY) {
+	if (e->kind == SEGMENT_EVENT_FREE && (e->api & SEGMENT_FREE_TEMPORARY)) {
 		site->temporary += w->blocks;
 		if (site->thread != block->thread)
 			parts_get(&a->parts, block->site, block->thread)->temporary += w->blocks;
 		by->temporary += w->blocks;
 		get_doubt(a, block)->temporary += w->blocks_variance;
 	}
-	leave(a, block, e->ticks);
+	account_sampled_leave(a, block, e->ticks);
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -148,7 +166,7 @@ static struct live_block *find_place(struct account *a, const struct event *e, b
 	if (block || !force)
 		return block;
 	block = live_find(&a->live, e->hash, e->ptr);
-	miss_free(a, block, e->ticks);
+	account_miss_free(a, block, e->ticks);
 	return block;
 }
 
@@ -157,7 +175,7 @@ static void apply_resize_freed(struct account *a, const struct event *e)
 	struct actor *by = &a->actors[e->slot];
 
 	if (by->resizing.ptr)
-		give_back(a, e, &by->resizing);
+		account_sampled_give_back(a, e, &by->resizing);
 	by->resizing.ptr = 0;
 }
 
@@ -176,7 +194,7 @@ static bool apply_alloc(struct account *a, const struct event *e, bool force)
 		return false;
 	uint64_t key = a->sampling->keys[e->slot]++;
 	if (e->kind == SEGMENT_EVENT_RESIZED && by->resizing.ptr) {
-		give_back(a, e, &by->resizing);
+		account_sampled_give_back(a, e, &by->resizing);
 		by->resizing.ptr = 0;
 	}
 	struct sample sample = {
@@ -188,7 +206,7 @@ static bool apply_alloc(struct account *a, const struct event *e, bool force)
 	*block = (struct live_block){
 		.ptr = e->ptr,
 		.ticks = e->ticks,
-		.size = sampling_add(a->sampling, &sample),
+		.size = ACCOUNT_SAMPLE | sampling_add(a->sampling, &sample),
 		.site = sites_reserve(&a->sites, a->is_choosy ? obey_get_node(a, e) : e->node,
 				      by->thread),
 		.thread = by->thread,
@@ -202,6 +220,20 @@ static bool apply_alloc(struct account *a, const struct event *e, bool force)
 	return true;
 }
 
+/* The first one begins it all: from then on what threads hold is kept for each. */
+bool account_sampled_add_small(struct account *a, const struct event *e, bool force)
+{
+	uint32_t thread = a->actors[e->slot].thread;
+
+	if (!a->sampling) {
+		account_settle_threads(a);
+		a->sampling = sampling_new(&a->small_terms, a->slots, a->slot_count);
+	}
+	if (!a->sampling->periods[e->slot])
+		sampling_open(a->sampling, e->slot, a->threads.list.at[thread].serial);
+	return apply_alloc(a, e, force);
+}
+
 /* A free that comes after its block was thinned out is nothing strange. */
 static bool apply_free(struct account *a, const struct event *e, bool force)
 {
@@ -210,7 +242,7 @@ static bool apply_free(struct account *a, const struct event *e, bool force)
 	if (!found)
 		return force;
 	struct live_block gone = *found;
-	give_back(a, e, &gone);
+	account_sampled_give_back(a, e, &gone);
 	return true;
 }
 
@@ -226,7 +258,7 @@ static void put_back(struct account *a, const struct event *e)
 	if (block)
 		*block = old;
 	else
-		miss_free(a, &old, e->ticks);
+		account_miss_free(a, &old, e->ticks);
 }
 
 static bool apply_resize(struct account *a, const struct event *e, bool force)
@@ -268,13 +300,15 @@ static void withdraw(struct account *a, const struct live_block *block)
 	lifetimes_add_many(&a->lifetimes, s->size, -w->bytes, -w->blocks);
 	a->api_calls[s->api] -= w->blocks;
 	peak_remove_many(&a->peak, w->bytes, w->blocks);
+	if (s->api == SEGMENT_API_PYTHON)
+		small_remove(&a->small, w->bytes, w->blocks);
 }
 
 static void apply_thinned(struct account *a, const struct event *e)
 {
 	struct live_block *found = live_find(&a->live, e->hash, e->ptr);
 
-	if (!found || e->size == 0 || e->size > SEGMENT_PERIOD_MAX)
+	if (!found || !account_is_sample(found) || e->size == 0 || e->size > SEGMENT_PERIOD_MAX)
 		return;
 	struct live_block block = *found;
 	struct sample *s = get_sample(a, &block);

@@ -6,6 +6,30 @@
 
 #include "collect/account.h"
 
+struct collect_config;
+
+/* Before anything else: which blocks will be samples. Small objects of Python are so once there is
+ * one: other programs have none. */
+void account_sampled_plan(struct account *a, const struct collect_config *config);
+
+/* What the target is to be told: bytes between samples. */
+uint64_t account_sampled_get_period(const struct collect_config *config);
+
+/* Whether all blocks are samples; otherwise small objects of Python are, or none. */
+static inline bool account_sampled_is_all(const struct account *a)
+{
+	return a->sampling && !a->sampling->partly;
+}
+
+/* A small object of Python has come that is a sample (false as below), or one is given back by the
+ * event's thread. */
+bool account_sampled_add_small(struct account *a, const struct event *e, bool force);
+void account_sampled_give_back(struct account *a, const struct event *e,
+			       const struct live_block *block);
+
+/* A sample is gone, unseen. */
+void account_sampled_leave(struct account *a, const struct live_block *block, uint64_t ticks);
+
 /* As account_apply. */
 uint32_t account_sampled_apply_all(struct account *a, const struct event *events, uint32_t count);
 

@@ -483,11 +483,29 @@ static void build_totals(struct build *b)
 	t->stacks = a->sites.list.count;
 	t->rss_peak_bytes = b->c->watch.rss_peak_bytes;
 	t->own_memory_bytes = footprint_get(b->c);
+	t->arena_bytes = atomic_load(&b->c->map.header->arena_bytes);
+	t->arena_peak_bytes = atomic_load(&b->c->map.header->arena_peak_bytes);
+	t->small_bytes = a->small.live_bytes;
+	t->small_peak_bytes = a->small.peak_bytes;
 	for (unsigned i = 0; i < SEGMENT_API_KINDS; i++)
 		t->api_calls[i] = a->api_calls[i];
 	for (size_t i = 0; i < a->threads.list.count; i++) {
 		t->temporary_allocations += a->threads.list.at[i].temporary;
 		t->reallocations += a->threads.list.at[i].reallocations;
+	}
+}
+
+static uint32_t find_small(const struct collector *c)
+{
+	switch (atomic_load_explicit(&c->map.header->small, memory_order_relaxed)) {
+	case SEGMENT_SMALL_HOOKED:
+		return c->account.small_terms.period ? PROFILE_SMALL_SAMPLED : PROFILE_SMALL_EXACT;
+	case SEGMENT_SMALL_MALLOC:
+		return PROFILE_SMALL_MALLOC;
+	case SEGMENT_SMALL_MIMALLOC:
+		return PROFILE_SMALL_UNSEEN;
+	default:
+		return PROFILE_SMALL_NONE;
 	}
 }
 
@@ -506,6 +524,7 @@ static void build_run(struct build *b)
 	run->pid = (uint32_t)c->hello.pid;
 	run->parent_pid = (uint32_t)c->hello.parent_pid;
 	run->exit_code = -1;
+	run->small_objects = find_small(c);
 	if (c->account.trace) {
 		run->clock_ticks = c->clock.span_ticks;
 		run->clock_ns = c->clock.span_ns;

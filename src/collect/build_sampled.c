@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "collect/account_sampled.h"
+
 static struct profile_doubt get_doubt(const struct doubt *d)
 {
 	return (struct profile_doubt){
@@ -38,7 +40,7 @@ void build_sampled_threads(const struct account *a, struct profile *p)
 {
 	const struct sampling *s = a->sampling;
 
-	if (!s)
+	if (!account_sampled_is_all(a))
 		return;
 	for (size_t i = 0; i < p->threads.count; i++) {
 		struct profile_thread *out = &p->threads.at[i];
@@ -71,6 +73,9 @@ void build_sampled(struct account *a, struct profile *p)
 	if (!a->sampling)
 		return;
 	p->run.sample_period = a->sampling->longest_period;
+	p->run.sampled_blocks =
+		account_sampled_is_all(a) ? PROFILE_SAMPLED_ALL : PROFILE_SAMPLED_SMALL;
 	build_sites(a, p);
-	build_totals(a, p);
+	if (account_sampled_is_all(a))
+		build_totals(a, p);
 }

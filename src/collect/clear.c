@@ -20,10 +20,7 @@ static void carry_over(void *context, struct live_block *block)
 	uint32_t node = c->old.list.at[block->site].node;
 
 	block->site = sites_reserve(&c->account->sites, node, block->thread);
-	if (c->account->sampling)
-		account_sampled_enter_again(c->account, block, c->ticks);
-	else
-		account_enter_again(c->account, block, c->ticks);
+	account_enter_again(c->account, block, c->ticks);
 }
 
 static void clear_threads(struct threads *threads)

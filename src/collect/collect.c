@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "collect/account_sampled.h"
 #include "collect/collector.h"
+#include "collect/keeping.h"
 #include "collect/lost.h"
 #include "collect/obey.h"
 #include "collect/start.h"
@@ -60,10 +62,11 @@ static void fill_header(struct collector *c, const struct collect_config *config
 	header->follow = config->follow;
 	header->patience_ms = config->patience_ms;
 	header->python = config->python;
+	header->pymalloc = config->pymalloc;
 	header->collector_pid = getpid();
 	header->mode = config->mode;
 	header->sample_blocks = config->sample_blocks;
-	header->sample_period = config->sample_period;
+	header->sample_period = account_sampled_get_period(config);
 	header->sample_seed = config->sample_seed;
 	header->delayed = config->delayed;
 	header->maps = config->maps;
@@ -102,9 +105,7 @@ struct collector *collect_new(const struct collect_config *config,
 		     (uint32_t)(buffer_bytes / SEGMENT_CHUNK_BYTES));
 	watch_open(&c->watch, hello->pid);
 	fill_header(c, config);
-	if (config->mode == SEGMENT_MODE_SAMPLE)
-		c->account.sampling =
-			sampling_new(c->map.header, c->map.slots, c->map.layout.slot_count);
+	account_sampled_plan(&c->account, config);
 	c->last_event_ns = clock_monotonic_ns();
 	return c;
 }
@@ -201,7 +202,7 @@ bool collect_take_snapshot(struct collector *c, const char *name, struct collect
 	struct account *a = &c->account;
 
 	(void)collect_drain(c);
-	if (!account_take_snapshot(a, c->drain.limit, name, UINT32_MAX))
+	if (!keeping_take(a, c->drain.limit, name, UINT32_MAX))
 		return false;
 	keep_tags(c);
 	*kept = (struct collect_snapshot){

@@ -26,13 +26,15 @@ struct collect_config {
 	uint32_t max_depth;
 	uint32_t patience_ms;
 	enum segment_python python;
+	enum segment_pymalloc pymalloc;
 	bool follow;
 	uint32_t mode;		/* enum segment_mode; the rest is for SAMPLE */
 	uint32_t sample_blocks; /* 0: as many as there is room for */
 	uint64_t sample_period;
 	uint64_t sample_seed;
-	bool maps;			   /* what the program maps itself is recorded too */
-	bool delayed;			   /* the program will switch recording on */
+	uint64_t small_period; /* of small objects of Python, where all else is recorded */
+	bool maps;	       /* what the program maps itself is recorded too */
+	bool delayed;	       /* the program will switch recording on */
 	const struct collect_start *start; /* nothing is recorded before that; NULL: at once */
 	bool leaks;			   /* the program asks what is lost when it exits */
 	int signal;			   /* that asks for snapshots; 0 none */

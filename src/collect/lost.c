@@ -106,7 +106,8 @@ static void add_block(struct reach *r, const struct live_block *block)
 {
 	uint64_t most = UINT64_MAX - block->ptr;
 
-	if (r->blocks.count >= REACH_BLOCKS_MOST)
+	/* A sample stands for others, of which nothing is known: what it points to is held. */
+	if (r->blocks.count >= REACH_BLOCKS_MOST || account_is_sample(block))
 		return;
 	*vec_push(&r->blocks) = (struct reach_block){
 		.start = block->ptr,

@@ -13,6 +13,7 @@
 
 #include "base/mem.h"
 #include "collect/clear.h"
+#include "collect/keeping.h"
 #include "collect/pools.h"
 #include "collect/start.h"
 
@@ -52,7 +53,7 @@ static void take_snapshot(struct account *a, const struct event *e)
 
 	add_piece(text, e);
 	a->marks++;
-	(void)account_take_snapshot(a, e->ticks, text->at, a->actors[e->slot].thread);
+	(void)keeping_take(a, e->ticks, text->at, a->actors[e->slot].thread);
 	text->bytes = 0;
 }
 

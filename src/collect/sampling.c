@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 
-struct sampling *sampling_new(const struct segment_header *h, const struct segment_slot *slots,
+struct sampling *sampling_new(const struct sampling_terms *terms, const struct segment_slot *slots,
 			      uint32_t slot_count)
 {
 	struct sampling *s = mem_new(1, sizeof(*s));
@@ -15,11 +15,12 @@ struct sampling *sampling_new(const struct segment_header *h, const struct segme
 	*s = (struct sampling){
 		.slots = slots,
 		.slot_count = slot_count,
-		.first_period = h->sample_period,
-		.longest_period = h->sample_period,
+		.first_period = terms->period,
+		.longest_period = terms->period,
 		.periods = mem_new(slot_count, sizeof(s->periods[0])),
 		.keys = mem_new(slot_count, sizeof(s->keys[0])),
-		.seed = h->sample_seed,
+		.seed = terms->seed,
+		.partly = terms->partly,
 	};
 	*vec_push(&s->samples) = (struct sample){0};
 	return s;

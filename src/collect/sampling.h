@@ -46,6 +46,13 @@ struct sampling_totals {
 	uint64_t reallocations;
 };
 
+/* As the target was told. */
+struct sampling_terms {
+	uint64_t period;
+	uint64_t seed;
+	bool partly; /* small objects of Python alone are samples: every other block is recorded */
+};
+
 /* What a thread does while it is not recorded is counted by the target all the same. */
 struct sampling_pause {
 	struct sampling_totals left_out;   /* what does not count */
@@ -57,6 +64,7 @@ struct sampling {
 	const struct segment_slot *slots;
 	uint32_t slot_count;
 	uint32_t used; /* one past the last slot that ever had a thread: there are 32,768 */
+	bool partly;
 	uint64_t seed;
 	uint64_t first_period;
 	uint64_t longest_period;    /* that any thread has had */
@@ -73,7 +81,7 @@ struct sampling {
 	uint64_t shown_freed_bytes;
 };
 
-struct sampling *sampling_new(const struct segment_header *h, const struct segment_slot *slots,
+struct sampling *sampling_new(const struct sampling_terms *terms, const struct segment_slot *slots,
 			      uint32_t slot_count);
 void sampling_free(struct sampling *s);
 

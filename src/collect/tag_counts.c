@@ -50,7 +50,7 @@ static struct profile_tag get_row(const struct segment_tag *from, uint32_t seria
 	};
 	uint64_t calls = 0;
 
-	for (unsigned i = 0; i < SEGMENT_API_KINDS; i++)
+	for (unsigned i = 0; i < SEGMENT_TAG_APIS; i++)
 		calls += row.calls[i] = read_once(from->counts.calls[i]);
 	row.allocated_bytes = take_extra(row.allocated_bytes, calls);
 	row.freed_bytes = take_extra(row.freed_bytes, row.frees + row.resizes);

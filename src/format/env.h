@@ -24,6 +24,7 @@
 #define ENV_BUFFER	    "MIDDEN_BUFFER"    /* bytes of event buffers in the segment, 4M */
 #define ENV_SYMBOLS	    "MIDDEN_SYMBOLS"   /* 0: leave symbols to `midden report` */
 #define ENV_PYTHON	    "MIDDEN_PYTHON"    /* mixed (default) | only | full | domains | off */
+#define ENV_PYMALLOC	    "MIDDEN_PYMALLOC"  /* sampled (default) | exact | off */
 #define ENV_TRACE	    "MIDDEN_TRACE"     /* 1: keep every event in the profile */
 #define ENV_MAPS	    "MIDDEN_MAPS"      /* 1: record what the program maps itself */
 #define ENV_LEAKS	    "MIDDEN_LEAKS"     /* 1: tell what is lost when the program exits */

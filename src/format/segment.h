@@ -27,6 +27,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "format/interpreter.h"
+
 #include "format/mapcalls.h"
 
 #define SEGMENT_MAGIC	UINT64_C(0x31306e656464696d) /* "midden01" */
@@ -91,19 +93,6 @@ enum segment_target_state {
 };
 
 #define SEGMENT_EXITED 0x100u
-
-/* How frames of Python and native ones are put together. */
-enum segment_python {
-	/* Python's frames, and the native ones below the innermost of them */
-	SEGMENT_PYTHON_MIXED = 0,
-	SEGMENT_PYTHON_ONLY = 1, /* Python's frames */
-	/* all native frames, with Python's in place of the evaluation loop's */
-	SEGMENT_PYTHON_FULL = 2,
-	/* Python's frames where the interpreter itself allocates, native ones elsewhere */
-	SEGMENT_PYTHON_DOMAINS = 3,
-	SEGMENT_PYTHON_OFF = 4,
-	SEGMENT_PYTHON_MODES = 5
-};
 
 enum segment_mode {
 	SEGMENT_MODE_EXACT = 0, /* every call is an event */
@@ -198,6 +187,11 @@ struct segment_header {
 	struct segment_tag_losses tag_losses;
 	_Alignas(128) struct segment_losses losses;
 
+	/* Of Python's allocator: `pymalloc` as the collector wants it, the rest by the target. */
+	_Alignas(128) uint32_t pymalloc; /* enum segment_pymalloc */
+	_Atomic uint32_t small;		 /* enum segment_small */
+	_Atomic uint64_t arena_bytes;	 /* mapped for arenas, now and at most */
+	_Atomic uint64_t arena_peak_bytes;
 	/* Written by the collector before the target sees the segment. */
 	uint32_t maps; /* calls that map memory are events too */
 	/* What the allocator itself maps, by the target; all threads add to it. */
@@ -375,8 +369,11 @@ enum segment_api {
 	SEGMENT_API_ALIGNED = 3,
 	SEGMENT_API_NEW = 4,
 	SEGMENT_API_OTHER = 5,
-	SEGMENT_API_KINDS = 6
+	SEGMENT_API_PYTHON = 6, /* a small object of Python's */
+	SEGMENT_API_KINDS = 7
 };
+
+#define SEGMENT_TAG_APIS  6u /* those that tag mode counts */
 
 #define SEGMENT_TAG_EXTRA 8u
 
@@ -392,7 +389,7 @@ struct segment_tag_counts {
 	uint64_t freed_bytes; /* of the blocks that were freed here, wherever they are from */
 	uint64_t frees;	      /* of blocks by free and its like ... */
 	uint64_t resizes;     /* ... and by a realloc, which is among the calls too */
-	uint64_t calls[SEGMENT_API_KINDS];
+	uint64_t calls[SEGMENT_TAG_APIS];
 };
 
 /* A path of tags that a thread has been in: a tree per thread. Entries are append-only, a parent's
@@ -492,11 +489,13 @@ enum segment_order {
 #define SEGMENT_THINNED_KEPT	1u
 /* ... and of FREE, where not every call is an event: the thread has allocated nothing since. */
 #define SEGMENT_FREE_TEMPORARY 1u
+/* Or, and of RESIZE too: a small object of Python's, maybe from before the recording. */
+#define SEGMENT_FREE_PYTHON   2u
 
-#define SEGMENT_MARK_PIECE     24u /* bytes of a name in one event */
-#define SEGMENT_MARK_NAME_MAX  95u
+#define SEGMENT_MARK_PIECE    24u /* bytes of a name in one event */
+#define SEGMENT_MARK_NAME_MAX 95u
 
-#define SEGMENT_TICKS_MASK     ((UINT64_C(1) << 56) - 1)
+#define SEGMENT_TICKS_MASK    ((UINT64_C(1) << 56) - 1)
 
 /* Bytes of an event by kind; 0 for what is not an event. */
 static inline uint32_t segment_event_bytes(uint32_t kind)

@@ -159,6 +159,8 @@ enum wire_run_column {
 	WIRE_RUN_CLEARED_NS = 30, /* when figures started over, 0 never */
 	WIRE_RUN_STOPPED_NS = 31, /* for how long recording was stopped since then */
 	WIRE_RUN_SAMPLE_PERIOD = 40,
+	WIRE_RUN_SAMPLED_BLOCKS = 41,
+	WIRE_RUN_SMALL_OBJECTS = 42,
 	WIRE_RUN_RANK = 50,  /* of a parallel program, plus one; 0 none */
 	WIRE_RUN_RANKS = 51, /* how many it has, 0 unknown */
 	WIRE_RUN_LOST_FLAGS = 60,
@@ -215,6 +217,10 @@ enum wire_totals_column {
 	WIRE_TOTALS_SKIPPED_TAG_POPS = 50,
 	WIRE_TOTALS_STALE_TAG_HANDLES = 51,
 	WIRE_TOTALS_INHERITED_TAGS = 52,
+	WIRE_TOTALS_ARENA_BYTES = 60,
+	WIRE_TOTALS_ARENA_PEAK_BYTES = 61,
+	WIRE_TOTALS_SMALL_BYTES = 62,
+	WIRE_TOTALS_SMALL_PEAK_BYTES = 63,
 };
 
 enum wire_threads_column {

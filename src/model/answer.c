@@ -73,7 +73,7 @@ static struct amount get_share(const struct answer *a, const uint8_t *chosen, si
 			sum = amount_plus(sum, shares_get_amount(&share, a->view.figure));
 	}
 	if (p->run.sample_period)
-		sum = figure_bound(p, sum);
+		sum = figure_bound_site(p, site, sum);
 	return sum;
 }
 

@@ -60,7 +60,8 @@ static struct amount get_estimate(const struct profile *p, const struct profile_
 				  enum figure f)
 {
 	struct amount a = get_amount(t, f);
-	bool counted = f == FIGURE_ALLOCATED || f == FIGURE_CALLS || f == FIGURE_REALLOC;
+	bool counted = f == FIGURE_REALLOC ||
+		       ((f == FIGURE_ALLOCATED || f == FIGURE_CALLS) && figure_is_counted(p));
 
 	return p->run.sample_period && !counted ? figure_bound(p, a) : a;
 }
@@ -78,7 +79,7 @@ static struct amount *sum_shares(const struct profile *p, enum figure f, const u
 				continue;
 			struct amount amount = shares_get_amount(&share, f);
 			if (p->run.sample_period)
-				amount = figure_bound(p, amount);
+				amount = figure_bound_site(p, i, amount);
 			sums[share.thread] = amount_plus(sums[share.thread], amount);
 		}
 	}

@@ -46,6 +46,14 @@ const struct field fields_totals[] = {
 	{NULL, 0, false},
 };
 
+const struct field fields_python[] = {
+	FIELD(profile_totals, arena_bytes),
+	FIELD(profile_totals, arena_peak_bytes),
+	FIELD(profile_totals, small_bytes),
+	FIELD(profile_totals, small_peak_bytes),
+	{NULL, 0, false},
+};
+
 const struct field fields_maps[] = {
 	FIELD(profile_totals, allocations),
 	FIELD(profile_totals, frees),

@@ -18,6 +18,7 @@ struct field {
 };
 
 extern const struct field fields_totals[]; /* of struct profile_totals */
+extern const struct field fields_python[]; /* of it, too: of Python programs alone */
 extern const struct field fields_maps[];   /* of struct profile_totals, where they are of maps */
 extern const struct field fields_site[];   /* of struct profile_site */
 extern const struct field fields_part[];   /* of struct profile_part */

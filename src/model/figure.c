@@ -107,12 +107,25 @@ struct amount figure_bound(const struct profile *p, struct amount a)
 	return a;
 }
 
+bool figure_is_counted(const struct profile *p)
+{
+	return !p->run.sample_period || p->run.sampled_blocks == PROFILE_SAMPLED_ALL;
+}
+
+/* Where small objects of Python alone were sampled, a site that has none is sure. */
+struct amount figure_bound_site(const struct profile *p, size_t site, struct amount a)
+{
+	if (!figure_is_counted(p) && p->sites.at[site].allocated_doubt.milliblocks == 0)
+		return a;
+	return figure_bound(p, a);
+}
+
 struct amount figure_get_estimate(const struct profile *p, size_t site, enum figure f)
 {
 	struct amount a = figure_get(&p->sites.at[site], f);
 
-	if (f == FIGURE_OWN_PEAK || f == FIGURE_REALLOC)
-		return figure_bound(p, a);
+	if (f == FIGURE_OWN_PEAK || (f == FIGURE_REALLOC && figure_is_counted(p)))
+		return figure_bound_site(p, site, a);
 	a.period = p->run.sample_period;
 	return a;
 }
@@ -126,7 +139,7 @@ static struct amount sum_up(const struct profile *p, enum figure f)
 	return sum;
 }
 
-/* Allocations are counted, also where few of them are recorded. */
+/* Allocations are counted, also where few of them are recorded; but small objects of Python. */
 struct amount figure_get_total(const struct profile *p, enum figure f)
 {
 	const struct profile_totals *t = &p->totals;
@@ -155,6 +168,8 @@ struct amount figure_get_total(const struct profile *p, enum figure f)
 	case FIGURE_OWN_PEAK:
 		return sum;
 	default:
+		if (!figure_is_counted(p))
+			sum = sum_up(p, f);
 		sum.bytes = t->allocated_bytes;
 		sum.blocks = t->allocations;
 		return sum;

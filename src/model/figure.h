@@ -59,6 +59,13 @@ struct amount figure_get_estimate(const struct profile *p, size_t site, enum fig
  * be. */
 struct amount figure_bound(const struct profile *p, struct amount a);
 
+/* The same for an amount of a site. */
+struct amount figure_bound_site(const struct profile *p, size_t site, struct amount a);
+
+/* Whether what was allocated in all is counted: it is not where small objects of Python alone are
+ * estimates. */
+bool figure_is_counted(const struct profile *p);
+
 /* The figure of the whole program, as the recorder counted it; nothing for live, growth and
  * own-peak. */
 struct amount figure_get_total(const struct profile *p, enum figure f);

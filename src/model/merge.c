@@ -247,6 +247,18 @@ static unsigned end_rank(const struct profile_run *run)
 	}
 }
 
+/* Where all blocks of one input were sampled, the sum is no better known. */
+static void add_sampling(struct profile_run *to, const struct profile_run *from)
+{
+	if (from->sample_period &&
+	    (!to->sample_period || from->sampled_blocks == PROFILE_SAMPLED_ALL))
+		to->sampled_blocks = from->sampled_blocks;
+	if (from->sample_period > to->sample_period)
+		to->sample_period = from->sample_period;
+	if (from->small_objects)
+		to->small_objects = from->small_objects;
+}
+
 static void add_run(struct merge *m, const struct profile *p, uint64_t shift_ns)
 {
 	struct profile_run *to = &m->out->run;
@@ -256,8 +268,7 @@ static void add_run(struct merge *m, const struct profile *p, uint64_t shift_ns)
 	if (duration > to->duration_ns)
 		to->duration_ns = duration;
 	to->children_not_recorded += from->children_not_recorded;
-	if (from->sample_period > to->sample_period)
-		to->sample_period = from->sample_period;
+	add_sampling(to, from);
 	if (m->count == 0 || end_rank(from) > end_rank(to)) {
 		to->end = from->end;
 		to->exit_code = from->exit_code;

@@ -129,6 +129,10 @@ static const struct member totals_members[] = {
 	ADD(profile_totals, api_calls[5]),
 	ADD(profile_totals, api_calls[6]),
 	ADD(profile_totals, api_calls[7]),
+	ADD(profile_totals, arena_bytes),
+	ADD(profile_totals, arena_peak_bytes),
+	ADD(profile_totals, small_bytes),
+	ADD(profile_totals, small_peak_bytes),
 	END,
 };
 

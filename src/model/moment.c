@@ -208,8 +208,8 @@ void moment_fill(const struct profile *p, const struct moment *m, struct amount 
 		return;
 	for (size_t i = 0; i < p->changes.count && p->changes.at[i].point <= m->point; i++) {
 		const struct profile_change *c = &p->changes.at[i];
-		amounts[c->site] =
-			bound(p, (struct amount){.bytes = c->live_bytes, .blocks = c->live_blocks});
+		const struct amount a = {.bytes = c->live_bytes, .blocks = c->live_blocks};
+		amounts[c->site] = p->run.sample_period ? figure_bound_site(p, c->site, a) : a;
 	}
 }
 

@@ -69,6 +69,8 @@ static const struct column run_columns[] = {
 	COLUMN(WIRE_RUN_CLEARED_NS, PLAIN, U64, struct profile_run, cleared_ns),
 	COLUMN(WIRE_RUN_STOPPED_NS, PLAIN, U64, struct profile_run, stopped_ns),
 	COLUMN(WIRE_RUN_SAMPLE_PERIOD, PLAIN, U64, struct profile_run, sample_period),
+	COLUMN(WIRE_RUN_SAMPLED_BLOCKS, PLAIN, U32, struct profile_run, sampled_blocks),
+	COLUMN(WIRE_RUN_SMALL_OBJECTS, PLAIN, U32, struct profile_run, small_objects),
 	COLUMN(WIRE_RUN_RANK, PLAIN, U32, struct profile_run, rank),
 	COLUMN(WIRE_RUN_RANKS, PLAIN, U32, struct profile_run, ranks),
 	COLUMN(WIRE_RUN_LOST_FLAGS, PLAIN, U32, struct profile_run, lost_flags),
@@ -119,6 +121,10 @@ static const struct column totals_columns[] = {
 	COLUMN(WIRE_TOTALS_SKIPPED_TAG_POPS, PLAIN, U64, struct profile_totals, skipped_tag_pops),
 	COLUMN(WIRE_TOTALS_STALE_TAG_HANDLES, PLAIN, U64, struct profile_totals, stale_tag_handles),
 	COLUMN(WIRE_TOTALS_INHERITED_TAGS, PLAIN, U64, struct profile_totals, inherited_tags),
+	COLUMN(WIRE_TOTALS_ARENA_BYTES, PLAIN, U64, struct profile_totals, arena_bytes),
+	COLUMN(WIRE_TOTALS_ARENA_PEAK_BYTES, PLAIN, U64, struct profile_totals, arena_peak_bytes),
+	COLUMN(WIRE_TOTALS_SMALL_BYTES, PLAIN, U64, struct profile_totals, small_bytes),
+	COLUMN(WIRE_TOTALS_SMALL_PEAK_BYTES, PLAIN, U64, struct profile_totals, small_peak_bytes),
 };
 
 #define INPUT_TOTAL(id, member) \
@@ -174,6 +180,10 @@ static const struct column inputs_columns[] = {
 	INPUT_TOTAL(WIRE_TOTALS_SKIPPED_TAG_POPS, skipped_tag_pops),
 	INPUT_TOTAL(WIRE_TOTALS_STALE_TAG_HANDLES, stale_tag_handles),
 	INPUT_TOTAL(WIRE_TOTALS_INHERITED_TAGS, inherited_tags),
+	INPUT_TOTAL(WIRE_TOTALS_ARENA_BYTES, arena_bytes),
+	INPUT_TOTAL(WIRE_TOTALS_ARENA_PEAK_BYTES, arena_peak_bytes),
+	INPUT_TOTAL(WIRE_TOTALS_SMALL_BYTES, small_bytes),
+	INPUT_TOTAL(WIRE_TOTALS_SMALL_PEAK_BYTES, small_peak_bytes),
 };
 
 static const struct column threads_columns[] = {

@@ -27,6 +27,7 @@ enum profile_api {
 	PROFILE_API_ALIGNED = 3,
 	PROFILE_API_NEW = 4,
 	PROFILE_API_OTHER = 5,
+	PROFILE_API_PYTHON = 6, /* small objects of Python's own allocator */
 };
 
 /* Offset of a NUL-terminated string in profile.strings; 0 is "". */
@@ -47,6 +48,21 @@ enum profile_merge {
 	PROFILE_MERGE_SUM = 1,
 	PROFILE_MERGE_MAX = 2,
 	PROFILE_MERGE_MEAN = 3,
+};
+
+/* Which blocks were sampled, if any were. */
+enum profile_sampled {
+	PROFILE_SAMPLED_ALL = 0,
+	PROFILE_SAMPLED_SMALL = 1, /* small objects of Python; all other blocks were recorded */
+};
+
+/* What is known of the small objects that Python cuts out of its arenas. */
+enum profile_small {
+	PROFILE_SMALL_NONE = 0, /* there are none, or they were left alone */
+	PROFILE_SMALL_SAMPLED = 1,
+	PROFILE_SMALL_EXACT = 2,
+	PROFILE_SMALL_MALLOC = 3, /* Python had them from malloc */
+	PROFILE_SMALL_UNSEEN = 4, /* it has an allocator that cannot be watched */
 };
 
 struct profile_run {
@@ -73,11 +89,13 @@ struct profile_run {
 	/* The longest period that blocks were sampled with, in bytes; 0: all were recorded. Then
 	 * figures of sites and shares, and what was live at a time, are estimates. */
 	uint64_t sample_period;
-	uint32_t merge;	     /* enum profile_merge: how `inputs` became this */
-	uint64_t cleared_ns; /* when the program had figures start over, 0 never */
-	uint64_t stopped_ns; /* for how long it had recording stopped since then */
-	uint32_t rank;	     /* of a parallel program, plus one; 0: it is none */
-	uint32_t ranks;	     /* how many that has; 0: not known */
+	uint32_t sampled_blocks; /* enum profile_sampled: which ones they were */
+	uint32_t small_objects;	 /* enum profile_small */
+	uint32_t merge;		 /* enum profile_merge: how `inputs` became this */
+	uint64_t cleared_ns;	 /* when the program had figures start over, 0 never */
+	uint64_t stopped_ns;	 /* for how long it had recording stopped since then */
+	uint32_t rank;		 /* of a parallel program, plus one; 0: it is none */
+	uint32_t ranks;		 /* how many that has; 0: not known */
 	/* The look at what is lost: `lost` and `links` are as of then. */
 	uint32_t lost_flags; /* enum profile_lost_flags; 0: there was none */
 	uint64_t lost_time_ns;
@@ -121,6 +139,11 @@ struct profile_totals {
 	uint64_t stale_tag_handles;
 	uint64_t inherited_tags;
 	uint64_t api_calls[PROFILE_APIS]; /* by enum profile_api: allocations per entry point */
+	/* Small objects of Python, at the end and at most; and the arenas that they live in. */
+	uint64_t arena_bytes;
+	uint64_t arena_peak_bytes;
+	uint64_t small_bytes;
+	uint64_t small_peak_bytes;
 };
 
 /* What the program has mapped itself; the collector's, enum segment_map_kind, and one more. */

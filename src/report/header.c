@@ -133,6 +133,29 @@ static void print_peak(FILE *out, const struct profile *p)
 		print_together(out, p);
 }
 
+/* Small objects of Python, and what it maps to cut them out of. */
+static void print_python(FILE *out, const struct profile *p)
+{
+	const struct profile_totals *t = &p->totals;
+	uint64_t used = t->small_peak_bytes;
+
+	if (p->run.small_objects == PROFILE_SMALL_MALLOC)
+		fputs("  python       has its small objects from malloc (PYTHONMALLOC)\n", out);
+	if (p->run.small_objects == PROFILE_SMALL_UNSEEN)
+		fputs("  python       runs without a lock: its small objects are in no figure\n",
+		      out);
+	if (!t->arena_peak_bytes)
+		return;
+	fprintf(out, "  python       %s for small objects at most",
+		human_bytes(t->arena_peak_bytes).text);
+	if (used)
+		fprintf(out, ", which held %s", human_bytes(used).text);
+	fprintf(out, "; %s at the end", human_bytes(t->arena_bytes).text);
+	if (used)
+		fprintf(out, " for %s", human_bytes(t->small_bytes).text);
+	fputc('\n', out);
+}
+
 /* What the program did to its own recording. */
 static void print_control(FILE *out, const struct profile_run *run)
 {
@@ -161,6 +184,7 @@ void header_print(FILE *out, const struct profile *p, const struct style *style)
 	fputs(p->of_maps ? "  left mapped  " : "  leaked       ", out);
 	figures_print_amount(out, figure_get_total(p, FIGURE_LEAKED), FIGURE_LEAKED, FIGURES_PLAIN);
 	fputc('\n', out);
+	print_python(out, p);
 	if (t->rss_peak_bytes)
 		fprintf(out, "  resident     %s at most, midden's own part %s\n",
 			human_bytes(t->rss_peak_bytes).text, human_bytes(t->own_memory_bytes).text);

@@ -74,13 +74,17 @@ static void print_damage(FILE *out, const struct profile *p, const struct style 
 
 static void print_sampling(FILE *out, const struct profile *p, const struct style *style)
 {
+	bool all = p->run.sampled_blocks == PROFILE_SAMPLED_ALL;
+
 	if (!p->run.sample_period)
 		return;
-	fprintf(out, "%s  ! sampled, one block in %s: figures are estimates with %d%% intervals; ",
-		style_ink(style, STYLE_WARNING), human_bytes(p->run.sample_period).text,
-		INTERVAL_PERCENT);
-	fprintf(out, "stacks with less than %s may be missing%s\n",
-		human_bytes(interval_get_limit(p)).text, style_ink(style, STYLE_PLAIN));
+	fprintf(out,
+		"%s  ! %ssampled, one block in %s: figures%s are estimates with %d%% intervals; ",
+		style_ink(style, STYLE_WARNING), all ? "" : "small objects of Python are ",
+		human_bytes(p->run.sample_period).text, all ? "" : " with them", INTERVAL_PERCENT);
+	fprintf(out, "stacks with less than %s%s may be missing%s\n",
+		human_bytes(interval_get_limit(p)).text, all ? "" : " of them",
+		style_ink(style, STYLE_PLAIN));
 }
 
 void losses_print(FILE *out, const struct profile *p, const struct style *style)

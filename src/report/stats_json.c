@@ -55,6 +55,22 @@ static void add_run(struct json *j, const struct profile *p)
 	interval_json_add_totals(j, p);
 }
 
+/* Of Python programs alone. */
+static void add_python(struct json *j, const struct profile *p)
+{
+	static const char *const names[] = {
+		[PROFILE_SMALL_NONE] = "none",	   [PROFILE_SMALL_SAMPLED] = "sampled",
+		[PROFILE_SMALL_EXACT] = "exact",   [PROFILE_SMALL_MALLOC] = "malloc",
+		[PROFILE_SMALL_UNSEEN] = "unseen",
+	};
+	uint32_t small = p->run.small_objects;
+
+	if (small == PROFILE_SMALL_NONE || small > PROFILE_SMALL_UNSEEN)
+		return;
+	json_add_string(j, "small_objects", names[small]);
+	fields_add(j, &p->totals, fields_python);
+}
+
 static void add_rank(struct json *j, uint32_t rank)
 {
 	if (rank)
@@ -248,6 +264,7 @@ void stats_json_print(FILE *out, const struct model *m, const struct stats_json_
 	json_begin_object(&j, NULL);
 	add_run(&j, p);
 	fields_add(&j, &p->totals, fields_totals);
+	add_python(&j, p);
 	add_surroundings(&j, p);
 	add_inputs(&j, p);
 	add_maps(&j, p);

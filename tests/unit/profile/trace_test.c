@@ -232,21 +232,26 @@ static void a_file_that_was_cut_off_has_the_blocks_before_the_cut(void **state)
 	struct profile *p = write_traced(f, EVENTS);
 	struct fixture_bytes b = fixture_load(f->path);
 	struct profile *whole = read_back(f);
+	bool had_some = false;
 	size_t left = 0;
 
-	for (size_t cut = 0; cut < 3; cut++) {
-		struct fixture_bytes part = {b.at, b.count * (cut * 2 + 5) / 12};
+	/* The blocks come first; what is behind them grows with the format. */
+	for (size_t cut = 1; cut < 24; cut++) {
+		struct fixture_bytes part = {b.at, b.count * cut / 24};
 		struct error e = {0};
 
 		store(f, &part);
 		struct profile *q = profile_read(f->path, &e);
-		assert_non_null(q);
+		if (!q)
+			continue;
 		assert_true(q->damaged);
-		assert_true(q->blocks.count >= left && q->blocks.count < 4);
+		assert_true(q->blocks.count >= left && q->blocks.count <= whole->blocks.count);
 		left = q->blocks.count;
+		had_some = had_some || (left > 0 && left < whole->blocks.count);
 		profile_free(q);
 	}
-	assert_true(left >= 2); /* of four: what is behind them in the file grows with the format */
+	assert_true(had_some);
+	assert_int_equal(left, whole->blocks.count);
 	free(b.at);
 	profile_free(p);
 	profile_free(whole);

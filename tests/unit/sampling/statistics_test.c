@@ -53,11 +53,11 @@ static struct ticks test_clock = {.span_ticks = 1, .span_ns = 1};
 
 static void begin(struct run *r, uint64_t seed)
 {
-	struct segment_header header = {.sample_period = PERIOD, .sample_seed = seed};
+	const struct sampling_terms terms = {.period = PERIOD, .seed = seed};
 
 	memset(r, 0, sizeof(*r));
 	account_init(&r->account, &test_clock, 2);
-	r->account.sampling = sampling_new(&header, r->slots, 2);
+	r->account.sampling = sampling_new(&terms, r->slots, 2);
 	(void)account_open_thread(&r->account, 1, 1);
 	r->random = draw_seed(seed, 1);
 	r->period = PERIOD;

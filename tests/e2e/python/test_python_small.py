@@ -1,0 +1,120 @@
+"""Small objects of Python, which its own allocator cuts out of arenas.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import signal
+import subprocess
+
+import pytest
+from interpreters import DEBIAN, INTERPRETERS, Stacks
+
+# Floats are 24 bytes each; the list that holds them and the bytearray are malloc's.
+KNOWN = """
+import os, sys
+def floats(kept):
+    for i in range(len(kept)):
+        kept[i] = i + 0.5
+def array():
+    return bytearray(5_000_000)
+def dropped(count):
+    for i in range(count):
+        str(i) * 3
+kept, large = [None] * 150_000, array()
+floats(kept)
+dropped(50_000)
+if len(sys.argv) > 1:
+    os.kill(os.getpid(), 9)
+print(len(kept) + len(large))
+"""
+FLOATS = 150_000 * 24
+ARRAY = 5_000_000
+
+
+@pytest.fixture
+def known(tmp_path):
+    script = tmp_path / "known.py"
+    script.write_text(KNOWN)
+    return script
+
+
+def bytes_of(midden, recording, function, figure="peak_bytes"):
+    """What stacks with a Python function of this name have."""
+    return sum(
+        stack[figure]
+        for frames, stack in Stacks(midden, recording.path).all
+        if any((name, module) == (function, "[python]") for name, _, _, module in frames)
+    )
+
+
+def closely(value, wanted, share):
+    return abs(value - wanted) <= share * wanted
+
+
+@pytest.mark.parametrize("path", INTERPRETERS)
+def test_each_small_object_is_recorded_as_if_malloc_had_made_it(record, known, path):
+    """Python makes the same objects whoever gives it memory, but for a few tables that depend on addresses."""
+    exact = record.run([path, known], options=["--pymalloc", "exact"]).stats
+    plain = record.run([path, known], options=["--pymalloc", "off"], env={"PYTHONMALLOC": "malloc"}).stats
+    assert closely(exact["allocations"], plain["allocations"], 0.001)
+    assert closely(exact["peak_blocks"], plain["peak_blocks"], 0.001)
+    assert abs(exact["leaked_blocks"] - plain["leaked_blocks"]) < 10
+    assert (exact["small_objects"], exact["foreign_frees"], exact["lost_events"]) == ("exact", 0, 0)
+    assert exact["small_bytes"] <= exact["small_peak_bytes"] <= exact["arena_peak_bytes"]
+
+
+@pytest.mark.parametrize("path", INTERPRETERS)
+def test_samples_estimate_small_objects_while_malloc_stays_exact(record, midden, known, path):
+    recording = record.run([path, known], options=["--sample-seed", "7"])
+    stats = recording.stats
+    assert (stats["mode"], stats["small_objects"], stats["sampled_blocks"]) == ("exact", "sampled", "small")
+    assert (stats["foreign_frees"], stats["lost_events"]) == (0, 0)
+    # 55 samples: five deviations are 67 %.
+    assert closely(bytes_of(midden, recording, "floats"), FLOATS, 0.67)
+    assert closely(bytes_of(midden, recording, "array"), ARRAY, 0.0001)
+    arrays = [site for site in stats["sites"] if site["peak_bytes"] > ARRAY]
+    assert [(s["peak_bytes_low"], s["peak_bytes_high"]) for s in arrays] == [(arrays[0]["peak_bytes"],) * 2]
+    assert stats["small_bytes"] < 0.5 * stats["small_peak_bytes"] < stats["arena_peak_bytes"]
+
+
+@pytest.mark.parametrize("setting", ["debug", "pymalloc_debug"])
+def test_guard_bytes_change_nothing(record, known, setting):
+    plain = record.run([DEBIAN, known], options=["--pymalloc", "exact"]).stats
+    guarded = record.run([DEBIAN, known], options=["--pymalloc", "exact"], env={"PYTHONMALLOC": setting}).stats
+    assert closely(guarded["peak_bytes"], plain["peak_bytes"], 0.03)
+    assert (guarded["small_objects"], guarded["foreign_frees"], guarded["lost_events"]) == ("exact", 0, 0)
+
+
+def test_python_that_has_all_from_malloc_is_said_to(record, midden, known):
+    recording = record.run([DEBIAN, known], env={"PYTHONMALLOC": "malloc"})
+    assert recording.stats["small_objects"] == "malloc"
+    assert "sample_period" not in recording.stats
+    text = subprocess.run([midden, "stats", recording.path], capture_output=True, text=True, check=True).stdout
+    assert "from malloc (PYTHONMALLOC)" in text
+
+
+def test_nothing_is_lost_when_python_is_killed(record, midden, known):
+    recording = record.run([DEBIAN, known, "kill"], options=["--pymalloc", "exact"])
+    assert recording.status == 128 + signal.SIGKILL
+    assert closely(bytes_of(midden, recording, "floats", "leaked_bytes"), FLOATS, 0.01)
+
+
+def test_small_objects_of_threads_and_fork_children_are_told_apart(record, tmp_path):
+    script = tmp_path / "family.py"
+    script.write_text(
+        "import os, threading\n"
+        "def work(): kept.append([i + 0.5 for i in range(100_000)])\n"
+        "kept = []\n"
+        "threads = [threading.Thread(target=work) for _ in range(3)]\n"
+        "[t.start() for t in threads]; [t.join() for t in threads]\n"
+        "if os.fork() == 0:\n"
+        "    kept.clear(); work(); os._exit(0)\n"
+        "os.wait()\n"
+    )
+    recording = record.run([DEBIAN, script], options=["--follow", "--pymalloc", "exact"])
+    parent, child = sorted(recording.profiles(), key=lambda stats: -stats["small_peak_bytes"])
+    assert parent["threads"] == 4
+    floats = 2_390_000  # but for some that a free list keeps
+    assert parent["small_peak_bytes"] >= 3 * floats
+    assert floats <= child["small_peak_bytes"] < 2 * floats
+    assert child["small_objects"] == "exact" and child["lost_events"] == 0
