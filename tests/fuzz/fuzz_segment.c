@@ -169,6 +169,8 @@ static void put_event(const struct segment_map *map, uint16_t index, uint64_t va
 
 	if (kind == SEGMENT_EVENT_ALLOC || kind == SEGMENT_EVENT_RESIZED)
 		event[2] = (value >> 40) << 32 | (value >> 32 & 0xff);
+	if (kind == SEGMENT_EVENT_MAP)
+		event[3] = (value >> 60) << 32 | (value >> 52 & 0xff);
 	for (unsigned i = 0; i < 4 && offset + i < SEGMENT_CHUNK_PAYLOAD / 8; i++)
 		words[offset + i] = event[i];
 	atomic_store(&slot->head, head + segment_event_bytes(kind));
