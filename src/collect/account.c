@@ -24,6 +24,7 @@ void account_init(struct account *a, const struct ticks *clock, uint32_t slot_co
 	*a = (struct account){.clock = clock};
 	live_init(&a->live);
 	a->parts.most = PARTS_MAX;
+	a->threads.most = THREADS_MAX;
 	series_init(&a->series, ticks_from_ns(clock, FIRST_INTERVAL_NS));
 	a->actors = mem_new(slot_count, sizeof(a->actors[0]));
 	a->texts = mem_new(slot_count, sizeof(a->texts[0]));

@@ -19,12 +19,15 @@ void account_sampled_plan(struct account *a, const struct collect_config *config
 	const struct sampling_terms all = {.period = config->sample_period,
 					   .seed = config->sample_seed};
 
-	if (config->mode == SEGMENT_MODE_SAMPLE)
+	if (config->mode == SEGMENT_MODE_SAMPLE) {
 		a->sampling = sampling_new(&all, a->slots, a->slot_count);
-	else if (config->mode == SEGMENT_MODE_EXACT && config->pymalloc == SEGMENT_PYMALLOC_SAMPLED)
+		a->threads.most = THREADS_SAMPLED_MAX;
+	} else if (config->mode == SEGMENT_MODE_EXACT &&
+		   config->pymalloc == SEGMENT_PYMALLOC_SAMPLED) {
 		a->small_terms = (struct sampling_terms){.period = config->small_period,
 							 .seed = config->sample_seed,
 							 .partly = true};
+	}
 }
 
 static struct sample *get_sample(const struct account *a, const struct live_block *block)

@@ -26,7 +26,7 @@ static uint32_t add(struct threads *t, uint32_t serial)
 
 	*thread = (struct thread){
 		.serial = serial,
-		.shared = serial == THREADS_MAX,
+		.shared = serial == t->most,
 		.start_ticks = UINT64_MAX,
 		.end_ticks = UINT64_MAX,
 	};
@@ -37,7 +37,7 @@ static uint32_t add(struct threads *t, uint32_t serial)
 
 uint32_t threads_reserve(struct threads *t, uint32_t serial)
 {
-	uint32_t own = serial < THREADS_MAX ? serial : THREADS_MAX;
+	uint32_t own = serial < t->most ? serial : t->most;
 
 	if (serial > t->highest_serial)
 		t->highest_serial = serial;
@@ -50,7 +50,7 @@ uint32_t threads_reserve(struct threads *t, uint32_t serial)
  * one. */
 uint64_t threads_get_count(const struct threads *t)
 {
-	if (t->highest_serial < THREADS_MAX)
+	if (t->highest_serial < t->most)
 		return t->list.count;
-	return t->list.count - 1 + (t->highest_serial - (THREADS_MAX - 1));
+	return t->list.count - 1 + (t->highest_serial - (t->most - 1));
 }

@@ -3,7 +3,8 @@
  *
  * A thread is known by its serial. The target gives serials out one after another, so a record's
  * place follows from it; threads beyond the last own place share one record, however many there
- * are. */
+ * are. A recording that is made to be left on (sampling mode) has few own places, so that a service
+ * which keeps starting threads does not make the collector grow. */
 #ifndef MIDDEN_COLLECT_THREADS_H
 #define MIDDEN_COLLECT_THREADS_H
 
@@ -14,7 +15,8 @@
 #include "collect/peak.h"
 #include "format/segment.h"
 
-#define THREADS_MAX 65536u /* records, the shared one included */
+#define THREADS_MAX	    65536u /* records, the shared one included */
+#define THREADS_SAMPLED_MAX 1024u  /* in sampling mode: 400 KiB with their totals */
 
 struct thread {
 	struct holding held; /* blocks that it allocated, whoever freed them */
@@ -34,10 +36,11 @@ struct thread {
 	char name[SEGMENT_NAME_BYTES];
 };
 
-/* Zero-initialise. */
+/* Zero-initialise, but for `most`. */
 struct threads {
 	VEC(struct thread) list;
-	VEC(uint32_t) by_serial; /* serial (at most THREADS_MAX) -> index in `list` + 1, 0 none */
+	VEC(uint32_t) by_serial; /* serial (at most `most`) -> index in `list` + 1, 0 none */
+	uint32_t most;		 /* records, the shared one included; set before the first one */
 	uint32_t highest_serial;
 };
 

@@ -1,10 +1,12 @@
 /* service.c -- works when it is told to, like a service under load. Run by tests/soak/run.py.
  * SPDX-License-Identifier: Apache-2.0
  *
- * For every line of standard input, a number of milliseconds, each of two threads handles requests
- * for that long; then the number of requests is written. A request makes a few blocks of 16 to
- * 2,063 bytes, fills and reads them, and puts one of them in the place of another that it frees:
- * 8,192 stay. Every 4,096th is handled by a thread that is made for it. */
+ * Has a pool of two threads. For every line of standard input, a number of milliseconds, each of
+ * them handles requests for that long; then the number of requests is written. A request makes a
+ * few blocks of 16 to 2,063 bytes, fills and reads them, and puts one of them in the place of
+ * another that it frees: 8,192 stay. */
+#include <limits.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { THREADS = 2, PLACES = 8192, PARTS = 4, RARELY = 4096, LOOK = 64 };
+enum { THREADS = 2, PLACES = 8192, PARTS = 4, LOOK = 64 };
 
 struct worker {
 	pthread_t thread;
@@ -24,6 +26,7 @@ struct worker {
 };
 
 static struct worker workers[THREADS];
+static pthread_barrier_t begin, done; /* all of the pool and main: what they share is theirs */
 
 static uint64_t read_clock_ns(void)
 {
@@ -52,9 +55,8 @@ static void *make_part(struct worker *w)
 	return part;
 }
 
-static void *handle(void *argument)
+static void handle(struct worker *w)
 {
-	struct worker *w = argument;
 	void **place = &w->places[draw(w) % PLACES];
 	void *parts[PARTS];
 
@@ -65,28 +67,20 @@ static void *handle(void *argument)
 	for (int i = 1; i < PARTS; i++)
 		free(parts[i]);
 	w->requests++;
-	return NULL;
-}
-
-static void handle_elsewhere(struct worker *w)
-{
-	pthread_t other;
-
-	if (pthread_create(&other, NULL, handle, w) == 0)
-		pthread_join(other, NULL);
 }
 
 static void *work(void *argument)
 {
 	struct worker *w = argument;
 
-	while (w->requests % LOOK || read_clock_ns() < w->end_ns) {
-		if (w->requests % RARELY == 1)
-			handle_elsewhere(w);
-		else
+	for (;;) {
+		pthread_barrier_wait(&begin);
+		if (w->end_ns == 0)
+			return NULL;
+		while (w->requests % LOOK || read_clock_ns() < w->end_ns)
 			handle(w);
+		pthread_barrier_wait(&done);
 	}
-	return NULL;
 }
 
 static uint64_t run(unsigned ms)
@@ -96,29 +90,47 @@ static uint64_t run(unsigned ms)
 	for (int i = 0; i < THREADS; i++) {
 		before += workers[i].requests;
 		workers[i].end_ns = end_ns;
-		if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0)
+	}
+	pthread_barrier_wait(&begin);
+	pthread_barrier_wait(&done);
+	for (int i = 0; i < THREADS; i++)
+		after += workers[i].requests;
+	return after - before;
+}
+
+static void start_pool(void)
+{
+	pthread_barrier_init(&begin, NULL, THREADS + 1);
+	pthread_barrier_init(&done, NULL, THREADS + 1);
+	for (int i = 0; i < THREADS; i++) {
+		workers[i].random = (uint64_t)i + 1;
+		workers[i].places = calloc(PLACES, sizeof(void *));
+		if (!workers[i].places ||
+		    pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0)
 			abort();
 	}
-	for (int i = 0; i < THREADS; i++) {
+}
+
+static void end_pool(void)
+{
+	for (int i = 0; i < THREADS; i++)
+		workers[i].end_ns = 0;
+	pthread_barrier_wait(&begin);
+	for (int i = 0; i < THREADS; i++)
 		pthread_join(workers[i].thread, NULL);
-		after += workers[i].requests;
-	}
-	return after - before;
 }
 
 int main(void)
 {
 	char line[64];
 
-	for (int i = 0; i < THREADS; i++) {
-		workers[i].random = (uint64_t)i + 1;
-		workers[i].places = calloc(PLACES, sizeof(void *));
-		if (!workers[i].places)
-			abort();
-	}
+	/* Tops of arenas that come and go are megabytes, and would hide what is looked for. */
+	mallopt(M_TRIM_THRESHOLD, INT_MAX);
+	start_pool();
 	while (fgets(line, sizeof(line), stdin)) {
 		printf("%llu\n", (unsigned long long)run((unsigned)strtoul(line, NULL, 10)));
 		(void)fflush(stdout);
 	}
+	end_pool();
 	return 0;
 }

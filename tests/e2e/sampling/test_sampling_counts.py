@@ -50,6 +50,15 @@ def test_with_a_period_of_one_byte_nearly_every_block_is_a_sample(record, case):
         assert abs(stats[name] - true) <= 0.01 * true + 60, name
 
 
+def test_of_ten_thousand_threads_few_have_figures_of_their_own_and_the_rest_one_sum(record):
+    stats = record.victim("short_threads", "full", options=("--sample=64K", "--no-symbols")).stats
+    own, others = stats["thread_list"][:-1], stats["thread_list"][-1]
+    assert stats["threads"] == 10001 and len(own) == 1023
+    assert others["name"] == "(other threads)" and others["allocations"] >= 3 * (10001 - 1023)
+    for name in ("allocations", "allocated_bytes"):
+        assert sum(thread[name] for thread in stats["thread_list"]) == stats[name]
+
+
 ALLOCATORS = {
     "jemalloc": "libjemalloc.so.2",
     "tcmalloc": "libtcmalloc_minimal.so.4",

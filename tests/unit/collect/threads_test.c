@@ -6,15 +6,18 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
+#include "collect/account_sampled.h"
 #include "collect/threads.h"
 #include "producer.h"
 
 static void a_serial_keeps_its_record(void **state)
 {
-	struct threads t = {0};
+	struct threads t = {.most = THREADS_MAX};
 
 	(void)state;
 	assert_int_equal(threads_reserve(&t, 5), 0);
@@ -27,7 +30,7 @@ static void a_serial_keeps_its_record(void **state)
 
 static void threads_beyond_the_last_place_share_a_record(void **state)
 {
-	struct threads t = {0};
+	struct threads t = {.most = THREADS_MAX};
 
 	(void)state;
 	for (uint32_t serial = 1; serial <= 70000; serial++)
@@ -42,13 +45,39 @@ static void threads_beyond_the_last_place_share_a_record(void **state)
 
 static void a_wild_serial_takes_no_more_memory(void **state)
 {
-	struct threads t = {0};
+	struct threads t = {.most = THREADS_MAX};
 
 	(void)state;
 	threads_reserve(&t, UINT32_MAX);
 	assert_int_equal(t.list.count, 1);
 	assert_true(t.by_serial.count <= THREADS_MAX + 1);
 	threads_fini(&t);
+}
+
+static void sampling_keeps_few_records_however_many_threads_come(void **state)
+{
+	struct account a = {0};
+	struct collect_config config = {.mode = SEGMENT_MODE_SAMPLE, .sample_period = 4096};
+	struct segment_slot *slots = aligned_alloc(128, 2 * sizeof(*slots));
+	struct ticks clock = {.span_ticks = 1, .span_ns = 1};
+
+	(void)state;
+	memset(slots, 0, 2 * sizeof(*slots));
+	account_init(&a, &clock, 2);
+	a.slots = slots;
+	account_sampled_plan(&a, &config);
+	for (uint32_t serial = 1; serial <= 20000; serial++) {
+		(void)account_open_thread(&a, 1, serial);
+		atomic_store(&slots[1].totals.calls[0], 1);
+		account_close_thread(&a, 1);
+	}
+	assert_int_equal(a.threads.list.count, THREADS_SAMPLED_MAX);
+	assert_int_equal(a.threads.by_serial.count, THREADS_SAMPLED_MAX + 1);
+	assert_int_equal(a.sampling->retired.count, THREADS_SAMPLED_MAX);
+	assert_int_equal(threads_get_count(&a.threads), 20000);
+	assert_int_equal(account_get_totals(&a).allocations, 20000);
+	account_fini(&a);
+	free(slots);
 }
 
 static void the_shared_record_is_the_last_and_says_so(void **state)
@@ -77,6 +106,7 @@ int main(void)
 		cmocka_unit_test(a_serial_keeps_its_record),
 		cmocka_unit_test(threads_beyond_the_last_place_share_a_record),
 		cmocka_unit_test(a_wild_serial_takes_no_more_memory),
+		cmocka_unit_test(sampling_keeps_few_records_however_many_threads_come),
 		cmocka_unit_test(the_shared_record_is_the_last_and_says_so),
 	};
 
