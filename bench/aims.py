@@ -17,7 +17,9 @@ THREADS_FACTOR_MOST = 1.5
 COLLECTOR_NS_MOST, COLLECTOR_LIVE_NS_MOST = 25, 60
 ADDED_NS_MOST = {"depth10": 60, "depth60": 120, "live": 125}
 DEPTH10_WALL_MOST = 3.2
-REAL_WALL_MOST, PYTHON_WALL_MOST = 1.15, 1.3
+REAL_WALL_MOST = 1.15
+PYTHON_WALL_MOST = {"python3": 1.1, "numpy": 1.1, "wsgi": 1.1}
+SMALL_OBJECTS_WALL_MOST = 1.5
 TAGGED_WALL_MOST = {"depth10": 1.15, "threads4": 1.15}
 SAMPLED_WALL_MOST = {"depth10": 1.1, "sqlite3": 1.02, "cc1plus": 1.02, "redis": 1.02}
 
@@ -70,8 +72,15 @@ def speed_aims(result):
         ratio = of_midden(result, result.wall_ratio)
         yield at_most(f"{name}: wall time against native", ratio, DEPTH10_WALL_MOST, "×")
     if result.load.kind == "real":
-        limit = PYTHON_WALL_MOST if name == "python3" else REAL_WALL_MOST
+        limit = PYTHON_WALL_MOST.get(name, REAL_WALL_MOST)
         yield at_most(f"{name}: wall time against native", of_midden(result, result.wall_ratio), limit, "×")
+
+
+def python_aims(result):
+    name = result.load.name
+    if name in PYTHON_WALL_MOST:
+        ratio = of_midden(result, result.wall_ratio, "midden --pymalloc=exact")
+        yield at_most(f"{name}: each small object, wall time against native", ratio, SMALL_OBJECTS_WALL_MOST, "×")
 
 
 def sampling_aims(result):
@@ -138,7 +147,7 @@ def check(results):
     """All aims that concern what was run, by subject."""
     results = [result for result in results if result.has("midden")]
     aims = []
-    for subject in (speed_aims, sampling_aims, tagging_aims, peer_aims):
+    for subject in (speed_aims, python_aims, sampling_aims, tagging_aims, peer_aims):
         aims += [aim for result in results for aim in subject(result)]
     aims += thread_aims(results)
     for subject in (memory_aims, collector_aims):

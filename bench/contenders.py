@@ -25,9 +25,13 @@ class Contender:
 
     pace = FULL
     rounds_most = 1000
+    programs = None  # names of the loads that it is for; None: all
 
     def __init__(self, name, what):
         self.name, self.what = name, what
+
+    def fits(self, load):
+        return self.programs is None or load.name in self.programs
 
     def missing(self):
         """Why it cannot be run here, or None."""
@@ -105,6 +109,18 @@ class Tagging(Sampling):
 
     def report(self, directory, program):
         return [self.binary, "tags", directory / "out.mdn"]
+
+
+class SmallObjects(Sampling):
+    programs = ("python3", "numpy", "wsgi")
+
+    def __init__(self, build):
+        super().__init__(build)
+        self.name, self.what = "midden --pymalloc=exact", "small objects of Python too, each with its stack"
+
+    def wrap(self, command, directory):
+        options = ["-q", "--no-symbols", "--pymalloc=exact", "-o", directory / "out.mdn"]
+        return [self.binary, "record", *options, "--", *command], {}
 
 
 class Heaptrack(Contender):
@@ -196,6 +212,7 @@ def all_contenders(build):
         Midden(build),
         Sampling(build),
         Tagging(build),
+        SmallObjects(build),
         Heaptrack(),
         Memusage(),
         Gperftools(),

@@ -69,8 +69,24 @@ class Sqlite(Load):
 
 
 class Python(Load):
+    """A script beside this file."""
+
+    script = "objects.py"
+
     def command(self, size, directory):
-        return [self.program, HERE / "objects.py", size]
+        return [self.program, HERE / self.script, size]
+
+
+class Numpy(Python):
+    script = "arrays.py"
+
+    def missing(self):
+        without = subprocess.run([self.program, "-c", "import numpy"], capture_output=True, check=False).returncode
+        return super().missing() or ("python3-numpy is not installed" if without else None)
+
+
+class Wsgi(Python):
+    script = "pages.py"
 
 
 class Gcc(Load):
@@ -194,6 +210,8 @@ def all_loads(build):
         ),
         Sqlite("sqlite3", "table and index in memory", 200_000, "/usr/bin/sqlite3", "real", reduced),
         Python("python3", "JSON and dicts (bench/objects.py)", 60, "/usr/bin/python3", "real", reduced),
+        Numpy("numpy", "arrays of numpy (bench/arrays.py)", 400, "/usr/bin/python3", "real", reduced),
+        Wsgi("wsgi", "a web application (bench/pages.py)", 8_000, "/usr/bin/python3", "real", reduced),
         Gcc("cc1plus", f"g++'s compiler, {compile_text}", 2, cc1plus, "real"),
         Clang("clang++", compile_text, 2, "/usr/bin/clang++", "real"),
         Redis(

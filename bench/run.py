@@ -130,7 +130,7 @@ def make_cells(load, contenders, scale):
     cells = []
     for contender in contenders:
         size = load.size_for(contender.pace, scale)
-        if size is not None:
+        if size is not None and contender.fits(load):
             cells.append(Cell(contender, size))
     native = contenders[0]
     sizes = {cell.size for cell in cells if cell.contender is native}

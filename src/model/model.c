@@ -197,7 +197,7 @@ static void add_stand_ins(struct builder *b)
 
 		if (b->nameless[i])
 			*vec_push(&b->candidates) = (struct candidate){
-				.frame = {.function = "[native code]",
+				.frame = {.function = MODEL_NATIVE_CODE,
 					  .module = node_module(p, &any),
 					  .file = ""},
 				.id = &b->model->native_ids[i],

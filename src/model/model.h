@@ -38,6 +38,9 @@ struct model_frame {
 	uint8_t machinery; /* enum machinery: of Python's own, left out as machinery.h says */
 };
 
+/* The function of the frame that a stand_in refers to. */
+#define MODEL_NATIVE_CODE "[native code]"
+
 struct model_options {
 	bool all_frames;	     /* show hidden frames and Python's machinery too */
 	bool hide_imports;	     /* fold imports of Python into a frame each: imports.h */

@@ -23,6 +23,11 @@ static const char *const sources[] = {
 /* Of the languages, where no source file tells. */
 static const char *const namespaces[] = {"std::", "__gnu_cxx::", "alloc::", "core::", NULL};
 
+/* Parts of the paths of what comes with Python or is installed into it. */
+static const char *const python_libraries[] = {
+	"/lib/python3", "/lib64/python3", "/site-packages/", "/dist-packages/", "<frozen ", NULL,
+};
+
 static bool starts_with_any(const char *text, const char *const *starts)
 {
 	for (; *starts; starts++)
@@ -48,10 +53,10 @@ bool origin_is_libstdcxx(const char *module)
 	return starts_with_any(base_name(module), cxx_libraries);
 }
 
-static bool is_language_source(const char *file)
+static bool has_any(const char *path, const char *const *parts)
 {
-	for (size_t i = 0; sources[i]; i++)
-		if (strstr(file, sources[i]))
+	for (; *parts; parts++)
+		if (strstr(path, *parts))
 			return true;
 	return false;
 }
@@ -62,7 +67,7 @@ bool origin_is_own(const struct model_frame *f)
 	    origin_is_libstdcxx(f->module) ||
 	    starts_with_any(base_name(f->module), other_libraries))
 		return false;
-	return !is_language_source(f->file) && !starts_with_any(f->function, namespaces);
+	return !has_any(f->file, sources) && !starts_with_any(f->function, namespaces);
 }
 
 /* How names of wrappers end, before what tells variants apart: digits, _n, _array. */
@@ -86,16 +91,34 @@ bool origin_is_wrapper(const char *function)
 	return false;
 }
 
+/* Modules of Python and extensions that are installed. They may be all that a stack has (what runs
+ * may be installed itself), so they are the program's own where nothing else is. */
+static bool is_installed_for_python(const struct model_frame *f)
+{
+	return has_any(f->named == PROFILE_NAMED_PYTHON ? f->file : f->module, python_libraries);
+}
+
+/* What stands where there is no name. */
+static const char *const no_names[] = {"??", MODEL_NATIVE_CODE, NULL};
+
+static bool is_one_of(const char *text, const char *const *list)
+{
+	while (*list && strcmp(text, *list) != 0)
+		list++;
+	return *list != NULL;
+}
+
 enum mark {
 	MARK_OWN = 1,
-	MARK_TELLING = 2, /* has a name and is no wrapper */
+	MARK_TELLING = 2, /* has a name, is no wrapper and not installed for Python */
 };
 
 static uint8_t get_marks(const struct model_frame *f)
 {
 	if (!origin_is_own(f))
 		return 0;
-	if (!*f->function || strcmp(f->function, "??") == 0 || origin_is_wrapper(f->function))
+	if (!*f->function || is_one_of(f->function, no_names) || origin_is_wrapper(f->function) ||
+	    is_installed_for_python(f))
 		return MARK_OWN;
 	return MARK_OWN | MARK_TELLING;
 }

@@ -21,7 +21,8 @@ bool origin_is_own(const struct model_frame *f);
 bool origin_is_wrapper(const char *function);
 
 /* The position of the frame of a stack that a reader can do something about: the first of the
- * program's own that has a name and is no wrapper; failing that, the first of its own; or 0. */
+ * program's own that has a name, is no wrapper and is not installed for Python (its modules,
+ * packages, extensions); failing that, the first of its own; or 0. */
 size_t origin_find_own(const struct model *m, const struct model_stack *stack);
 
 /* That frame for each node of the profile, taken as the end of a stack; UINT32_MAX where none of

@@ -31,6 +31,7 @@ PROGRAMS = (
     Program("jansson", suites.run_jansson),
     Program("zlib", suites.run_zlib),
     Program("python-threading", suites.run_cpython("test_threading", "test_thread"), follow=False),
+    Program("python-generators", suites.run_cpython("test_generators", "test_coroutines"), follow=False),
     Program("python-ctypes", suites.run_cpython("test_ctypes")),
     Program("python-subprocess", suites.run_cpython("test_subprocess"), follow=False),
     Program("python-fork", suites.run_cpython("test_fork1", "test_wait3", "test_posix", "test_os")),
