@@ -63,10 +63,10 @@ void counting_trust(struct thread *t)
 		t->tags.fast = &t->tags.at->counts;
 }
 
-NOINLINE void *counting_fail(struct segment_tag_counts *c, uint32_t api)
+NOINLINE void *counting_fail(struct segment_tag_counts *c, size_t bytes, uint32_t api)
 {
 	c->calls[api]--;
-	c->requested_bytes -= thread_self->tags.expected_bytes;
+	c->requested_bytes -= bytes;
 	return cold_fail();
 }
 

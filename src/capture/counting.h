@@ -38,8 +38,8 @@ static inline void counting_expect(struct segment_tag_counts *c, size_t bytes, u
 	c->requested_bytes += bytes;
 }
 
-/* It failed: counts that instead, of the thread's expected_bytes. Returns NULL. */
-NOINLINE void *counting_fail(struct segment_tag_counts *c, uint32_t api);
+/* It failed: counts that instead. Returns NULL. */
+NOINLINE void *counting_fail(struct segment_tag_counts *c, size_t bytes, uint32_t api);
 
 /* Counts what is left to count of a block that has been allocated; returns it. */
 NOINLINE void *counting_add_slowly(struct segment_tag_counts *c, void *block);

@@ -68,15 +68,17 @@ static NOINLINE void *record_malloc(size_t bytes)
 	return block;
 }
 
-/* In tag mode. What is known before the call is counted before it, and the size is left with the
- * thread for the case that it fails: the fewer registers are kept across it, the better. */
+/* In tag mode. What is known before the call is counted before it, and the size is left on the
+ * stack for the case that it fails: the fewer registers are kept across it, the better. */
 static NOINLINE void *count_malloc(size_t bytes, struct segment_tag_counts *counts)
 {
+	volatile size_t expected_bytes = bytes;
+
 	counting_expect(counts, bytes, SEGMENT_API_MALLOC);
 	void *block = real.malloc(bytes);
 
 	if (unlikely(!block))
-		return counting_fail(counts, SEGMENT_API_MALLOC);
+		return counting_fail(counts, expected_bytes, SEGMENT_API_MALLOC);
 	return counting_add(counts, block);
 }
 
@@ -87,7 +89,6 @@ EXPORT void *malloc(size_t bytes)
 	struct thread *t = thread_self;
 	if (unlikely(!t->tags.fast))
 		return record_malloc(bytes);
-	t->tags.expected_bytes = bytes;
 	return count_malloc(bytes, t->tags.fast);
 }
 

@@ -41,8 +41,7 @@ struct tags {
 	/* What the hooks count in, in tag mode and where a word in front of each block tells its
 	 * size (counting.h): those of `at`. Otherwise NULL. */
 	struct segment_tag_counts *fast;
-	uint64_t expected_bytes; /* of the call that is being made in such a hook */
-	struct segment_tag *at;	 /* the tag; the tree's root outside of all tags */
+	struct segment_tag *at; /* the tag; the tree's root outside of all tags */
 	struct segment_tag *root;
 	struct segment_tag *base; /* entry 0 of the table, as the others are `base` + index */
 	const char *text;

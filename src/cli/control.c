@@ -122,17 +122,22 @@ static void hand_out_profile(int connection, struct control_duty *duty)
 					   .connection = connection,
 					   .announce = announce};
 
-	(void)collect_drain(duty->collector);
 	if (!offshoot_start(&duty->offshoot, &task))
 		(void)send_answer(connection, &busy, -1);
 }
 
-/* Where it cannot be told, the path has the reason. */
+/* Where it cannot be told, the path has the reason. A look costs the target a stop: none is taken
+ * that could not be handed out, as who asks will ask again. */
 static void find_lost(int connection, struct control_duty *duty)
 {
 	struct error e = {0};
 	struct answer no = {.magic = MAGIC, .kind = ANSWER_REFUSED};
 
+	if (offshoot_is_busy(&duty->offshoot)) {
+		no.kind = ANSWER_BUSY;
+		(void)send_answer(connection, &no, -1);
+		return;
+	}
 	if (collect_find_lost(duty->collector, &e) == 0) {
 		hand_out_profile(connection, duty);
 		collect_forget_lost(duty->collector);
@@ -176,9 +181,10 @@ static void answer_request(int connection, struct control_duty *duty)
 		return;
 	request.name[sizeof(request.name) - 1] = '\0';
 	duty->brief = request.kind == REQUEST_BRIEF;
-	if (request.kind == REQUEST_PROFILE || request.kind == REQUEST_BRIEF)
+	if (request.kind == REQUEST_PROFILE || request.kind == REQUEST_BRIEF) {
+		(void)collect_drain(duty->collector);
 		hand_out_profile(connection, duty);
-	else if (request.kind == REQUEST_LOST)
+	} else if (request.kind == REQUEST_LOST)
 		find_lost(connection, duty);
 	else if (request.kind == REQUEST_SURVEY)
 		start_survey(connection, duty, request.name);

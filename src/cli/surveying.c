@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "cli/surveying.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -83,9 +84,20 @@ static void finish(struct surveying *s)
 	tell(s, &answer);
 }
 
+/* Other errors: it has been reaped unseen. */
+static bool has_ended(pid_t copy, int flags)
+{
+	pid_t ended;
+
+	do
+		ended = waitpid(copy, NULL, flags);
+	while (ended < 0 && errno == EINTR);
+	return ended != 0;
+}
+
 static void reap(struct surveying *s, int flags)
 {
-	if (s->copy && waitpid(s->copy, NULL, flags) != 0)
+	if (s->copy && has_ended(s->copy, flags))
 		finish(s);
 }
 

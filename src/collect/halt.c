@@ -21,7 +21,8 @@
 /* for a thread to stop: most do at once, one that is to run again must get its turn first */
 #define PATIENCE_NS UINT64_C(10000000000)
 #define LOOK_NS	    50000L
-#define ROUNDS_MOST 64 /* of looking for threads that were born meanwhile */
+#define DEAD_ROUNDS 16u /* most stop before it is worth the while to read files */
+#define ROUNDS_MOST 64	/* of looking for threads that were born meanwhile */
 
 /* ---- one thread ------------------------------------------------------------------------------ */
 
@@ -42,7 +43,7 @@ static bool look_at(struct halt_thread *t)
 {
 	int status = 0;
 
-	if (t->state != HALT_ASKED)
+	if (t->state != HALT_ASKED && t->state != HALT_DEAD)
 		return true;
 	pid_t got = waitpid(t->tid, &status, __WALL | WNOHANG);
 	if (got == t->tid)
@@ -56,8 +57,10 @@ static void let_go(struct halt_thread *t)
 {
 	if (t->state != HALT_STOPPED)
 		return;
-	(void)ptrace(PTRACE_DETACH, t->tid, 0, (void *)(uintptr_t)t->signal); /* NOLINT */
-	t->state = HALT_GONE;
+	long failed = ptrace(PTRACE_DETACH, t->tid, 0, (void *)(uintptr_t)t->signal); /* NOLINT */
+	/* Killed meanwhile. */
+	t->state = failed ? HALT_DEAD : HALT_GONE;
+	(void)look_at(t);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
@@ -135,17 +138,32 @@ static int ask_new(struct halt *h, pid_t pid, struct error *e)
 	return found;
 }
 
+/* True if nobody is left to wait for. Of a main thread that has died nothing is heard before the
+ * others have been waited for, which may live on, or be stopped: it is asked for by other means. */
+static bool look_at_all(struct halt *h, bool with_dead)
+{
+	bool settled = true;
+
+	for (size_t i = 0; i < h->threads.count; i++) {
+		struct halt_thread *t = &h->threads.at[i];
+
+		if (!look_at(t) && with_dead && is_dead(t->tid))
+			t->state = HALT_DEAD;
+		settled &= t->state != HALT_ASKED;
+	}
+	return settled;
+}
+
 static bool await_all(struct halt *h)
 {
 	const struct timespec nap = {.tv_nsec = LOOK_NS};
 	uint64_t last = clock_monotonic_ns() + PATIENCE_NS;
 
-	for (size_t i = 0; i < h->threads.count; i++)
-		while (!look_at(&h->threads.at[i])) {
-			if (clock_monotonic_ns() > last)
-				return false;
-			(void)nanosleep(&nap, NULL);
-		}
+	for (unsigned round = 1; !look_at_all(h, round % DEAD_ROUNDS == 0); round++) {
+		if (clock_monotonic_ns() > last)
+			return false;
+		(void)nanosleep(&nap, NULL);
+	}
 	return true;
 }
 
@@ -163,9 +181,19 @@ static int stop_all(struct halt *h, pid_t pid, struct error *e)
 	return error_set(e, "it makes threads faster than they can be stopped");
 }
 
+static void forget_gone(struct halt *h)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < h->threads.count; i++)
+		if (h->threads.at[i].state != HALT_GONE)
+			h->threads.at[kept++] = h->threads.at[i];
+	h->threads.count = kept;
+}
+
 int halt_start(struct halt *h, pid_t pid, struct error *e)
 {
-	h->threads.count = 0;
+	forget_gone(h);
 	if (stop_all(h, pid, e)) {
 		halt_end(h);
 		return -1;
@@ -193,12 +221,13 @@ bool halt_settle(struct halt *h)
 {
 	bool settled = true;
 
-	for (size_t i = 0; i < h->threads.count; i++) {
-		settled &= look_at(&h->threads.at[i]);
+	/* The main thread is the first one, and is heard of behind the others. */
+	for (size_t i = h->threads.count; i-- > 0;) {
+		(void)look_at(&h->threads.at[i]);
 		let_go(&h->threads.at[i]);
+		settled &= h->threads.at[i].state != HALT_ASKED;
 	}
-	if (settled)
-		h->threads.count = 0;
+	forget_gone(h);
 	return settled;
 }
 

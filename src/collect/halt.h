@@ -20,6 +20,7 @@
 enum halt_state {
 	HALT_ASKED,   /* to stop, and has not yet */
 	HALT_STOPPED, /* by us */
+	HALT_DEAD,    /* and still to be waited for, or its parent would not be told */
 	HALT_GONE,
 };
 
@@ -45,7 +46,8 @@ int halt_start(struct halt *h, pid_t pid, struct error *e);
 /* Lets them go on. Their registers stay known. */
 void halt_end(struct halt *h);
 
-/* Lets go who was asked to stop and did too late. True: there is nobody left. */
+/* Lets go who was asked to stop and did too late, and waits for who has died. True: there is nobody
+ * left but dead ones, of which a main thread stays as long as the others live. */
 bool halt_settle(struct halt *h);
 
 void halt_fini(struct halt *h);

@@ -28,6 +28,16 @@ void lost_clear(struct lost *l)
 	l->flags = 0;
 }
 
+static uint64_t count_clears(const struct collector *c)
+{
+	return c->account.clears - c->account.refused_clears;
+}
+
+bool lost_is_known(const struct collector *c)
+{
+	return c->lost.ticks != 0 && c->lost.clears == count_clears(c);
+}
+
 void lost_fini(struct lost *l)
 {
 	vec_free(&l->rows);
@@ -100,6 +110,13 @@ static int read_memory(struct look *l, struct error *e)
 			 (int)c->watch.pid);
 }
 
+static void keep_up(void *context)
+{
+	const struct look *l = context;
+
+	(void)collect_drain(l->collector);
+}
+
 /* ---- the blocks ------------------------------------------------------------------------------ */
 
 static void add_block(struct reach *r, const struct live_block *block)
@@ -129,6 +146,7 @@ static void list_blocks(struct look *l)
 	for (uint32_t i = 0; i < a->slot_count; i++)
 		if (a->actors[i].resizing.ptr)
 			add_block(&l->reach, &a->actors[i].resizing);
+	keep_up(l);
 	reach_sort(&l->reach);
 }
 
@@ -143,13 +161,6 @@ static bool has_strangers(const struct collector *c)
 	       atomic_load_explicit(&c->map.header->losses.reentrant_calls, memory_order_relaxed);
 }
 
-static void keep_up(void *context)
-{
-	const struct look *l = context;
-
-	(void)collect_drain(l->collector);
-}
-
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 static void note(struct look *l, uint64_t pause_ns)
@@ -157,6 +168,7 @@ static void note(struct look *l, uint64_t pause_ns)
 	struct lost *to = &l->collector->lost;
 
 	to->ticks = l->collector->drain.limit ? l->collector->drain.limit : 1;
+	to->clears = count_clears(l->collector);
 	to->pause_ns = pause_ns;
 	to->flags = (l->halted ? 0u : (unsigned)PROFILE_LOST_MOVING) |
 		    (l->has_strangers ? (unsigned)PROFILE_LOST_STRANGERS : 0u);
@@ -182,10 +194,14 @@ static int look(struct look *l, struct error *e)
 	l->has_strangers = has_strangers(c);
 	note(l, l->halted ? read_ns : 0);
 	list_blocks(l);
+	keep_up(l);
 	roots_settle(&l->roots, &l->reach);
 	lost_look_link(l);
 	reach_run(&l->reach);
+	keep_up(l);
 	lost_look_sum(l, &c->lost);
+	if (!lost_is_known(c))
+		return error_set(e, "the program has cleared its figures meanwhile");
 	return 0;
 }
 

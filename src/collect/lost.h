@@ -46,6 +46,7 @@ struct lost {
 	VEC(struct lost_link) links;
 	VEC(char) names; /* starts with a NUL byte */
 	uint64_t ticks;	 /* when it was so; 0: nothing is known */
+	uint64_t clears; /* of figures, before it: sites have other numbers after one */
 	uint64_t pause_ns;
 	uint64_t read_bytes;
 	uint64_t unread_bytes;
@@ -59,6 +60,9 @@ int lost_find(struct collector *c, struct error *e);
 
 /* Does what the target's orders ask for, and lets go who was stopped too late. */
 void lost_serve(struct collector *c);
+
+/* Whether anything is known, and the sites are still those of then. */
+bool lost_is_known(const struct collector *c);
 
 /* Puts what is known into a profile whose sites and modules are in place. */
 void lost_build(const struct collector *c, struct profile *p);

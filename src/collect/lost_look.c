@@ -11,6 +11,7 @@
 #define COOKIE	    8u	    /* before the elements of an array of objects */
 #define STRING_HEAD 24u	    /* length, capacity and users, before the characters */
 #define PULSE_WORDS 262144u
+#define PULSE_PEEKS 4096u
 /* Pointers to one block that are kept as roots: one to its start, and some to its inside, of which
  * one may be of the customary kind. A target could have many words with the same value. */
 #define ROOTS_MOST 8u
@@ -69,6 +70,13 @@ static void keep_root(struct look *l, struct reach_root root)
 	*vec_push(&l->reach.roots) = root;
 }
 
+static uint32_t get_inside(const struct look *l, uint64_t value, uint32_t target)
+{
+	uint64_t inside = value - l->reach.blocks.at[target & ~REACH_INSIDE].start;
+
+	return inside < REACH_FAR ? (uint32_t)inside : REACH_FAR;
+}
+
 static void add_root(struct linking *k, uint64_t address, uint64_t value, uint32_t target)
 {
 	struct look *l = k->look;
@@ -82,7 +90,10 @@ static void add_root(struct linking *k, uint64_t address, uint64_t value, uint32
 		return;
 	if (roots_is_table(span, address, offset))
 		target &= ~REACH_INSIDE;
-	keep_root(l, (struct reach_root){address, target, (uint32_t)k->span});
+	keep_root(l, (struct reach_root){.address = address,
+					 .target = target,
+					 .span = (uint32_t)k->span,
+					 .inside = get_inside(l, value, target)});
 }
 
 /* A block's pointer to itself says nothing. */
@@ -104,6 +115,7 @@ static bool link_word(void *context, uint64_t address, uint64_t value)
 		return true;
 	close_blocks(k, k->block);
 	*vec_push(&l->reach.targets) = target;
+	*vec_push(&l->reach.insides) = get_inside(l, value, target);
 	return true;
 }
 
@@ -123,11 +135,13 @@ static void link_registers(struct look *l)
 			uint32_t target = reach_find(&l->reach, t->words[k]);
 
 			if (target != REACH_NONE)
-				keep_root(l, (struct reach_root){k, target, span});
+				keep_root(l, (struct reach_root){
+						     .address = k, .target = target, .span = span});
 		}
 		/* A stack that the program has made of a block: in use, whoever points to it. */
 		if (stack != REACH_NONE)
-			keep_root(l, (struct reach_root){0, stack & ~REACH_INSIDE, span});
+			keep_root(l, (struct reach_root){.target = stack & ~REACH_INSIDE,
+							 .span = span});
 	}
 }
 
@@ -152,9 +166,7 @@ struct seeking {
 	uint64_t end;
 	struct lost_place found;
 	bool any;
-	/* Looks at more than the first one; true: this is the one. NULL: any will do. */
-	bool (*is_it)(const struct look *l, const struct reach_block *block, uint64_t inside);
-	const struct reach_block *block;
+	bool only_start; /* a pointer to the inside will not do */
 };
 
 static bool seek_word(void *context, uint64_t address, uint64_t value)
@@ -163,7 +175,7 @@ static bool seek_word(void *context, uint64_t address, uint64_t value)
 
 	if (value < s->start || value >= s->end)
 		return true;
-	if (s->is_it && !s->is_it(s->look, s->block, value - s->start))
+	if (s->only_start && value != s->start)
 		return true;
 	s->found = (struct lost_place){address, value - s->start};
 	s->any = true;
@@ -186,18 +198,11 @@ static struct gather_range get_range(const struct look *l, uint32_t holder)
 static void seek(struct seeking *s, uint32_t target, uint32_t holder)
 {
 	struct gather_range range = get_range(s->look, holder);
+	const struct reach_block *block = &s->look->reach.blocks.at[target];
 
-	s->block = &s->look->reach.blocks.at[target];
-	s->start = s->block->start;
-	s->end = s->start + (s->block->size ? s->block->size : 1);
+	s->start = block->start;
+	s->end = s->start + (block->size ? block->size : 1);
 	gather_visit(&s->look->gather, &range, seek_word, s);
-}
-
-static bool is_start(const struct look *l, const struct reach_block *block, uint64_t inside)
-{
-	(void)l;
-	(void)block;
-	return inside == 0;
 }
 
 static bool is_register(const struct look *l, uint32_t holder)
@@ -207,12 +212,12 @@ static bool is_register(const struct look *l, uint32_t holder)
 
 struct lost_place lost_look_find(const struct look *l, uint32_t target, uint32_t holder)
 {
-	struct seeking s = {.look = l, .is_it = is_start};
+	struct seeking s = {.look = l, .only_start = true};
 
 	if (is_register(l, holder))
 		return (struct lost_place){l->reach.roots.at[holder & ~REACH_ROOT].address, 0};
 	seek(&s, target, holder);
-	s.is_it = NULL;
+	s.only_start = false;
 	if (!s.any)
 		seek(&s, target, holder);
 	return s.found;
@@ -276,13 +281,13 @@ static bool is_customary(const struct look *l, const struct reach_block *block, 
 	       (inside == STRING_HEAD && is_string(l, block)) || is_base(l, block, inside);
 }
 
-bool lost_look_accept(void *look, uint32_t target, uint32_t holder)
+bool lost_look_accept(void *look, const struct reach_doubt *doubt)
 {
 	struct look *l = look;
-	struct seeking s = {.look = l, .is_it = is_customary};
 
-	if (l->peeks++ >= PEEKS_MOST || is_register(l, holder))
+	if (l->peeks++ >= PEEKS_MOST || is_register(l, doubt->holder))
 		return false;
-	seek(&s, target, holder);
-	return s.any;
+	if (l->peeks % PULSE_PEEKS == 0)
+		l->reach.pulse(l->reach.context);
+	return is_customary(l, &l->reach.blocks.at[doubt->target], doubt->inside);
 }

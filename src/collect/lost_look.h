@@ -31,7 +31,7 @@ void lost_look_link(struct look *l);
 /* Whether a pointer to the inside of a block is one that programs use in place of its start: to the
  * elements of an array of C++ objects, the characters of an old string, the second base of an
  * object. For struct reach. */
-bool lost_look_accept(void *look, uint32_t target, uint32_t holder);
+bool lost_look_accept(void *look, const struct reach_doubt *doubt);
 
 /* Where in a holder the pointer to a block is, and where it points to. */
 struct lost_place {

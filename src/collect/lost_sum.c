@@ -8,6 +8,7 @@
 
 #define CHAIN_MOST 24u /* blocks of a chain; of a longer one the middle is left out */
 #define CHAIN_ENDS 8u
+#define PULSE_ROWS 64u /* a chain may go over big blocks, which are searched for the pointer */
 
 static const uint32_t link_kinds[] = {
 	[ROOT_HEAP] = PROFILE_LINK_HEAP,       [ROOT_GLOBAL] = PROFILE_LINK_GLOBAL,
@@ -174,9 +175,12 @@ void lost_look_sum(const struct look *l, struct lost *to)
 	struct chain chain = {0};
 
 	add_rows(&s);
-	for (size_t i = 0; i < to->rows.count; i++)
+	for (size_t i = 0; i < to->rows.count; i++) {
 		if (l->reach.holders[to->rows.at[i].example] != REACH_NONE)
 			to->rows.at[i].chain = add_chain(&s, to->rows.at[i].example, &chain);
+		if (i % PULSE_ROWS == 0)
+			l->reach.pulse(l->reach.context);
+	}
 	vec_free(&chain.blocks);
 	map_free(&s.rows);
 }
@@ -187,7 +191,7 @@ void lost_build(const struct collector *c, struct profile *p)
 {
 	const struct lost *l = &c->lost;
 
-	if (!l->ticks)
+	if (!lost_is_known(c))
 		return;
 	p->run.lost_flags = l->flags | PROFILE_LOST_CHECKED;
 	p->run.lost_time_ns = ticks_to_ns(&c->clock, l->ticks);

@@ -10,7 +10,6 @@
 #include "collect/obey.h"
 
 #define RANGES_MOST (1u << 24) /* a quarter of what addresses of 47 bits have room for: damage */
-#define GONE	    UINT32_MAX
 
 enum { TAKEN_NOTHING, TAKEN_AWAY, TAKEN_TO_MOVE };
 
@@ -87,6 +86,7 @@ static void leave(void *context, const struct range *range)
 	uint64_t bytes = range->end - range->start;
 	uint64_t life = by->ticks > map->ticks ? by->ticks - map->ticks : 0;
 
+	map->in_hands++;
 	if (--map->pieces == 0) {
 		holding_remove(held, &m->peak, bytes, life);
 		holding_remove(kind, &m->peak, bytes, life);
@@ -109,6 +109,7 @@ static void come_back(void *context, const struct range *range)
 	uint64_t bytes = range->end - range->start;
 	bool was_gone = map->pieces++ == 0;
 
+	map->in_hands--;
 	for (unsigned i = 0; i < 2; i++) {
 		holding_settle(both[i], &m->peak);
 		both[i]->freed_bytes -= bytes;
@@ -122,9 +123,9 @@ static void forget_map(void *context, const struct range *range)
 	struct mapped *m = context;
 	struct mapped_map *map = &m->maps.at[range->map];
 
-	if (map->pieces != 0)
-		return; /* other parts are still there, or another range of it was here */
-	map->pieces = GONE;
+	/* Not while other parts are there, or in the hands of a thread that may bring them back. */
+	if (--map->in_hands || map->pieces)
+		return;
 	map->site = m->unused;
 	m->unused = range->map + 1;
 }

@@ -19,8 +19,9 @@ struct account;
 
 struct mapped_map {
 	uint64_t ticks;
-	uint32_t site;	 /* with `pieces` GONE: the next free one */
-	uint32_t pieces; /* ranges that are left of it */
+	uint32_t site;	   /* of one that is not in use: the next such */
+	uint32_t pieces;   /* ranges that are left of it */
+	uint32_t in_hands; /* ranges that are gone, unless a thread says that they were kept */
 };
 
 /* What the last call of the thread in a slot took off the table. */

@@ -4,6 +4,7 @@
 #include "collect/ranges.h"
 
 #include <string.h>
+#include <sys/random.h>
 
 void ranges_fini(struct ranges *r)
 {
@@ -12,12 +13,22 @@ void ranges_fini(struct ranges *r)
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-/* xorshift; which numbers these are matters to nobody, as long as addresses do not depend on them.
- */
+/* A program that knew the numbers could choose addresses that make a list of the tree. Where the
+ * kernel has none, at least where we lie is not told to anybody. Never 0. */
+static uint64_t get_seed(const struct ranges *r)
+{
+	uint64_t seed = 0;
+
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != (ssize_t)sizeof(seed))
+		seed = (uintptr_t)r * UINT64_C(0x9e3779b97f4a7c15);
+	return seed | 1;
+}
+
+/* xorshift. */
 static uint32_t get_rank(struct ranges *r)
 {
 	if (!r->random)
-		r->random = UINT64_C(0x9e3779b97f4a7c15);
+		r->random = get_seed(r);
 	r->random ^= r->random << 13;
 	r->random ^= r->random >> 7;
 	r->random ^= r->random << 17;

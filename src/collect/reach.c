@@ -129,17 +129,11 @@ uint32_t reach_find(const struct reach *r, uint64_t address)
 
 /* ---- walking --------------------------------------------------------------------------------- */
 
-/* A pointer to the inside of a block that had not been reached when it was seen. */
-struct doubt {
-	uint32_t target;
-	uint32_t holder;
-};
-
 struct walk {
 	struct reach *reach;
 	size_t next; /* in `order`: those before it have been looked at */
 	size_t steps;
-	VEC(struct doubt) doubts;
+	VEC(struct reach_doubt) doubts;
 };
 
 static void beat(struct walk *w)
@@ -158,7 +152,7 @@ static void mark(struct walk *w, uint32_t block, uint32_t holder, enum reach_cla
 }
 
 /* A pointer of a holder that is itself held. */
-static void follow_held(struct walk *w, uint32_t target, uint32_t holder)
+static void follow_held(struct walk *w, uint32_t target, uint32_t holder, uint32_t inside)
 {
 	struct reach *r = w->reach;
 	uint32_t block = target & ~REACH_INSIDE;
@@ -166,7 +160,7 @@ static void follow_held(struct walk *w, uint32_t target, uint32_t holder)
 	if (r->classes[block] != UNSEEN)
 		return;
 	if (target & REACH_INSIDE)
-		*vec_push(&w->doubts) = (struct doubt){block, holder};
+		*vec_push(&w->doubts) = (struct reach_doubt){block, holder, inside};
 	else
 		mark(w, block, holder, REACH_HELD);
 }
@@ -179,7 +173,7 @@ static void spread_held(struct walk *w)
 		uint32_t block = r->order.at[w->next];
 
 		for (uint64_t i = r->firsts.at[block]; i < r->firsts.at[block + 1]; i++)
-			follow_held(w, r->targets.at[i], block);
+			follow_held(w, r->targets.at[i], block, r->insides.at[i]);
 		beat(w);
 	}
 }
@@ -191,10 +185,10 @@ static void settle_doubts(struct walk *w)
 	struct reach *r = w->reach;
 
 	for (size_t i = 0; r->accepts && i < w->doubts.count; i++) {
-		struct doubt d = w->doubts.at[i];
+		struct reach_doubt d = w->doubts.at[i]; /* they may move */
 
 		beat(w);
-		if (r->classes[d.target] != UNSEEN || !r->accepts(r->context, d.target, d.holder))
+		if (r->classes[d.target] != UNSEEN || !r->accepts(r->context, &d))
 			continue;
 		mark(w, d.target, d.holder, REACH_HELD);
 		spread_held(w);
@@ -292,7 +286,7 @@ void reach_run(struct reach *r)
 	memset(r->classes, UNSEEN, count + 1);
 	memset(r->holders, 0xff, (count + 1) * sizeof(*r->holders));
 	for (uint32_t i = 0; i < r->roots.count; i++)
-		follow_held(&w, r->roots.at[i].target, i | REACH_ROOT);
+		follow_held(&w, r->roots.at[i].target, i | REACH_ROOT, r->roots.at[i].inside);
 	spread_held(&w);
 	settle_doubts(&w);
 	find_interior(&w);
@@ -306,6 +300,7 @@ void reach_fini(struct reach *r)
 	vec_free(&r->roots);
 	vec_free(&r->firsts);
 	vec_free(&r->targets);
+	vec_free(&r->insides);
 	vec_free(&r->order);
 	free(r->index);
 	free(r->classes);

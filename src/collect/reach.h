@@ -32,6 +32,7 @@ enum reach_class {
 #define REACH_INSIDE	  0x80000000u /* of a target: the pointer is not to its start */
 #define REACH_ROOT	  0x80000000u /* of a holder: it is a root */
 #define REACH_NONE	  UINT32_MAX
+#define REACH_FAR	  UINT32_MAX /* behind the start of a block */
 #define REACH_BLOCKS_MOST 0x7ffffff0u
 
 /* A word outside of all blocks that points to one. */
@@ -39,12 +40,20 @@ struct reach_root {
 	uint64_t address; /* of the word, or the number of a register */
 	uint32_t target;  /* block, and REACH_INSIDE */
 	uint32_t span;	  /* the caller's: what the word is part of */
+	uint32_t inside;  /* how far behind the target's start it points, REACH_FAR at most */
 };
 
 /* The first block that starts on a page; `first` is its number plus one. */
 struct reach_page {
 	uint64_t page;
 	uint32_t first;
+};
+
+/* A pointer to the inside of a block that had not been reached when it was seen. */
+struct reach_doubt {
+	uint32_t target; /* block */
+	uint32_t holder; /* block, or root with REACH_ROOT */
+	uint32_t inside; /* how far behind its start, REACH_FAR at most */
 };
 
 /* Zero-initialise, then fill in. */
@@ -54,9 +63,10 @@ struct reach {
 	/* The pointers in block i: targets from firsts[i] to firsts[i + 1]. */
 	VEC(uint64_t) firsts;
 	VEC(uint32_t) targets;
-	/* Whether a pointer to the inside of `target` from this holder is as good as one to its
-	 * start: to the characters of a string, the elements of an array. NULL: never. */
-	bool (*accepts)(void *context, uint32_t target, uint32_t holder);
+	VEC(uint32_t) insides; /* by target: how far behind its start, REACH_FAR at most */
+	/* Whether this pointer to the inside of a block is as good as one to its start: to the
+	 * characters of a string, the elements of an array. NULL: never. */
+	bool (*accepts)(void *context, const struct reach_doubt *doubt);
 	void (*pulse)(void *context); /* called now and then; may be NULL */
 	void *context;
 	struct reach_page *index; /* reach_sort's, a hash table */

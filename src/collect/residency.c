@@ -331,6 +331,8 @@ void residency_join(struct residency *r, const struct residency_input *in)
 	uint64_t covered = 0;
 
 	p.seats = mem_new(in->site_count + 1, sizeof(p.seats[0]));
+	for (uint32_t i = 0; i < in->site_count; i++)
+		p.seats[i].page = NO_PAGE; /* 0 is one, in a hostile target's tale */
 	vec_reserve(&r->pins, in->site_count);
 	for (uint32_t i = 0; i < in->site_count; i++)
 		*vec_push(&r->pins) = (struct profile_pin){.site = i};

@@ -199,6 +199,20 @@ static void add_with_locals(struct roots *r, const struct halt *h, struct root_s
 	add_span(r, span);
 }
 
+/* Where a thread had its stack, which may be gone and something else be there; and what the kernel
+ * has joined to it, which lies behind the descriptor. */
+static void add_kept(struct roots *r, struct root_span span, uint64_t old)
+{
+	struct root_span after = span;
+
+	span.pointer = old;
+	if (span.end - old > LOCAL_BYTES)
+		span.end = old + LOCAL_BYTES;
+	after.start = span.end;
+	add_span(r, span);
+	add_span(r, after);
+}
+
 static void add_stack(struct roots *r, const struct halt *h, struct root_span span)
 {
 	const struct region *region = &r->regions.list.at[span.region];
@@ -216,10 +230,7 @@ static void add_stack(struct roots *r, const struct halt *h, struct root_span sp
 	}
 	uint64_t old = find_old_stack(r, region);
 	if (!t && old) {
-		span.start = span.pointer = old;
-		span.end = old + TABLE_WORDS * sizeof(uint64_t);
-		span.kind = ROOT_LOCAL;
-		add_span(r, span);
+		add_kept(r, span, old);
 		return;
 	}
 	if (old)
@@ -323,25 +334,37 @@ int roots_plan(struct roots *r, const struct halt *h, pid_t pid, struct error *e
 
 /* ---- after the stop -------------------------------------------------------------------------- */
 
-static bool has_blocks(const struct reach *reach, const struct region *region)
+static bool has_blocks(const struct reach *reach, uint64_t start, uint64_t end)
 {
 	size_t low = 0, high = reach->blocks.count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (reach->blocks.at[middle].start < region->start)
+		if (reach->blocks.at[middle].start < start)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < reach->blocks.count && reach->blocks.at[low].start < region->end;
+	return low < reach->blocks.count && reach->blocks.at[low].start < end;
+}
+
+/* Memory that libc keeps for the stack of the next thread begins behind pages that nobody may
+ * touch, and has no blocks. What was mapped where a stack had been is told by that. */
+static bool is_kept_stack(const struct roots *r, const struct reach *reach,
+			  const struct root_span *span)
+{
+	const struct region *region = &r->regions.list.at[span->region];
+
+	return span->pointer && region > r->regions.list.at && region[-1].end == region->start &&
+	       !region[-1].is_readable && !region[-1].is_writable && !region[-1].inode &&
+	       !has_blocks(reach, region->start, span->pointer);
 }
 
 static enum root_kind settle(const struct roots *r, const struct reach *reach,
 			     const struct region *region)
 {
-	if (has_blocks(reach, region) ||
+	if (has_blocks(reach, region->start, region->end) ||
 	    strcmp(regions_get_name(&r->regions, region), "[heap]") == 0)
 		return ROOT_HEAP;
 	if (r->is_libc)
@@ -355,8 +378,15 @@ void roots_settle(struct roots *r, const struct reach *reach)
 	for (size_t i = 0; i < r->spans.count; i++) {
 		struct root_span *span = &r->spans.at[i];
 
-		if (span->kind == ROOT_PLAIN)
+		if (span->kind != ROOT_PLAIN)
+			continue;
+		if (!is_kept_stack(r, reach, span)) {
 			span->kind = settle(r, reach, &r->regions.list.at[span->region]);
+			continue;
+		}
+		span->kind = ROOT_LOCAL;
+		span->start = span->pointer;
+		span->end = span->pointer + TABLE_WORDS * sizeof(uint64_t);
 	}
 }
 

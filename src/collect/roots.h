@@ -32,7 +32,8 @@ enum root_kind {
 struct root_span {
 	uint64_t start;
 	uint64_t end;
-	uint64_t pointer; /* of LOCAL: the thread pointer */
+	uint64_t pointer; /* of LOCAL: the thread pointer; of PLAIN: that of a thread that had its
+			     stack there, 0 none */
 	uint32_t region;  /* of `regions` */
 	uint32_t module;  /* of GLOBAL: in the segment; 0 not known */
 	pid_t tid;	  /* of STACK, LOCAL, REGISTER; 0: of no thread that lives */
@@ -57,7 +58,8 @@ void roots_prepare(struct roots *r, const struct segment_map *map, pid_t pid);
  * with `e`. */
 int roots_plan(struct roots *r, const struct halt *h, pid_t pid, struct error *e);
 
-/* Settles what anonymous memory is, once the blocks are known. */
+/* Settles what anonymous memory is, once the blocks are known: of the stacks of threads that have
+ * ended only the descriptors stay. */
 void roots_settle(struct roots *r, const struct reach *reach);
 
 /* True if a pointer in this span to this place in a block is one of libc's allocator to what comes

@@ -57,16 +57,22 @@ static struct profile_tag get_row(const struct segment_tag *from, uint32_t seria
 	return row;
 }
 
+/* What a call counts before it is made it takes back if it fails: there may be less than before. */
+static uint64_t get_more(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
 static void subtract(struct profile_tag *row, const struct profile_tag *before)
 {
-	row->entered -= before->entered;
-	row->requested_bytes -= before->requested_bytes;
-	row->allocated_bytes -= before->allocated_bytes;
-	row->freed_bytes -= before->freed_bytes;
-	row->frees -= before->frees;
-	row->resizes -= before->resizes;
+	row->entered = get_more(row->entered, before->entered);
+	row->requested_bytes = get_more(row->requested_bytes, before->requested_bytes);
+	row->allocated_bytes = get_more(row->allocated_bytes, before->allocated_bytes);
+	row->freed_bytes = get_more(row->freed_bytes, before->freed_bytes);
+	row->frees = get_more(row->frees, before->frees);
+	row->resizes = get_more(row->resizes, before->resizes);
 	for (unsigned i = 0; i < SEGMENT_API_KINDS; i++)
-		row->calls[i] -= before->calls[i];
+		row->calls[i] = get_more(row->calls[i], before->calls[i]);
 }
 
 void tag_counts_clear(struct tag_counts *t, const struct segment_map *map)

@@ -134,6 +134,17 @@ static void resize(void)
 	midden_tag_pop();
 }
 
+/* failing: 1,000 times 100 bytes, freed, so that the allocator is trusted; 10 calls that fail */
+static void failing(void)
+{
+	midden_tag_push("failing");
+	for (int i = 0; i < 1000; i++)
+		truth_free(take(100), 100);
+	for (int i = 0; i < 10; i++)
+		truth_expect(take((size_t)-1 / 2 - (size_t)i) == NULL);
+	midden_tag_pop();
+}
+
 /* aligned: 100 bytes by each of five functions, all freed; calloc apart: 10 times 10 bytes */
 static void aligned(void)
 {
@@ -325,6 +336,7 @@ int main(int argc, char **argv)
 		    {"deep", deep},
 		    {"threads", threads},
 		    {"resize", resize},
+		    {"failing", failing},
 		    {"aligned", aligned},
 		    {"unbalanced", unbalanced},
 		    {"jump", jump},

@@ -47,6 +47,14 @@ def test_a_realloc_frees_the_old_size_and_one_that_fails_counts_nothing(counted)
     assert recording.stats["failed_allocations"] == 1 and recording.stats["reallocations"] == 2
 
 
+def test_a_malloc_that_fails_counts_nothing_but_that(counted):
+    trees, recording = counted("failing")
+    scope = trees.scope("failing")
+    assert (scope["nCallsTo_malloc"], scope["nCallsTo_free"]) == (1000, 1000)
+    assert scope["nBytesSelfRequested"] == 100000
+    assert recording.stats["failed_allocations"] == 10
+
+
 def test_the_aligned_functions_are_seen_as_their_frees_are(counted):
     trees, _ = counted("aligned")
     scope = trees.scope("aligned")

@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include "collect/clear.h"
 #include "producer.h"
 
 #define HEAP_BYTES (UINT64_C(1) << 20)
@@ -210,6 +211,52 @@ static void test_many_words_with_one_value_are_one_root(void **state)
 	collect_free(c);
 }
 
+static void test_memory_where_a_stack_had_been_is_read_as_what_it_is_now(void **state)
+{
+	const uint64_t highs[] = {(uintptr_t)&page[256], (uintptr_t)heap + HEAP_BYTES - BLOCK};
+	pid_t pid = start_target(fill_all_ways);
+	struct collector *c = new_collector();
+	struct producer t = producer_open(c, 1);
+
+	(void)state;
+	c->map.header->real_malloc = (uint64_t)(uintptr_t)malloc;
+	for (unsigned i = 0; i < 6; i++)
+		producer_alloc(&t, 10 + i, get_block(FIRST + i), BLOCK, 1);
+	producer_drain(c);
+	for (unsigned i = 0; i < 2; i++) {
+		c->map.slots[t.slot].stack_high = highs[i];
+		struct profile *p = look(c, pid);
+		assert_int_equal(count(p, PROFILE_LOST_HELD), 2);
+		assert_int_equal(count(p, PROFILE_LOST_INTERIOR), 1);
+		profile_free(p);
+	}
+	end_target(pid);
+	collect_free(c);
+}
+
+static void test_what_was_known_is_gone_when_sites_get_other_numbers(void **state)
+{
+	pid_t pid = start_target(fill_all_ways);
+	struct collector *c = new_collector();
+	struct producer t = producer_open(c, 1);
+	struct error e = {0};
+
+	(void)state;
+	for (unsigned i = 0; i < 6; i++)
+		producer_alloc(&t, 10 + i, get_block(FIRST + i), BLOCK, 1);
+	producer_drain(c);
+	profile_free(look(c, pid));
+	clear_figures(&c->account, 100);
+	c->account.clears++;
+	struct profile *p = collect_build_profile(c);
+	assert_int_equal(profile_check(p, &e), 0);
+	assert_int_equal(p->lost.count, 0);
+	assert_int_equal(p->run.lost_flags, 0);
+	profile_free(p);
+	end_target(pid);
+	collect_free(c);
+}
+
 static void test_a_process_that_is_gone_is_told(void **state)
 {
 	pid_t pid = start_target(scrub);
@@ -233,6 +280,12 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_many_words_with_one_value_are_one_root, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_memory_where_a_stack_had_been_is_read_as_what_it_is_now, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_what_was_known_is_gone_when_sites_get_other_numbers, set_up,
+			tear_down),
 		cmocka_unit_test_setup_teardown(test_a_process_that_is_gone_is_told, set_up,
 						tear_down),
 	};

@@ -98,11 +98,29 @@ static void a_cut_is_told_for_each_end_that_crosses_a_range(void **state)
 	ranges_fini(&r);
 }
 
+/* Otherwise a program could choose its addresses so that the tree becomes a list. */
+static void the_same_ranges_make_another_tree_each_time(void **state)
+{
+	struct ranges one = {0}, other = {0};
+	size_t same = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 64; i++) {
+		ranges_add(&one, i, i + 1, i);
+		ranges_add(&other, i, i + 1, i);
+		same += one.all.at[i + 1].rank == other.all.at[i + 1].rank;
+	}
+	assert_true(same < 8);
+	ranges_fini(&one);
+	ranges_fini(&other);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(any_part_can_be_taken_and_put_back),
 		cmocka_unit_test(a_cut_is_told_for_each_end_that_crosses_a_range),
+		cmocka_unit_test(the_same_ranges_make_another_tree_each_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,12 +27,15 @@ static void make_blocks(struct reach *r, uint32_t count)
 	reach_sort(r);
 }
 
-/* The pointers of the next block, ending in REACH_NONE. */
+/* The pointers of the next block, ending in REACH_NONE; the n-th of all points n bytes behind a
+ * start, if it is to the inside. */
 static void add_pointers(struct reach *r, const uint32_t *targets)
 {
 	*vec_push(&r->firsts) = r->targets.count;
-	for (; *targets != REACH_NONE; targets++)
+	for (; *targets != REACH_NONE; targets++) {
+		*vec_push(&r->insides) = (uint32_t)r->targets.count;
 		*vec_push(&r->targets) = *targets;
+	}
 }
 
 #define POINTERS(r, ...) add_pointers(r, (const uint32_t[]){__VA_ARGS__})
@@ -98,11 +101,11 @@ static void test_a_pointer_inside_makes_all_behind_it_doubtful(void **state)
 	reach_fini(&r);
 }
 
-static bool accept_second(void *context, uint32_t target, uint32_t holder)
+static bool accept_second(void *context, const struct reach_doubt *doubt)
 {
 	(void)context;
-	assert_int_equal(holder, 0);
-	return target == 1;
+	assert_int_equal(doubt->holder, 0);
+	return doubt->target == 1;
 }
 
 static void test_a_pointer_inside_that_is_accepted_is_as_good_as_another(void **state)
@@ -119,6 +122,37 @@ static void test_a_pointer_inside_that_is_accepted_is_as_good_as_another(void **
 	r.accepts = accept_second;
 	run(&r);
 	check_classes(&r, "hhhn");
+	reach_fini(&r);
+}
+
+/* Accepts the last of 1000 pointers, and counts the questions. */
+static bool accept_last(void *context, const struct reach_doubt *doubt)
+{
+	++*(unsigned *)context;
+	assert_int_equal(doubt->target, 1);
+	return doubt->inside == 999;
+}
+
+static void test_each_pointer_inside_is_asked_for_by_itself(void **state)
+{
+	struct reach r;
+	uint32_t many[1001];
+	unsigned asked = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 1000; i++)
+		many[i] = 1 | REACH_INSIDE;
+	many[1000] = NOTHING;
+	make_blocks(&r, 3);
+	add_pointers(&r, many);
+	POINTERS(&r, 2, NOTHING);
+	POINTERS(&r, NOTHING);
+	add_root(&r, 0);
+	r.accepts = accept_last;
+	r.context = &asked;
+	run(&r);
+	check_classes(&r, "hhh");
+	assert_int_equal(asked, 1000);
 	reach_fini(&r);
 }
 
@@ -167,8 +201,10 @@ static void test_a_deep_chain_needs_no_deep_stack(void **state)
 	make_blocks(&r, count);
 	for (uint32_t i = 0; i < count; i++) {
 		*vec_push(&r.firsts) = r.targets.count;
-		if (i)
-			*vec_push(&r.targets) = i - 1;
+		if (!i)
+			continue;
+		*vec_push(&r.targets) = i - 1;
+		*vec_push(&r.insides) = 0;
 	}
 	run(&r);
 	assert_int_equal(r.classes[count - 1], REACH_DEFINITE);
@@ -246,6 +282,7 @@ int main(void)
 		cmocka_unit_test(test_chains_hold_what_they_lead_to),
 		cmocka_unit_test(test_a_pointer_inside_makes_all_behind_it_doubtful),
 		cmocka_unit_test(test_a_pointer_inside_that_is_accepted_is_as_good_as_another),
+		cmocka_unit_test(test_each_pointer_inside_is_asked_for_by_itself),
 		cmocka_unit_test(
 			test_of_a_circle_the_lowest_is_lost_unless_something_leads_into_it),
 		cmocka_unit_test(test_what_is_lost_comes_right_behind_what_it_is_lost_with),

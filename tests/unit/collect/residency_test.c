@@ -206,6 +206,23 @@ static void a_block_of_no_bytes_holds_its_page(void **state)
 }
 
 /* The map stays small however big the heap is, and each of its cells knows its leader. */
+/* There is none in an honest program. */
+static void a_block_in_the_first_page_of_all_is_counted(void **state)
+{
+	struct heap h = {0};
+
+	(void)state;
+	place(&h, 16 - BASE, 100, 1);
+	place(&h, 16, 50, 1);
+	add_pages(&h, 0, 1, PAGEMAP_RESIDENT);
+	const struct profile_pin *pins = join(&h, 1);
+	assert_int_equal(pins[1].live_bytes, 150);
+	assert_int_equal(h.found.totals.untouched_bytes, 100);
+	assert_int_equal(h.found.totals.touched_bytes, 50);
+	check_sums(&h);
+	finish(&h);
+}
+
 static void a_large_heap_has_a_map_of_few_cells(void **state)
 {
 	enum { PAGES = 100000 };
@@ -267,6 +284,7 @@ int main(void)
 		cmocka_unit_test(a_big_block_has_what_was_touched_of_it),
 		cmocka_unit_test(blocks_that_overlap_are_not_counted_twice),
 		cmocka_unit_test(a_block_of_no_bytes_holds_its_page),
+		cmocka_unit_test(a_block_in_the_first_page_of_all_is_counted),
 		cmocka_unit_test(a_large_heap_has_a_map_of_few_cells),
 		cmocka_unit_test(blocks_in_any_order_come_out_by_address),
 		cmocka_unit_test(usable_sizes_are_those_of_the_allocator),

@@ -94,6 +94,23 @@ static void a_snapshot_keeps_the_counts_of_its_moment(void **state)
 	profile_free(p);
 }
 
+/* It was counted before it was made, and the figures started over in between. */
+static void a_call_that_failed_after_a_clear_leaves_nothing(void **state)
+{
+	(void)state;
+	struct segment_tag *tag = add(0, 1, "");
+	tag->counts.calls[SEGMENT_API_MALLOC] = 1;
+	tag->counts.requested_bytes = 100;
+	tag_counts_clear(&c->tags, map);
+	tag->counts.calls[SEGMENT_API_MALLOC] = 0;
+	tag->counts.requested_bytes = 0;
+	struct profile *p = build();
+	assert_int_equal(p->tags.at[0].calls[PROFILE_API_MALLOC], 0);
+	assert_int_equal(p->tags.at[0].requested_bytes, 0);
+	assert_int_equal(p->totals.allocations, 0);
+	profile_free(p);
+}
+
 static void what_makes_no_sense_is_left_out_with_all_inside_it(void **state)
 {
 	(void)state;
@@ -133,6 +150,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_snapshot_keeps_the_counts_of_its_moment, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(a_call_that_failed_after_a_clear_leaves_nothing,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_makes_no_sense_is_left_out_with_all_inside_it,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_name_ends_with_its_table, set_up, tear_down),
