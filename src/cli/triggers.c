@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/whole.h"
 #include "cli/recording.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -27,7 +28,7 @@ int triggers_parse_every(struct trigger_options *o, const char *text, struct err
 	if (errno || end == text || *end || !(seconds >= 0.05) || seconds > 1e6)
 		return error_set(
 			e, "snapshots can be taken every 0.05 to 1000000 seconds, not '%s'", text);
-	o->every_ns = (uint64_t)(seconds * (double)SECOND_NS);
+	o->every_ns = whole_get(seconds * (double)SECOND_NS);
 	return 0;
 }
 

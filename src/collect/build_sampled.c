@@ -5,13 +5,14 @@
 
 #include <math.h>
 
+#include "base/whole.h"
 #include "collect/account_sampled.h"
 
 static struct profile_doubt get_doubt(const struct doubt *d)
 {
 	return (struct profile_doubt){
-		.bytes = (uint64_t)(sqrt(d->bytes) + 0.5),
-		.milliblocks = (uint64_t)(sqrt(d->blocks) * 1000 + 0.5),
+		.bytes = whole_get(sqrt(d->bytes) + 0.5),
+		.milliblocks = whole_get(sqrt(d->blocks) * 1000 + 0.5),
 	};
 }
 
@@ -24,7 +25,7 @@ static void build_sites(struct account *a, struct profile *p)
 		site->allocated_doubt = get_doubt(&d->allocated);
 		site->live_doubt = get_doubt(&d->live);
 		site->at_peak_doubt = get_doubt(&d->at_peak);
-		site->temporary_doubt = (uint64_t)(sqrt(d->temporary) * 1000 + 0.5);
+		site->temporary_doubt = whole_get(sqrt(d->temporary) * 1000 + 0.5);
 	}
 }
 

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "base/whole.h"
+
 #define Z_95	  1.959963984540054 /* deviations that hold 95 % of a normal distribution */
 #define UNSEEN_95 2.995732273553991 /* -ln 0.05: so many periods are missed once in 20 times */
 
@@ -31,7 +33,7 @@ static struct interval around(double sure, double seen, double unit)
 	/* The whole numbers between both, of which there is one at least. */
 	if (ceil(low) > floor(high))
 		low = high = round(sure + unit * seen);
-	return (struct interval){.low = (uint64_t)ceil(low), .high = (uint64_t)floor(high)};
+	return (struct interval){.low = whole_get(ceil(low)), .high = whole_get(floor(high))};
 }
 
 /* A small block that was sampled stands for `period` bytes and adds the square of that to the
@@ -60,7 +62,7 @@ struct interval interval_get_blocks(struct amount a)
 
 static uint64_t get_error(double variance)
 {
-	return variance > 0 ? (uint64_t)ceil(Z_95 * sqrt(variance)) : 0;
+	return variance > 0 ? whole_get(ceil(Z_95 * sqrt(variance))) : 0;
 }
 
 uint64_t interval_get_bytes_error(struct amount change)
@@ -75,5 +77,5 @@ uint64_t interval_get_blocks_error(struct amount change)
 
 uint64_t interval_get_limit(const struct profile *p)
 {
-	return (uint64_t)(UNSEEN_95 * (double)p->run.sample_period);
+	return whole_get(UNSEEN_95 * (double)p->run.sample_period);
 }

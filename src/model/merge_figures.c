@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "base/whole.h"
+
 enum rule {
 	RULE_END, /* of a list */
 	RULE_ADD, /* as the mode says */
@@ -176,7 +178,7 @@ uint64_t merge_figures_value(uint64_t to, uint64_t from, enum profile_merge mode
 
 static uint64_t merge_doubts(uint64_t to, uint64_t from)
 {
-	return (uint64_t)(hypot((double)to, (double)from) + 0.5);
+	return whole_get(hypot((double)to, (double)from) + 0.5);
 }
 
 static void combine(void *to, const void *from, const struct member *m, enum profile_merge mode)

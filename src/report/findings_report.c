@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/whole.h"
 #include "model/fold.h"
 #include "model/origin.h"
 #include "report/human.h"
@@ -81,7 +82,7 @@ static void prove_temporary(FILE *out, const struct finding *f)
 	fprintf(out,
 		"they are %s of all allocations, of %s on average; one block that is used again "
 		"would save %s of malloc and free",
-		human_share((uint64_t)(f->weight * 1e6), 1000000).text,
+		human_share(whole_get(f->weight * 1e6), 1000000).text,
 		human_bytes(f->amount.blocks ? f->amount.bytes / f->amount.blocks : 0).text,
 		human_things(f->calls, "call").text);
 }

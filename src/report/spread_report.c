@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/whole.h"
 #include "model/spread.h"
 #include "report/human.h"
 #include "report/names.h"
@@ -18,7 +19,7 @@ static const char *const titles[SPREAD_FIGURES] = {
 
 static struct human show(enum spread_figure f, double value)
 {
-	uint64_t whole = (uint64_t)(value + 0.5);
+	uint64_t whole = whole_get(value + 0.5);
 
 	return f == SPREAD_CALLS ? human_count(whole) : human_bytes(whole);
 }

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "base/whole.h"
 #include "model/interval.h"
 #include "report/flat_text.h"
 #include "report/human.h"
@@ -35,7 +36,7 @@ static char *format_within(struct amount a)
 
 static uint64_t per_second(uint64_t count, uint64_t span_ns)
 {
-	return span_ns ? (uint64_t)((double)count * (double)SECOND_NS / (double)span_ns + 0.5) : 0;
+	return span_ns ? whole_get((double)count * (double)SECOND_NS / (double)span_ns + 0.5) : 0;
 }
 
 /* A line that is no wider than the screen. */
