@@ -92,6 +92,50 @@ class [[nodiscard]] adopted_tag
 	std::uint64_t before_;
 };
 
+/* ---- control --------------------------------------------------------------------------------- */
+
+/* Nothing is recorded as long as this lives, of the calling thread or of all; an exception ends it
+ * too. Pauses nest: one inside another changes nothing. */
+class [[nodiscard]] pause
+{
+      public:
+	explicit pause(midden_scope scope = MIDDEN_THIS_THREAD) noexcept
+	    : scope_(scope), stopped_(midden_is_started() && midden_stop(scope) == 0)
+	{
+	}
+
+	~pause()
+	{
+		if (stopped_)
+			(void)midden_start(scope_);
+	}
+
+	pause(const pause &) = delete;
+	pause &operator=(const pause &) = delete;
+
+      private:
+	midden_scope scope_;
+	bool stopped_;
+};
+
+/* Keeps what is live now, under a name. */
+inline void snapshot(const std::string &name) noexcept
+{
+	midden_snapshot(name.c_str());
+}
+
+/* Figures start over from now. False if nothing is being recorded, as below. */
+inline bool clear() noexcept
+{
+	return midden_clear() == 0;
+}
+
+/* What reports call the calling thread. */
+inline bool name_thread(const std::string &name) noexcept
+{
+	return midden_name_thread(name.c_str()) == 0;
+}
+
 } // namespace midden
 
 #endif

@@ -254,7 +254,9 @@ static int load_and_check(struct request *r)
 		p && r->baseline ? load_profile(r->baseline, &r->shared.load) : NULL;
 	int status = COMMAND_FAILED;
 
-	if (p && r->check.limits[CHECK_UNREACHABLE].set && !p->run.lost_flags) {
+	if (p && profile_is_by_tag(p)) {
+		message_print("the profile counts by tag: it knows neither peak nor leaks");
+	} else if (p && r->check.limits[CHECK_UNREACHABLE].set && !p->run.lost_flags) {
 		message_print("the profile does not tell what is lost: record it with `midden "
 			      "record --leaks`");
 	} else if (p && (before || !r->baseline)) {

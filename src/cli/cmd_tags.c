@@ -294,6 +294,11 @@ static int load(struct request *r, const char *file)
 	if (!p)
 		return COMMAND_FAILED;
 	*vec_push(&r->profiles) = p;
+	/* Stacks have what was allocated then, and the tags alone who was entered how often. */
+	if (p->tags.count && !profile_is_by_tag(p))
+		message_print("%s%swas recorded with stacks: see `midden report --by tag` for what "
+			      "was allocated",
+			      file ? file : "the profile", file ? ": " : " ");
 	if (p->tags.count)
 		return COMMAND_GOOD;
 	message_print("%s%shas no tags: none were entered (see `midden record --tags`)",

@@ -352,7 +352,8 @@ bool collect_has_given_name(const struct collector *c)
 		    collector_is_main_thread(c, &c->streams.at[slot]) &&
 		    atomic_load_explicit(&c->map.slots[slot].named, memory_order_relaxed))
 			return true;
-	return false;
+	/* Its end may have been seen before that of the process. */
+	return threads_has_named(&c->account.threads, (uint32_t)c->watch.pid);
 }
 
 static void add_up_open_losses(struct collector *c)

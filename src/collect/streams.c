@@ -468,6 +468,7 @@ static void close_record(struct streams *s, uint32_t slot)
 	thread->end_ticks = stream->end_ticks
 				    ? stream->end_ticks
 				    : atomic_load_explicit(&from->end_ticks, memory_order_relaxed);
+	thread->named = atomic_load_explicit(&from->named, memory_order_relaxed) != 0;
 	if (!thread->shared && streams_has_last_name(s, slot))
 		streams_read_name(s, slot, thread->name);
 	account_close_thread(s->account, slot);

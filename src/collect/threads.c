@@ -46,6 +46,14 @@ uint32_t threads_reserve(struct threads *t, uint32_t serial)
 	return t->by_serial.at[own] ? t->by_serial.at[own] - 1 : add(t, own);
 }
 
+bool threads_has_named(const struct threads *t, uint32_t tid)
+{
+	for (size_t i = 0; i < t->list.count; i++)
+		if (t->list.at[i].named && t->list.at[i].tid == tid)
+			return true;
+	return false;
+}
+
 /* Serials are given out without gaps, so those beyond the own records are counted by the highest
  * one. */
 uint64_t threads_get_count(const struct threads *t)

@@ -33,6 +33,7 @@ struct thread {
 	uint32_t tid;
 	uint32_t serial;
 	bool shared;
+	bool named; /* by the program, as of its end */
 	char name[SEGMENT_NAME_BYTES];
 };
 
@@ -48,6 +49,9 @@ void threads_fini(struct threads *t);
 
 /* The index of the record for a thread with this serial (not 0), made if need be. */
 uint32_t threads_reserve(struct threads *t, uint32_t serial);
+
+/* Whether the program gave a name to the thread `tid`, which has ended. */
+bool threads_has_named(const struct threads *t, uint32_t tid);
 
 /* How many threads there were, those without an own record included. */
 uint64_t threads_get_count(const struct threads *t);

@@ -30,7 +30,7 @@ static const char *get_fault(const struct profile *p, size_t i)
 
 static int fail_without(const struct profile *p, struct error *e)
 {
-	if (p->run.sample_period || strcmp(profile_string(p, p->run.mode), "tags") == 0)
+	if (p->run.sample_period || profile_is_by_tag(p))
 		return error_set(e, "what keeps pages resident is known only where every block is "
 				    "recorded: not with samples or tags");
 	return error_set(e, "the profile does not tell what is resident: record with --rss, or ask "

@@ -447,6 +447,11 @@ static int check_lost(const struct profile *p, struct error *e)
 	return check_links(p, e);
 }
 
+bool profile_is_by_tag(const struct profile *p)
+{
+	return strcmp(profile_string(p, p->run.mode), "tags") == 0;
+}
+
 int profile_check(const struct profile *p, struct error *e)
 {
 	if (check_counts(p, e) || check_strings(p, e) || check_modules(p, e) || check_nodes(p, e) ||

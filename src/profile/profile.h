@@ -522,6 +522,9 @@ struct string_id profile_add_string(struct profile *p, const char *text);
 /* The text of an id; "" for an id out of range. Valid until the next profile_add_string. */
 const char *profile_string(const struct profile *p, struct string_id id);
 
+/* Whether it has counters by tag and nothing else: no stacks, no peak, no leaks. */
+bool profile_is_by_tag(const struct profile *p);
+
 /* Checks every index and invariant named above, in O(size); the reader has called it on what it
  * returns. */
 int profile_check(const struct profile *p, struct error *e);

@@ -48,6 +48,8 @@ const char *wording_get_input(const struct profile *p, const struct profile_thre
 
 const char *wording_get_empty(const struct profile *p, enum figure f)
 {
+	if (profile_is_by_tag(p))
+		return "This profile counts by tag and has no stacks: see `midden tags`.";
 	/* A damaged file may have its totals and no stacks. */
 	if (p->totals.allocations && p->sites.count == 0)
 		return "The stacks are missing from this file.";

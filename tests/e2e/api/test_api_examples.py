@@ -73,6 +73,10 @@ def test_there_is_an_example_for_each_language():
     assert {pathlib.Path(name).suffix for name in EXAMPLES} == {".c", ".cpp", ".rs", ".py"}
 
 
+def test_every_program_on_the_page_is_an_example():
+    assert len(re.findall(r"^```(?:c|cpp|rust|python)$", PAGE, re.M)) == len(EXAMPLES) == len(CHECKS)
+
+
 def test_it_runs_without_midden(example, tmp_path):
     name, command = example
     run(*command, env=clean_environment(**environment_for(name)), cwd=tmp_path)
@@ -100,6 +104,13 @@ def check_cpp(stats, kept, _directory):
     assert kept["with the vector"] >= 5000 and stats["foreign_frees"] == 0
 
 
+def check_pauses(stats, kept, _directory):
+    assert kept["loaded"] >= 4000, "libstdc++ may hold a pool of its own"
+    assert stats["untracked_frees"] == 1 and stats["thread_list"][0]["name"] == "loader"
+    sizes = [site["allocated_bytes"] for site in stats["sites"]]
+    assert 1000 in sizes and 3000 in sizes and 7000 not in sizes
+
+
 def check_rust(stats, kept, _directory):
     assert kept["words"] >= 16000
     assert stats["reallocations"] >= 1 and stats["foreign_frees"] == 0
@@ -113,7 +124,7 @@ def check_python(stats, kept, directory):
     assert read_stats(directory / "so_far.mdn")["allocations"] < stats["allocations"]
 
 
-CHECKS = {"phases.c": check_c, "phases.cpp": check_cpp, "phases.rs": check_rust, "phases.py": check_python}
+CHECKS = {"phases.c": check_c, "phases.cpp": check_cpp, "pauses.cpp": check_pauses, "phases.rs": check_rust, "phases.py": check_python}
 
 
 def test_a_rust_program_with_the_linked_crate_records_itself(midden, library, tmp_path):
