@@ -81,6 +81,10 @@ static void say_farewell(void)
 		(void)orders_await(question, FAREWELL_MS, NULL);
 }
 
+/* As the collector wanted it when we began: a program that writes over its segment is not to wait at
+ * its end for what nobody asked for. */
+static bool wants_lost;
+
 /* Registered first, so called last. Whoever is not our parent can learn the status in no other
  * way. */
 static void note_exit(int status, void *header)
@@ -88,7 +92,7 @@ static void note_exit(int status, void *header)
 	if (!process || process->header != header)
 		return;
 	light_end_all();
-	if (process->header->leaks)
+	if (wants_lost)
 		ask_for_lost(process->header);
 	if (process->header->farewell)
 		say_farewell();
@@ -123,6 +127,7 @@ static __attribute__((constructor)) void init(int argc, char **argv, char **envp
 	family_patch();
 	if (process->header->maps)
 		mapping_patch();
+	wants_lost = process->header->leaks != 0;
 	if (on_exit)
 		(void)on_exit(note_exit, process->header);
 	if (!process->header->follow)
