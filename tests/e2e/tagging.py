@@ -38,4 +38,5 @@ class Trees:
 def read_trees(midden, *arguments):
     done = subprocess.run([midden, "tags", "--json", *map(str, arguments)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+    sys.setrecursionlimit(20000)  # whatever other tests of this process have set
     return Trees(json.loads(done.stdout))
