@@ -81,8 +81,8 @@ static void say_farewell(void)
 		(void)orders_await(question, FAREWELL_MS, NULL);
 }
 
-/* As the collector wanted it when we began: a program that writes over its segment is not to wait at
- * its end for what nobody asked for. */
+/* As the collector wanted it when we began: a program that writes over its segment is not to wait
+ * at its end for what nobody asked for. */
 static bool wants_lost;
 
 /* Registered first, so called last. Whoever is not our parent can learn the status in no other
