@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "base/pages.h"
+#include "collect/build_held.h"
 #include "collect/build_mapped.h"
 #include "collect/build_sampled.h"
 #include "collect/collector.h"
@@ -207,30 +208,13 @@ static uint32_t get_serial(const struct build *b, uint32_t thread)
 
 static struct profile_site get_site(struct build *b, struct site *site, const struct peak *peak)
 {
-	struct holding *held = &site->held;
+	struct profile_site made = build_held(&site->held, peak, &b->c->clock);
 
-	holding_settle(held, peak);
-	return (struct profile_site){
-		.node = place_node(b, site->node),
-		.thread = get_serial(b, site->thread),
-		.allocations = held->allocations,
-		.allocated_bytes = held->allocated_bytes,
-		.frees = held->frees,
-		.freed_bytes = held->freed_bytes,
-		.size_min = held->size_min,
-		.size_max = held->size_max,
-		.live_blocks = holding_get_blocks(held),
-		.live_bytes = holding_get_bytes(held),
-		.at_peak_blocks = held->at_peak_blocks,
-		.at_peak_bytes = held->at_peak_bytes,
-		.own_peak_bytes = held->own_peak_bytes,
-		.own_peak_time_ns = to_ns(b, held->own_peak_ticks),
-		.lifetime_min_ns = to_ns_unless_none(b, held->life_min),
-		.lifetime_max_ns = to_ns(b, held->life_max),
-		.lifetime_sum_ns = to_ns(b, held->life_sum),
-		.temporary = site->temporary,
-		.reallocations = site->reallocations,
-	};
+	made.node = place_node(b, site->node);
+	made.thread = get_serial(b, site->thread);
+	made.temporary = site->temporary;
+	made.reallocations = site->reallocations;
+	return made;
 }
 
 /* Room in a vector that becomes big at one go. */

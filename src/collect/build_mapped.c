@@ -3,31 +3,16 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "collect/build_mapped.h"
 
+#include "collect/build_held.h"
+
 _Static_assert((int)PROFILE_MAP_ALLOCATOR == (int)SEGMENT_MAP_KINDS, "the allocator's come last");
 
 static struct profile_site get_kind(struct collector *c, struct holding *held, uint32_t kind)
 {
-	holding_settle(held, &c->account.mapped->peak);
-	return (struct profile_site){
-		.kind = kind,
-		.allocations = held->allocations,
-		.allocated_bytes = held->allocated_bytes,
-		.frees = held->frees,
-		.freed_bytes = held->freed_bytes,
-		.size_min = held->size_min,
-		.size_max = held->size_max,
-		.live_blocks = holding_get_blocks(held),
-		.live_bytes = holding_get_bytes(held),
-		.at_peak_blocks = held->at_peak_blocks,
-		.at_peak_bytes = held->at_peak_bytes,
-		.own_peak_bytes = held->own_peak_bytes,
-		.own_peak_time_ns = ticks_to_ns(&c->clock, held->own_peak_ticks),
-		.lifetime_min_ns = held->life_min == UINT64_MAX
-					   ? UINT64_MAX
-					   : ticks_to_ns(&c->clock, held->life_min),
-		.lifetime_max_ns = ticks_to_ns(&c->clock, held->life_max),
-		.lifetime_sum_ns = ticks_to_ns(&c->clock, held->life_sum),
-	};
+	struct profile_site site = build_held(held, &c->account.mapped->peak, &c->clock);
+
+	site.kind = kind;
+	return site;
 }
 
 /* Only counted, by the target: there is no peak. */

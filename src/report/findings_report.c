@@ -252,22 +252,6 @@ void findings_report_print_short(FILE *out, const struct model *m, const struct 
 		fprintf(out, "  ... %s more\n", human_count(f->list.count - SHORT_LIST).text);
 }
 
-static void add_stack(struct json *j, const struct model *m, size_t site)
-{
-	struct model_stack stack = {0};
-
-	model_get_stack(m, site, &stack);
-	json_add_uint(j, "own_frame", origin_find_own(m, &stack));
-	json_begin_list(j, "stack");
-	for (size_t i = 0; i < stack.frames.count; i++) {
-		json_begin_object(j, NULL);
-		tree_json_add_frame(j, model_get_frame(m, stack.frames.at[i]), true);
-		json_end_object(j);
-	}
-	json_end_list(j);
-	vec_free(&stack.frames);
-}
-
 static void add_finding(struct json *j, const struct model *m, const struct finding *f)
 {
 	json_begin_object(j, NULL);
@@ -282,7 +266,7 @@ static void add_finding(struct json *j, const struct model *m, const struct find
 	json_add_uint(j, "saved_bytes", f->saved_bytes);
 	json_add_uint(j, "since_ns", f->since_ns);
 	json_add_uint(j, "span_ns", f->span_ns);
-	add_stack(j, m, f->site);
+	tree_json_add_own_stack(j, m, f->site);
 	json_end_object(j);
 }
 

@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 
-#include "model/origin.h"
 #include "report/flat_text.h"
 #include "report/human.h"
 #include "report/names.h"
@@ -232,21 +231,10 @@ static void add_held(struct json *j, const struct profile_pin *held)
 
 static void add_stack(struct json *j, const struct model *m, const struct profile_pin *pin)
 {
-	struct model_stack stack = {0};
-
 	json_begin_object(j, NULL);
 	add_held(j, pin);
-	model_get_stack(m, pin->site, &stack);
-	json_add_uint(j, "own_frame", origin_find_own(m, &stack));
-	json_begin_list(j, "stack");
-	for (size_t i = 0; i < stack.frames.count; i++) {
-		json_begin_object(j, NULL);
-		tree_json_add_frame(j, model_get_frame(m, stack.frames.at[i]), true);
-		json_end_object(j);
-	}
-	json_end_list(j);
+	tree_json_add_own_stack(j, m, pin->site);
 	json_end_object(j);
-	vec_free(&stack.frames);
 }
 
 void rss_report_add(struct json *j, const struct pinning *n)

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "model/origin.h"
 #include "report/interval_json.h"
 #include "report/names.h"
 
@@ -27,6 +28,22 @@ void tree_json_add_frame(struct json *j, const struct model_frame *f, bool with_
 		json_add_null(j, "offset");
 	else
 		json_add_uint(j, "offset", f->offset);
+}
+
+void tree_json_add_own_stack(struct json *j, const struct model *m, size_t site)
+{
+	struct model_stack stack = {0};
+
+	model_get_stack(m, site, &stack);
+	json_add_uint(j, "own_frame", origin_find_own(m, &stack));
+	json_begin_list(j, "stack");
+	for (size_t i = 0; i < stack.frames.count; i++) {
+		json_begin_object(j, NULL);
+		tree_json_add_frame(j, model_get_frame(m, stack.frames.at[i]), true);
+		json_end_object(j);
+	}
+	json_end_list(j);
+	vec_free(&stack.frames);
 }
 
 void tree_json_add_stack(struct json *j, const struct model *m, uint32_t site)

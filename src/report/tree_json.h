@@ -25,6 +25,10 @@ void tree_json_add_frame(struct json *j, const struct model_frame *f, bool with_
 /* `stack`: the frames of a site as texts, the leaf first. */
 void tree_json_add_stack(struct json *j, const struct model *m, uint32_t site);
 
+/* `own_frame`: which of them is the program's own; `stack`: the frames as objects, the leaf first.
+ */
+void tree_json_add_own_stack(struct json *j, const struct model *m, size_t site);
+
 /* One object with the program, the figure and the tree or table. */
 void tree_json_print(FILE *out, const struct tree *t);
 void tree_json_print_flat(FILE *out, const struct flat *f);
