@@ -6,8 +6,8 @@
  *
  * Four threads work: ROUNDS times each allocates, resizes and frees blocks, some of them another
  * thread's. Four threads direct the recording at the same time. When all are through, and nothing
- * of theirs is left: recording is started for good, figures are cleared, and 1,000 blocks of 10
- * bytes stay.
+ * of theirs is left: recording is started for good, figures are cleared, and 1,000 blocks of
+ * 100 bytes stay: so big that with a sample per byte each stands for itself, whatever the dice say.
  * note[0] 1 if a summary ever had more frees than allocations, or other than their difference live;
  * note[1] live blocks before the last clear; note[2] calls that failed, other than those that do so
  * always in tag mode: stop, start and thresholds; note[3] files written. */
@@ -134,7 +134,7 @@ int main(int argc, char **argv)
 	midden_summary(&last, MIDDEN_ALL_THREADS);
 	midden_clear();
 	for (int i = 0; i < 1000; i++)
-		truth_expect(malloc(10) != NULL);
+		truth_expect(malloc(100) != NULL);
 	truth_note(0, oddities);
 	truth_note(1, last.live_blocks);
 	truth_note(2, failures);

@@ -19,12 +19,13 @@ INNER = "table = bytearray(1_000_000)\n"
 
 
 @pytest.fixture
-def ask(record, debian, midden, tmp_path):
+def ask(request, record, debian, midden, tmp_path):
     (tmp_path / "pack").mkdir()
     (tmp_path / "pack" / "__init__.py").write_text(PACK)
     (tmp_path / "pack" / "inner.py").write_text(INNER)
     (tmp_path / "app.py").write_text(APP)
-    recording = record.run([debian.path, tmp_path / "app.py"], env=debian.environment)
+    options = getattr(request, "param", ())
+    recording = record.run([debian.path, tmp_path / "app.py"], options=options, env=debian.environment)
     assert recording.status == 0, recording.stderr
 
     def ask(command, *options):
@@ -74,6 +75,7 @@ def test_every_command_folds_imports(ask):
     assert "<import of pack>" in ask("stats", "--json", "--sites", "--hide-imports")
 
 
+@pytest.mark.parametrize("ask", [("--pymalloc=off",)], indirect=True)  # a sampled object may be the module's
 def test_the_module_tells_which_extension_allocates(ask):
     rows = ask("report", "--allocated", "--by", "module").splitlines()
     (row,) = [row for row in rows if "witness.so" in row]
