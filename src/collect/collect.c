@@ -18,6 +18,7 @@
 #include "collect/keeping.h"
 #include "collect/lost.h"
 #include "collect/obey.h"
+#include "collect/stackdepth.h"
 #include "collect/start.h"
 #include "collect/tenants.h"
 
@@ -73,6 +74,8 @@ static void fill_header(struct collector *c, const struct collect_config *config
 	header->maps = config->maps;
 	header->snapshot_signal = (uint32_t)config->signal;
 	header->leaks = config->leaks;
+	if (config->mode != SEGMENT_MODE_TAGS) /* where nobody waits for anything */
+		header->looks = config->stacks ? 2 : 1;
 	header->farewell = config->surveys && config->mode == SEGMENT_MODE_EXACT;
 	header->magic = SEGMENT_MAGIC;
 }
@@ -497,6 +500,7 @@ enum collect_end collect_run(struct collector *c, uint64_t tick_ns, const volati
 
 		if (handled)
 			c->last_event_ns = now;
+		stackdepth_serve(c);
 		if (c->account.leak_orders.count || c->lost.halt.threads.count)
 			lost_serve(c);
 		tell_pace(c, now, handled);
