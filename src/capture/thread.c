@@ -82,10 +82,11 @@ static void note_name(struct segment_slot *slot)
 
 void thread_set_name(struct thread *t, const char *name)
 {
-	for (size_t i = 0, ended = !name; i < sizeof(own_name); i++) {
-		own_name[i] = ended || i == sizeof(own_name) - 1 ? '\0' : name[i];
-		ended = own_name[i] == '\0';
-	}
+	size_t used = 0;
+
+	for (; name && name[used] && used < sizeof(own_name) - 1; used++)
+		own_name[used] = name[used];
+	__builtin_memset(own_name + used, 0, sizeof(own_name) - used);
 	note_name(t->slot);
 }
 
