@@ -19,6 +19,7 @@
 #include "collect/lost.h"
 #include "collect/obey.h"
 #include "collect/start.h"
+#include "collect/tenants.h"
 
 #define MS UINT64_C(1000000)
 
@@ -255,53 +256,6 @@ void collect_freeze(struct collector *c)
 	c->end_ticks = c->drain.limit;
 }
 
-/* ---- threads that died without a word -------------------------------------------------------- */
-
-struct tenant {
-	uint32_t tid;
-	uint32_t serial;
-	uint32_t slot;
-};
-
-static int compare_tenants(const void *a, const void *b)
-{
-	const struct tenant *x = a, *y = b;
-
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	return (x->serial > y->serial) - (x->serial < y->serial);
-}
-
-/* The open slots by thread id, for one id the oldest thread first. The caller frees. */
-static struct tenant *list_tenants(const struct streams *s, size_t *count)
-{
-	struct tenant *list = mem_new(s->open + 1, sizeof(*list));
-
-	*count = 0;
-	for (uint32_t slot = 1; slot <= s->used; slot++)
-		if (s->at[slot].state == STREAM_OPEN)
-			list[(*count)++] =
-				(struct tenant){s->at[slot].tid, s->at[slot].serial, slot};
-	qsort(list, *count, sizeof(*list), compare_tenants);
-	return list;
-}
-
-/* A thread whose id has been given to another one is dead as well. */
-static void find_dead_threads(struct collector *c)
-{
-	size_t count;
-	struct tenant *list = list_tenants(&c->streams, &count);
-	uint64_t now = ticks_get_now(&c->clock);
-
-	for (size_t i = 0; i < count; i++) {
-		bool replaced = i + 1 < count && list[i + 1].tid == list[i].tid;
-
-		if (replaced || !watch_has_thread(&c->watch, list[i].tid))
-			streams_mark_dead(&c->streams, list[i].slot, now);
-	}
-	free(list);
-}
-
 /* ---- what threads are called ----------------------------------------------------------------- */
 
 static void look_at_name(struct collector *c, uint32_t slot)
@@ -402,7 +356,7 @@ static void look_at_threads(struct collector *c, uint64_t now)
 
 	if (!is_due(&c->last_threads_ns, now, wanted ? WANTED_CHUNK_NS : THREADS_NS))
 		return;
-	find_dead_threads(c);
+	tenants_find_dead(c);
 	look_at_names(c);
 	add_up_open_losses(c);
 	ticks_calibrate(&c->clock);
