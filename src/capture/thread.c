@@ -243,7 +243,10 @@ static void thread_end(void *argument)
 		return;
 	if (++t->end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS && pthread_setspecific(end_key, t) == 0)
 		return;
-	end(t);
+	if (thread_is_busy(t))
+		thread_abandon(t); /* a handler has jumped out of its last hook */
+	else
+		end(t);
 }
 
 void thread_init_key(void)
