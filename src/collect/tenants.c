@@ -1,12 +1,13 @@
-/* tenants.c -- threads that died without a word, and still have a slot. Runs: in the collector
- * process, one thread.
+/* tenants.c -- the target's threads as they look from outside: which have died, what they are
+ * called. Runs: in the collector process, one thread, a few times a second.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "collect/tenants.h"
 
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "collect/collector.h"
+
+/* ---- threads that died without a word -------------------------------------------------------- */
 
 struct tenant {
 	uint32_t tid;
@@ -14,7 +15,7 @@ struct tenant {
 	uint32_t slot;
 };
 
-static int compare(const void *a, const void *b)
+static int compare_tenants(const void *a, const void *b)
 {
 	const struct tenant *x = a, *y = b;
 
@@ -24,7 +25,7 @@ static int compare(const void *a, const void *b)
 }
 
 /* The open slots by thread id, for one id the oldest thread first. The caller frees. */
-static struct tenant *list_open(const struct streams *s, size_t *count)
+static struct tenant *list_tenants(const struct streams *s, size_t *count)
 {
 	struct tenant *list = mem_new(s->open + 1, sizeof(*list));
 
@@ -33,7 +34,7 @@ static struct tenant *list_open(const struct streams *s, size_t *count)
 		if (s->at[slot].state == STREAM_OPEN)
 			list[(*count)++] =
 				(struct tenant){s->at[slot].tid, s->at[slot].serial, slot};
-	qsort(list, *count, sizeof(*list), compare);
+	qsort(list, *count, sizeof(*list), compare_tenants);
 	return list;
 }
 
@@ -48,11 +49,53 @@ static bool is_replaced(const struct tenant *list, size_t count, size_t i)
 void tenants_find_dead(struct collector *c)
 {
 	size_t count;
-	struct tenant *list = list_open(&c->streams, &count);
+	struct tenant *list = list_tenants(&c->streams, &count);
 	uint64_t now = ticks_get_now(&c->clock);
 
 	for (size_t i = 0; i < count; i++)
 		if (is_replaced(list, count, i) || !watch_has_thread(&c->watch, list[i].tid))
 			streams_mark_dead(&c->streams, list[i].slot, now);
 	free(list);
+}
+
+/* ---- what threads are called ----------------------------------------------------------------- */
+
+static void look_at_name(struct collector *c, uint32_t slot)
+{
+	const struct stream *stream = &c->streams.at[slot];
+	struct thread *thread = &c->account.threads.list.at[c->account.actors[slot].thread];
+
+	if (thread->shared)
+		return;
+	if (streams_has_last_name(&c->streams, slot))
+		streams_read_name(&c->streams, slot, thread->name);
+	else if (collector_is_main_thread(c, stream))
+		(void)watch_read_main_name(&c->watch, thread->name, sizeof(thread->name));
+	else
+		(void)watch_read_name(&c->watch, stream->tid, thread->name, sizeof(thread->name));
+}
+
+/* A thread says what it is called when it begins and when it ends, but many get their name in
+ * between and end with the program. Most get it early: we look ever more rarely. After an exec the
+ * name is another program's. */
+void tenants_look_at_names(struct collector *c)
+{
+	for (uint32_t slot = 1; slot <= c->streams.used; slot++) {
+		struct stream *stream = &c->streams.at[slot];
+
+		if (stream->state != STREAM_OPEN || collect_has_execed(c))
+			continue;
+		stream->looks++;
+		if (collector_is_main_thread(c, stream) ||
+		    (stream->looks & (stream->looks - 1)) == 0)
+			look_at_name(c, slot);
+	}
+}
+
+void tenants_look_at_last_name(struct collector *c)
+{
+	for (uint32_t slot = 1; slot <= c->streams.used; slot++)
+		if (c->streams.at[slot].state == STREAM_OPEN &&
+		    collector_is_main_thread(c, &c->streams.at[slot]) && !collect_has_execed(c))
+			look_at_name(c, slot);
 }
