@@ -131,6 +131,7 @@ static void init_state(struct thread *t, uint32_t slot_index)
 	arrays += -(uintptr_t)arrays % _Alignof(struct shortcut_table);
 	t->shortcuts = (struct shortcut_table *)(void *)arrays;
 	arrays += sizeof(*t->shortcuts);
+	arrays += -(uintptr_t)arrays % _Alignof(struct shortcut_table);
 	t->python = (struct python_thread *)(void *)arrays;
 	arrays += python_bytes(depth);
 	t->frames = (uint32_t *)(void *)arrays;
