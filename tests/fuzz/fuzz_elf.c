@@ -37,6 +37,17 @@ static void ask(struct symbol_module *m, uint64_t around)
 	}
 }
 
+static void list_variables(struct symbol_module *m)
+{
+	const struct symbol_variable *list;
+	size_t count = symbol_list_variables(m, true, &list);
+
+	(void)symbol_get_load_address(m);
+	for (size_t i = 0; i < count; i++)
+		if (list[i].size_bytes > UINT64_MAX - list[i].address)
+			abort();
+}
+
 /* A new file each time, since what is mapped of the last one must not change. */
 static char *put_file(const uint8_t *data, size_t bytes, int *fd)
 {
@@ -61,6 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	if (m) {
 		ask(m, header.e_entry);
 		ask(m, 0x1000);
+		list_variables(m);
 		symbol_close(m);
 	} else if (!e.set) {
 		abort();
