@@ -98,9 +98,10 @@ enum options_code {
 	"  --temporary          freed before the thread allocated anything else\n"
 
 #define OPTIONS_OUTPUT_HELP                                                                      \
-	"  --all-frames         show malloc, operator new and the like at the end of stacks "    \
-	"too,\n"                                                                                 \
-	"                       and what belongs to the Python interpreter\n"                    \
+	"  --all-frames         show malloc, operator new and what is inside of C++'s and "      \
+	"Rust's\n"                                                                               \
+	"                       library at the end of stacks too, and what belongs to the\n"     \
+	"                       Python interpreter\n"                                            \
 	"  --json               print JSON, with exact bytes\n"                                  \
 	"  --color WHEN         auto (default: on a terminal, unless NO_COLOR is set), always, " \
 	"never\n"                                                                                \
