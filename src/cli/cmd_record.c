@@ -37,6 +37,7 @@ static const char help[] =
 	"      --only NAMES     of all these processes only those that run one of these programs,\n"
 	"                       e.g. cc1plus,ld* (implies --follow)\n"
 	"      --children-only  not the program itself, its children (implies --follow)\n"
+	"      --keep-empty     write profiles of children that allocated nothing, too\n"
 	"      --ranks LIST     of an MPI program record these ranks, e.g. 0,4-7\n"
 	"  -q, --quiet          no summary at the end\n"
 	"  -v, --verbose        tell the program's process id, as on a terminal\n"
@@ -75,7 +76,9 @@ static const char help[] =
 	"                       and each time a limit is reached: rss=SIZE, virtual=SIZE,\n"
 	"                       live=SIZE (bytes of the program), memory=PERCENT% (of the\n"
 	"                       machine's), allocations=NUMBER (each further so many), stack=SIZE\n"
-	"                       (a thread's; each further so much); e.g. live=1G,rss=2G\n"
+	"                       (a thread's; each further so much); e.g. live=1G,rss=2G.\n"
+	"                       Looked at 10 times a second (live, allocations: 50 times): what\n"
+	"                       is above a limit for less may go unnoticed\n"
 	"      --snapshot-signal SIGNAL\n"
 	"                       and when the program gets this signal, e.g. USR2\n"
 	"      --http[=ADDRESS]\n"
@@ -131,6 +134,7 @@ enum {
 	OPTION_ONLY,
 	OPTION_START_AT,
 	OPTION_CHILDREN_ONLY,
+	OPTION_KEEP_EMPTY,
 	OPTION_RANKS,
 };
 
@@ -139,6 +143,7 @@ static const struct option long_options[] = {
 	{"follow", no_argument, NULL, 'f'},
 	{"only", required_argument, NULL, OPTION_ONLY},
 	{"children-only", no_argument, NULL, OPTION_CHILDREN_ONLY},
+	{"keep-empty", no_argument, NULL, OPTION_KEEP_EMPTY},
 	{"ranks", required_argument, NULL, OPTION_RANKS},
 	{"quiet", no_argument, NULL, 'q'},
 	{"verbose", no_argument, NULL, 'v'},
@@ -177,14 +182,56 @@ struct request {
 	bool verbose;
 };
 
+static void set_switch(struct request *r, int option)
+{
+	switch (option) {
+	case 'f':
+		r->recording.collect.follow = true;
+		break;
+	case OPTION_CHILDREN_ONLY:
+		r->recording.choice.children_only = true;
+		r->recording.collect.follow = true;
+		break;
+	case OPTION_KEEP_EMPTY:
+		r->recording.keep_empty = true;
+		break;
+	case 'q':
+		r->quiet = true;
+		break;
+	case 'v':
+		r->verbose = true;
+		break;
+	case OPTION_PROGRESS:
+		r->recording.progress = isatty(STDERR_FILENO) != 0;
+		break;
+	case OPTION_LEAKS:
+		r->recording.collect.leaks = true;
+		break;
+	case OPTION_TRACE:
+		r->recording.trace = true;
+		break;
+	case OPTION_RSS:
+		r->recording.collect.surveys = true;
+		break;
+	case OPTION_MAPS:
+		r->recording.collect.maps = true;
+		break;
+	case OPTION_DELAYED:
+		r->recording.collect.delayed = true;
+		break;
+	case OPTION_NO_SYMBOLS:
+		r->recording.symbols = false;
+		break;
+	default:
+		break;
+	}
+}
+
 static int apply(struct request *r, int option, const char *value, struct error *e)
 {
 	switch (option) {
 	case 'o':
 		r->recording.output = value;
-		return 0;
-	case 'f':
-		r->recording.collect.follow = true;
 		return 0;
 	case OPTION_START_AT:
 		return beginning_parse(&r->recording.beginning, value, e);
@@ -192,21 +239,8 @@ static int apply(struct request *r, int option, const char *value, struct error 
 		r->recording.choice.only = value;
 		r->recording.collect.follow = true;
 		return 0;
-	case OPTION_CHILDREN_ONLY:
-		r->recording.choice.children_only = true;
-		r->recording.collect.follow = true;
-		return 0;
 	case OPTION_RANKS:
 		return rank_list_parse(&r->recording.choice.ranks, value, e);
-	case 'q':
-		r->quiet = true;
-		return 0;
-	case 'v':
-		r->verbose = true;
-		return 0;
-	case OPTION_PROGRESS:
-		r->recording.progress = isatty(STDERR_FILENO) != 0;
-		return 0;
 	case OPTION_MAX_DEPTH:
 		return recording_set_max_depth(&r->recording, value, e);
 	case OPTION_BUFFER:
@@ -223,23 +257,8 @@ static int apply(struct request *r, int option, const char *value, struct error 
 		return recording_set_python(&r->recording, value, e);
 	case OPTION_PYMALLOC:
 		return recording_set_pymalloc(&r->recording, value, e);
-	case OPTION_LEAKS:
-		r->recording.collect.leaks = true;
-		return 0;
-	case OPTION_TRACE:
-		r->recording.trace = true;
-		return 0;
-	case OPTION_RSS:
-		r->recording.collect.surveys = true;
-		return 0;
 	case OPTION_TAGS:
 		return recording_set_mode(&r->recording, "tags", e);
-	case OPTION_MAPS:
-		r->recording.collect.maps = true;
-		return 0;
-	case OPTION_DELAYED:
-		r->recording.collect.delayed = true;
-		return 0;
 	case OPTION_SNAPSHOT_EVERY:
 		return triggers_parse_every(&r->recording.triggers, value, e);
 	case OPTION_SNAPSHOT_AT:
@@ -250,11 +269,11 @@ static int apply(struct request *r, int option, const char *value, struct error 
 		return servant_parse_address(&r->recording.http, value, e);
 	case OPTION_HTTP_TOKEN_FILE:
 		return servant_read_token(&r->recording.http, value, e);
-	case OPTION_NO_SYMBOLS:
-		r->recording.symbols = false;
+	case OPTION_LIBRARY:
+		r->library = value;
 		return 0;
 	default:
-		r->library = value;
+		set_switch(r, option);
 		return 0;
 	}
 }
