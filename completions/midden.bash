@@ -513,14 +513,14 @@ _midden() {
 		;;
 	esac
 	case $command in
-	record) options="-o --output -f --follow --only --children-only --keep-empty --ranks -q --quiet -v --verbose --progress --max-depth --buffer --patience --python --pymalloc --trace --maps --leaks --rss --tags --sample --sample-blocks --sample-seed --delayed --start-at --snapshot-every --snapshot-at --snapshot-signal --http --http-token-file -c --config --set --profile --no-config --no-symbols --library -h --help" ;;
+	record) options="-o --output -f --follow --only --children-only --keep-empty --ranks -q --quiet -v --verbose --progress --max-depth --buffer --patience --python --pymalloc --trace --maps --leaks --rss --stacks --tags --sample --sample-blocks --sample-seed --delayed --start-at --snapshot-every --snapshot-at --snapshot-signal --http --http-token-file -c --config --set --profile --no-config --no-symbols --library -h --help" ;;
 	report) options="--peak --leaks --allocated --calls --temporary --realloc --own-peak --live-at --growth --figure --lifetime --histogram --snapshots --snapshot --snapshot-deltas --timeline --rss --at --findings --maps -i --include -x --exclude --module --not-module --tag --thread --min-size --max-size --suppressions --no-suppressions --tree --inverted --top-down --flat --by -t --threshold -d --depth -n --limit --no-fold --all-frames --json --color --no-pager -h --help --debug-dir --sysroot --map --full-names --hide-imports --no-write" ;;
 	snapshot) options="-r --rss -w --write -h --help" ;;
 	stats) options="--json --sites --points --maps --all-frames --color --no-pager -h --help --debug-dir --sysroot --map --full-names --hide-imports --no-write" ;;
 	export) options="-f --format -o --output --figure --svg --maps --all-frames -h --help --debug-dir --sysroot --map --full-names --hide-imports --no-write" ;;
 	resolve) options="--debug-dir --sysroot --map --force -o --output -h --help" ;;
-	diff) options="--peak --leaks --allocated --calls --temporary --figure --suppressions --no-suppressions --by --flat --tree --inverted --top-down -t --threshold -d --depth --all-frames --json --color --no-pager -h --help --debug-dir --sysroot --map --full-names --hide-imports --no-write" ;;
-	check) options="--max-peak --max-leaked --max-unreachable --max-allocations --max-temporary --max-lost --max-growth-vs --allow-damaged --suppressions --no-suppressions --stacks --junit --all-frames --json --color -h --help --debug-dir --sysroot --map --full-names --hide-imports --no-write" ;;
+	diff) options="--peak --leaks --allocated --calls --temporary --figure --suppressions --no-suppressions --maps --by --flat --tree --inverted --top-down -t --threshold -d --depth --all-frames --json --color --no-pager -h --help --debug-dir --sysroot --map --full-names --hide-imports --no-write" ;;
+	check) options="--max-peak --max-leaked --max-unreachable --max-allocations --max-temporary --max-lost --max-growth-vs --allow-damaged --suppressions --no-suppressions --maps --stacks --junit --all-frames --json --color -h --help --debug-dir --sysroot --map --full-names --hide-imports --no-write" ;;
 	leaks) options="--show -l --limit --fail -w --write --suppressions --no-suppressions --all-frames --json --color --no-pager -h --help --debug-dir --sysroot --map --full-names --hide-imports --no-write" ;;
 	merge) options="-o --output --mode --align -q --quiet -h --help --debug-dir --sysroot --map" ;;
 	top) options="-b --batch -n --count -l --limit -d --delay -s --sort -f --filter --stacks --color -h --help --debug-dir --sysroot --map --full-names --hide-imports --no-write" ;;

@@ -37,6 +37,9 @@ static const char help[] =
 	"  --allow-damaged          neither a damaged file nor lost events fail by themselves\n"
 	"  --suppressions FILE      leaks named in FILE, as LeakSanitizer reads it, do not count\n"
 	"  --no-suppressions        what the C and C++ libraries keep counts as leaked too\n"
+	"  --maps[=KIND]            limits on what the program mapped itself, not on blocks: all, "
+	"or\n"
+	"                           KIND anonymous, file, reserved, shared or break\n"
 	"  --stacks N               name N stacks for each limit that does not hold (default 5)\n"
 	"  --junit OUT              write the results to OUT as JUnit XML too\n"
 	"  --all-frames             show malloc, operator new and the like in stacks too, and\n"
@@ -80,6 +83,7 @@ static const struct option options[] = {
 	{"stacks", required_argument, NULL, OPTION_STACKS},
 	{"junit", required_argument, NULL, OPTION_JUNIT},
 	OPTIONS_SUPPRESS,
+	LOAD_MAPS_OPTION,
 	OPTIONS_OUTPUT,
 	OPTIONS_END,
 };

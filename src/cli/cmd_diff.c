@@ -19,8 +19,8 @@ static const char help[] =
 	"What is counted:\n" OPTIONS_FIGURES_HELP
 	"  --figure NAME        the same by name: peak, leaked, allocated, calls, temporary\n"
 	"  --suppressions FILE  leaks named in FILE, as LeakSanitizer reads it, do not count\n"
-	"  --no-suppressions    what the C and C++ libraries keep counts as leaked too\n"
-	"\n"
+	"  --no-suppressions    what the C and C++ libraries keep counts as leaked "
+	"too\n" LOAD_MAPS_HELP "\n"
 	"How it is shown:\n"
 	"  --by WHAT            one entry per stack (default), function, line or module\n"
 	"  --flat               as a list, what grew first (default)\n"
@@ -53,6 +53,7 @@ static const struct option options[] = {
 	{"tree", no_argument, NULL, OPTION_TREE},
 	OPTIONS_TREE,
 	OPTIONS_SUPPRESS,
+	LOAD_MAPS_OPTION,
 	OPTIONS_OUTPUT,
 	OPTIONS_PAGER,
 	OPTIONS_END,

@@ -59,6 +59,9 @@ static const char help[] =
 	"                       held, for `midden leaks`\n"
 	"      --rss            see which blocks keep which pages resident: at the peak of the\n"
 	"                       resident size, at snapshots and at the end; `report --rss`\n"
+	"      --stacks         see how deep the stacks of threads that end were, for `midden "
+	"stats`;\n"
+	"                       of those that are there at the end it is known anyway\n"
 	"      --tags           no events: count by tag, thread by thread, for `midden tags`\n"
 	"      --sample[=BYTES]\n"
 	"                       sample one block in so many bytes (default: 512K) instead of\n"
@@ -99,8 +102,8 @@ static const char help[] =
 	"\n"
 	"Each option has a variable for use with LD_PRELOAD=libmidden.so alone: MIDDEN_OUTPUT,\n"
 	"MIDDEN_FOLLOW, MIDDEN_MAX_DEPTH, MIDDEN_BUFFER, MIDDEN_PATIENCE, MIDDEN_SYMBOLS,\n"
-	"MIDDEN_PYTHON, MIDDEN_PYMALLOC, MIDDEN_TRACE, MIDDEN_LEAKS, MIDDEN_RSS, MIDDEN_START=0\n"
-	"(--delayed), MIDDEN_START_AT, MIDDEN_MAPS, MIDDEN_SNAPSHOT_EVERY,\n"
+	"MIDDEN_PYTHON, MIDDEN_PYMALLOC, MIDDEN_TRACE, MIDDEN_LEAKS, MIDDEN_RSS, MIDDEN_STACKS,\n"
+	"MIDDEN_START=0 (--delayed), MIDDEN_START_AT, MIDDEN_MAPS, MIDDEN_SNAPSHOT_EVERY,\n"
 	"MIDDEN_SNAPSHOT_AT, MIDDEN_SNAPSHOT_SIGNAL, MIDDEN_HTTP, MIDDEN_HTTP_TOKEN_FILE;\n"
 	"MIDDEN_MODE=tags, MIDDEN_MODE=sample, MIDDEN_SAMPLE, MIDDEN_SAMPLE_BLOCKS,\n"
 	"MIDDEN_SAMPLE_SEED.\n"
@@ -119,6 +122,7 @@ enum {
 	OPTION_TRACE,
 	OPTION_LEAKS,
 	OPTION_RSS,
+	OPTION_STACKS,
 	OPTION_TAGS,
 	OPTION_MAPS,
 	OPTION_DELAYED,
@@ -156,6 +160,7 @@ static const struct option long_options[] = {
 	{"trace", no_argument, NULL, OPTION_TRACE},
 	{"leaks", no_argument, NULL, OPTION_LEAKS},
 	{"rss", no_argument, NULL, OPTION_RSS},
+	{"stacks", no_argument, NULL, OPTION_STACKS},
 	{"tags", no_argument, NULL, OPTION_TAGS},
 	{"maps", no_argument, NULL, OPTION_MAPS},
 	{"delayed", no_argument, NULL, OPTION_DELAYED},
@@ -182,53 +187,39 @@ struct request {
 	bool verbose;
 };
 
-static void set_switch(struct request *r, int option)
+/* What an option without a value switches on; NULL: it does something else. */
+static bool *find_switch(struct recording_options *o, int option)
 {
 	switch (option) {
 	case 'f':
-		r->recording.collect.follow = true;
-		break;
-	case OPTION_CHILDREN_ONLY:
-		r->recording.choice.children_only = true;
-		r->recording.collect.follow = true;
-		break;
-	case OPTION_KEEP_EMPTY:
-		r->recording.keep_empty = true;
-		break;
-	case 'q':
-		r->quiet = true;
-		break;
-	case 'v':
-		r->verbose = true;
-		break;
-	case OPTION_PROGRESS:
-		r->recording.progress = isatty(STDERR_FILENO) != 0;
-		break;
+		return &o->collect.follow;
 	case OPTION_LEAKS:
-		r->recording.collect.leaks = true;
-		break;
+		return &o->collect.leaks;
 	case OPTION_TRACE:
-		r->recording.trace = true;
-		break;
+		return &o->trace;
 	case OPTION_RSS:
-		r->recording.collect.surveys = true;
-		break;
+		return &o->collect.surveys;
+	case OPTION_STACKS:
+		return &o->collect.stacks;
 	case OPTION_MAPS:
-		r->recording.collect.maps = true;
-		break;
+		return &o->collect.maps;
+	case OPTION_KEEP_EMPTY:
+		return &o->keep_empty;
 	case OPTION_DELAYED:
-		r->recording.collect.delayed = true;
-		break;
-	case OPTION_NO_SYMBOLS:
-		r->recording.symbols = false;
-		break;
+		return &o->collect.delayed;
 	default:
-		break;
+		return NULL;
 	}
 }
 
 static int apply(struct request *r, int option, const char *value, struct error *e)
 {
+	bool *wanted = find_switch(&r->recording, option);
+
+	if (wanted) {
+		*wanted = true;
+		return 0;
+	}
 	switch (option) {
 	case 'o':
 		r->recording.output = value;
@@ -239,8 +230,21 @@ static int apply(struct request *r, int option, const char *value, struct error 
 		r->recording.choice.only = value;
 		r->recording.collect.follow = true;
 		return 0;
+	case OPTION_CHILDREN_ONLY:
+		r->recording.choice.children_only = true;
+		r->recording.collect.follow = true;
+		return 0;
 	case OPTION_RANKS:
 		return rank_list_parse(&r->recording.choice.ranks, value, e);
+	case 'q':
+		r->quiet = true;
+		return 0;
+	case 'v':
+		r->verbose = true;
+		return 0;
+	case OPTION_PROGRESS:
+		r->recording.progress = isatty(STDERR_FILENO) != 0;
+		return 0;
 	case OPTION_MAX_DEPTH:
 		return recording_set_max_depth(&r->recording, value, e);
 	case OPTION_BUFFER:
@@ -269,11 +273,11 @@ static int apply(struct request *r, int option, const char *value, struct error 
 		return servant_parse_address(&r->recording.http, value, e);
 	case OPTION_HTTP_TOKEN_FILE:
 		return servant_read_token(&r->recording.http, value, e);
-	case OPTION_LIBRARY:
-		r->library = value;
+	case OPTION_NO_SYMBOLS:
+		r->recording.symbols = false;
 		return 0;
 	default:
-		set_switch(r, option);
+		r->library = value;
 		return 0;
 	}
 }

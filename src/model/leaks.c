@@ -3,8 +3,11 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "model/leaks.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/mem.h"
 
 static const char *const names[PROFILE_LOST_CLASSES] = {
 	[PROFILE_LOST_DEFINITE] = "definite",
@@ -88,4 +91,48 @@ struct amount leaks_get_lost(const struct leaks *l)
 void leaks_free(struct leaks *l)
 {
 	vec_free(&l->rows);
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static char *name_variable(const struct profile *p, const struct profile_link *link)
+{
+	const char *name = profile_string(p, link->name);
+
+	/* A path: the variable has no name that is known. */
+	if (!*name || *name == '/' || *name == '[')
+		return mem_format("a variable at 0x%" PRIx64 " of %s", link->address,
+				  *name ? base_name(name) : "an unknown file");
+	return mem_format("the variable %s", name);
+}
+
+char *leaks_name_root(const struct profile *p, const struct profile_link *link)
+{
+	switch (link->kind) {
+	case PROFILE_LINK_GLOBAL:
+		return name_variable(p, link);
+	case PROFILE_LINK_STACK:
+		return mem_format("the stack of thread %" PRIu32, link->thread);
+	case PROFILE_LINK_LOCAL:
+		return link->thread
+			       ? mem_format("thread-local memory of thread %" PRIu32, link->thread)
+			       : mem_copy_string("thread-local memory of a thread that ended");
+	case PROFILE_LINK_REGISTER:
+		return mem_format("a register of thread %" PRIu32, link->thread);
+	case PROFILE_LINK_MAPPING:
+		return mem_format("mapped memory at 0x%" PRIx64, link->address);
+	case PROFILE_LINK_HEAP:
+		return mem_format("a block that was not recorded, at 0x%" PRIx64, link->address);
+	case PROFILE_LINK_CUT:
+		return mem_format("%" PRIu64 " more blocks", link->offset);
+	default:
+		return NULL;
+	}
 }

@@ -35,4 +35,8 @@ unsigned leaks_find_class(const char *name, size_t bytes);
 /* Lost bytes and blocks: definite and indirect. */
 struct amount leaks_get_lost(const struct leaks *l);
 
+/* What a link is, for people: "the variable table (prog)", "the stack of thread 12". malloc'ed, not
+ * escaped. NULL for a block. */
+char *leaks_name_root(const struct profile *p, const struct profile_link *link);
+
 #endif

@@ -14,8 +14,8 @@ uint32_t map_view_find_kind(const char *name);
 
 /* Maps take the place of blocks in the profile: in the sites and totals, so that whatever shows
  * those shows maps. What is kept of blocks alone (time line, snapshots, shares of threads,
- * histograms) is gone. Only those of one kind, unless `kind` is PROFILE_MAP_KINDS. -1 with `e` if
- * the profile has no maps. */
+ * histograms, what is lost, what is resident) is gone. Only those of one kind, unless `kind` is
+ * PROFILE_MAP_KINDS. -1 with `e` if the profile has no maps. */
 int map_view_choose(struct profile *p, uint32_t kind, struct error *e);
 
 #endif

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "model/merge_figures.h"
+#include "model/merge_lost.h"
+#include "model/merge_maps.h"
 #include "model/merge_shares.h"
 #include "model/merge_tags.h"
 #include "model/merge_threads.h"
@@ -32,6 +34,8 @@ struct merge {
 	struct merge_threads threads;
 	struct merge_shares shares;
 	struct merge_tags tags;
+	struct merge_maps maps;
+	struct merge_lost lost;
 	struct merge_times times;
 	struct map site_of;			/* node -> site, plus one */
 	VEC(struct profile_site) current;	/* by site: what the input under way has there */
@@ -64,6 +68,8 @@ void merge_free(struct merge *m)
 	merge_threads_fini(&m->threads);
 	merge_shares_fini(&m->shares);
 	merge_tags_fini(&m->tags);
+	merge_maps_fini(&m->maps);
+	merge_lost_fini(&m->lost);
 	merge_times_fini(&m->times);
 	map_free(&m->site_of);
 	vec_free(&m->current);
@@ -87,6 +93,7 @@ static void shift_all(struct merge *m, uint64_t by_ns)
 	struct profile *out = m->out;
 
 	merge_times_shift(&m->times, by_ns);
+	merge_maps_shift(out, by_ns);
 	make_later(&out->totals.peak_time_ns, by_ns);
 	make_later(&out->run.duration_ns, by_ns);
 	for (size_t i = 0; i < out->sites.count; i++)
@@ -420,9 +427,12 @@ void merge_add(struct merge *m, const struct profile *p, const char *name)
 	add_sites(m, t.shift_ns);
 	add_shares(m, p, &t);
 	merge_tags_add(&m->tags, &m->remap, p, &t.table, &t.serials);
+	merge_maps_add(&m->maps, m->out, p, &t.table, t.shift_ns);
+	merge_lost_add(&m->lost, &m->remap, p, &t.table, t.sites);
 	add_times(m, p, &t, name);
 	add_totals(m, p, t.shift_ns);
 	note_damage(m, p, name);
+	m->out->of_maps = p->of_maps;
 	m->count++;
 	free(t.sites);
 	map_free(&t.serials);
@@ -485,7 +495,9 @@ static void finish_figures(struct merge *m)
 		merge_figures_divide_histograms(out, m->count);
 		merge_times_divide(&m->times, m->count);
 		merge_tags_divide(out, m->count);
+		merge_lost_divide(out, m->count);
 	}
+	merge_maps_finish(out, m->count);
 	uint64_t peak_time_ns = find_peak_time(m);
 	merge_shares_finish(&m->shares, out, m->count);
 	merge_figures_total_up(out, &m->rest);

@@ -161,7 +161,7 @@ static uint32_t find_node(struct remap *r, const struct profile_node *wanted)
 
 void remap_add(struct remap *r, const struct profile *from, struct remap_table *table)
 {
-	uint32_t *modules = add_modules(r, from, table);
+	uint32_t *modules = table->modules = add_modules(r, from, table);
 	uint32_t *frames = add_frames(r, from, table, modules);
 
 	table->nodes = mem_new(from->nodes.count, sizeof(*table->nodes));
@@ -174,7 +174,6 @@ void remap_add(struct remap *r, const struct profile *from, struct remap_table *
 		n.pc = n.pc - bias + r->to->modules.at[n.module].bias;
 		table->nodes[i] = find_node(r, &n);
 	}
-	free(modules);
 	free(frames);
 }
 
@@ -182,6 +181,7 @@ void remap_table_fini(struct remap_table *table)
 {
 	map_free(&table->strings);
 	free(table->nodes);
+	free(table->modules);
 }
 
 void remap_fini(struct remap *r)

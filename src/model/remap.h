@@ -28,6 +28,7 @@ struct remap {
 struct remap_table {
 	struct map strings; /* id -> id, plus one */
 	uint32_t *nodes;
+	uint32_t *modules;
 };
 
 /* Adds what `from` has and the other profile has not. */

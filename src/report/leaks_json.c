@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/json.h"
-#include "report/leaks_report.h"
 #include "report/tree_json.h"
 
 static const char *const kinds[PROFILE_LINK_KINDS] = {
@@ -25,7 +24,7 @@ static void add_amount(struct json *j, const char *key, struct amount a)
 
 static void add_root(struct json *j, const struct profile *p, const struct profile_link *link)
 {
-	char *text = leaks_report_name_root(p, link);
+	char *text = leaks_name_root(p, link);
 
 	json_add_text(j, "text", text ? text : "");
 	json_add_text(j, "name", profile_string(p, link->name));

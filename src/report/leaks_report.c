@@ -27,43 +27,6 @@ struct sheet_state {
 	struct model_stack stack;
 };
 
-/* ---- names ----------------------------------------------------------------------------------- */
-
-static char *name_variable(const struct profile *p, const struct profile_link *link)
-{
-	const char *name = profile_string(p, link->name);
-
-	/* A path: the variable has no name that is known. */
-	if (!*name || *name == '/' || *name == '[')
-		return mem_format("a variable at 0x%" PRIx64 " of %s", link->address,
-				  *name ? names_base(name) : "an unknown file");
-	return mem_format("the variable %s", name);
-}
-
-char *leaks_report_name_root(const struct profile *p, const struct profile_link *link)
-{
-	switch (link->kind) {
-	case PROFILE_LINK_GLOBAL:
-		return name_variable(p, link);
-	case PROFILE_LINK_STACK:
-		return mem_format("the stack of thread %" PRIu32, link->thread);
-	case PROFILE_LINK_LOCAL:
-		return link->thread
-			       ? mem_format("thread-local memory of thread %" PRIu32, link->thread)
-			       : mem_copy_string("thread-local memory of a thread that ended");
-	case PROFILE_LINK_REGISTER:
-		return mem_format("a register of thread %" PRIu32, link->thread);
-	case PROFILE_LINK_MAPPING:
-		return mem_format("mapped memory at 0x%" PRIx64, link->address);
-	case PROFILE_LINK_HEAP:
-		return mem_format("a block that was not recorded, at 0x%" PRIx64, link->address);
-	case PROFILE_LINK_CUT:
-		return mem_format("%" PRIu64 " more blocks", link->offset);
-	default:
-		return NULL;
-	}
-}
-
 /* ---- stacks ---------------------------------------------------------------------------------- */
 
 static void print_frame(const struct sheet_state *s, uint32_t id, const char *indent)
@@ -96,7 +59,7 @@ static void print_stack(struct sheet_state *s, uint32_t site, const char *indent
 
 static void print_root(const struct sheet_state *s, const struct profile_link *link)
 {
-	char *name = leaks_report_name_root(s->profile, link);
+	char *name = leaks_name_root(s->profile, link);
 	char *safe = names_escape(name ? name : "", s->style->utf8);
 
 	fprintf(s->out, "    %s %s\n", link->kind == PROFILE_LINK_CUT ? "over" : "from", safe);

@@ -12,8 +12,4 @@
 /* At most `limit` stacks of each class; 0: all. */
 void leaks_report_print(FILE *out, const struct leaks *l, size_t limit, const struct style *style);
 
-/* What a link is, for people: "the variable table (prog)", "the stack of thread 12". malloc'ed, not
- * escaped. NULL for a block. */
-char *leaks_report_name_root(const struct profile *p, const struct profile_link *link);
-
 #endif

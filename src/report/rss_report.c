@@ -11,6 +11,7 @@
 #include "report/tree_json.h"
 
 #define COLUMNS_WIDTH 81u
+#define ROWS_LEAST    5u /* however small: where a heap has many sites, each has little */
 
 struct printer {
 	FILE *out;
@@ -38,6 +39,32 @@ static void print_title(const struct printer *p)
 	}
 	fprintf(p->out, ", %s%s\n", human_duration(s->time_ns).text,
 		style_ink(p->style, STYLE_PLAIN));
+}
+
+/* Somebody who has not asked for this one may want another. */
+static void print_others(const struct printer *p)
+{
+	const struct profile *profile = p->profile;
+	bool peak = false, end = false;
+	size_t snapshots = 0;
+
+	for (size_t i = 0; i < profile->surveys.count; i++) {
+		const struct profile_survey *s = &profile->surveys.at[i];
+
+		if (s == p->survey || *profile_string(profile, s->fault))
+			continue;
+		peak = peak || s->reason == PROFILE_REASON_PEAK;
+		end = end || s->reason == PROFILE_REASON_END;
+		snapshots += s->snapshot != 0;
+	}
+	if (!peak && !end && !snapshots)
+		return;
+	fprintf(p->out, "  other looks: %s%s%s", peak ? "--at @peak" : "", peak && end ? ", " : "",
+		end ? "--at @end" : "");
+	if (snapshots)
+		fprintf(p->out, "%s--at NAME or number of %s", peak || end ? ", " : "",
+			human_things(snapshots, "snapshot").text);
+	fputc('\n', p->out);
 }
 
 static void print_live(const struct printer *p)
@@ -81,8 +108,8 @@ static void print_sums(const struct printer *p)
 		human_bytes(s->free_bytes).text,
 		human_share(s->free_bytes, s->resident_bytes).text);
 	if (s->lone_pages)
-		fprintf(p->out, "  lone      %s held by one small block alone\n",
-			human_things(s->lone_pages, "page").text);
+		fprintf(p->out, "  lone      %10s page%s held by one small block alone\n",
+			human_count(s->lone_pages).text, s->lone_pages == 1 ? "" : "s");
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -121,7 +148,7 @@ static bool is_shown(const struct printer *p, size_t i)
 	double share = 100.0 * (double)r->pinning->rows.at[i].held.resident_bytes;
 
 	return (!r->limit || i < r->limit) &&
-	       share >= r->threshold * (double)p->survey->resident_bytes;
+	       (i < ROWS_LEAST || share >= r->threshold * (double)p->survey->resident_bytes);
 }
 
 static void print_table(const struct printer *p)
@@ -158,6 +185,7 @@ void rss_report_print(FILE *out, const struct rss_report *r, const struct style 
 	const struct printer p = {out, r, profile, &profile->surveys.at[r->pinning->survey], style};
 
 	print_title(&p);
+	print_others(&p);
 	print_sums(&p);
 	if (r->pinning->rows.count)
 		print_table(&p);

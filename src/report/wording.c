@@ -66,6 +66,13 @@ const char *wording_get_empty(const struct profile *p, enum figure f)
 	/* A damaged file may have its totals and no stacks. */
 	if (p->totals.allocations && p->sites.count == 0)
 		return "The stacks are missing from this file.";
+	if (p->of_maps)
+		return p->map_totals.allocations ? "Of the maps that were recorded, none is left "
+						   "here: `midden stats` "
+						   "lists their kinds."
+						 : "No map was recorded: the program, which was "
+						   "recorded with --maps, "
+						   "mapped nothing itself.";
 	return wordings[f].empty;
 }
 

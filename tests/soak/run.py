@@ -63,17 +63,30 @@ def read_memory_kib(pid):
     return int(fields["RssAnon"].split()[0]), int(fields["VmRSS"].split()[0])
 
 
+def read_cpu_s(pid):
+    """The CPU time of all threads; none of the service's ends before it does."""
+    tasks = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
+
+
 class Service:
     def __init__(self, command):
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.program = self.process.pid
         self.rates = []
+        self.cpu_rates = []  # per second of CPU time: what others do on the machine matters less
 
     def work(self):
-        start = time.monotonic()
+        start, used = time.monotonic(), read_cpu_s(self.program)
         self.process.stdin.write(f"{SLICE_MS}\n")
         self.process.stdin.flush()
         requests = int(self.process.stdout.readline())
         self.rates.append(requests / (time.monotonic() - start))
+        self.cpu_rates.append(requests / max(read_cpu_s(self.program) - used, 1e-9))
+
+    def forget(self):
+        self.rates.clear()
+        self.cpu_rates.clear()
 
     def finish(self):
         self.process.stdin.close()
@@ -84,9 +97,10 @@ class Watch:
     """Memory in KiB, round after round."""
 
     def __init__(self, alone, recorded):
-        self.alone = alone.process.pid
+        self.alone = alone.program
         children = find_children(recorded.process.pid)
         self.program = next(pid for pid in children if read_name(pid) == "service")
+        recorded.program = self.program
         self.collector = next(pid for pid in children if pid != self.program)
         self.rounds = []
 
@@ -101,13 +115,18 @@ class Watch:
         return [statistics.median(r[i] for r in late) - statistics.median(r[i] for r in early) for i in range(3)]
 
 
-def describe(watch, alone, recorded):
-    ratios = [r / a for r, a in zip(recorded.rates, alone.rates)]
-    mapped, added, collector = watch.rounds[-1]
+def compare(recorded, alone):
+    """The median of the ratios, round by round, with their quartiles."""
+    ratios = [100 * r / a for r, a in zip(recorded, alone)]
     spread = statistics.quantiles(ratios, n=4) if len(ratios) > 1 else [ratios[0]] * 3
+    return f"{statistics.median(ratios):6.2f} % (quartiles {spread[0]:.2f} to {spread[2]:.2f})"
+
+
+def describe(watch, alone, recorded):
+    mapped, added, collector = watch.rounds[-1]
     return (
-        f"{len(ratios):5} rounds: {statistics.median(alone.rates):9,.0f} requests/s alone, "
-        f"throughput {100 * statistics.median(ratios):6.2f} % (quartiles {100 * spread[0]:.2f} to {100 * spread[2]:.2f}); "
+        f"{len(watch.rounds):5} rounds: {statistics.median(alone.rates):9,.0f} requests/s alone, "
+        f"throughput {compare(recorded.rates, alone.rates)}, per CPU second {compare(recorded.cpu_rates, alone.cpu_rates)}; "
         f"midden in the program {mapped:,} KiB, all of it {added:+,} KiB, collector {collector:,} KiB"
     )
 
@@ -123,8 +142,7 @@ def main():
         pair = [alone, recorded]
         for service in pair:  # the live blocks come into being
             service.work()
-        alone.rates.clear()
-        recorded.rates.clear()
+            service.forget()
         watch = Watch(alone, recorded)
         end = time.monotonic() + arguments.minutes * 60
         told = time.monotonic()

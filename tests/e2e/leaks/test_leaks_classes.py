@@ -206,3 +206,15 @@ def test_objects_of_cpp_that_are_held_by_their_inside_are_reachable(record, midd
     assert kinds == {name: {REACHABLE} for name in ("array", "second_base", "vector", "map", "shared")}
     assert found["lost_vector"][DEFINITE] == (24, 1)
     assert found["lost_vector"][INDIRECT][1] == 5
+
+
+def test_merged_profiles_have_lost_what_each_has_lost(record, midden, need_victim, tmp_path):
+    profile = record.victim(need_victim("lost_shapes"), options=("--leaks",)).path
+    both = tmp_path / "both.mdn"
+    subprocess.run([midden, "merge", "-q", "-o", both, profile, profile], check=True, timeout=TIMEOUT_S)
+    one, two = read_leaks(midden, profile), read_leaks(midden, both)
+    for kind, sums in one["classes"].items():
+        assert two["classes"][kind] == {key: 2 * value for key, value in sums.items()} and sums["blocks"]
+    # Chains keep the names of what holds: those of one of the two.
+    ends = [{stack["chain"][-1].get("text") for stack in leaks["stacks"] if stack["chain"]} for leaks in (one, two)]
+    assert ends[0] == ends[1] and any("variable" in str(text) for text in ends[0])

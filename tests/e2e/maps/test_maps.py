@@ -125,3 +125,27 @@ def test_children_that_are_followed_have_maps_of_their_own(record):
     stats = [s for s in recording.profiles() if s["program"].startswith("python3")]
     assert len(stats) == 1
     assert by_kind(stats[0])["anonymous"]["allocated_bytes"] >= 15 * P
+
+
+def test_maps_are_compared_checked_and_merged(midden, profile, tmp_path):
+    both = tmp_path / "both.mdn"
+    run(midden, "merge", "-q", "-o", both, profile.path, profile.path)
+    merged, once = read_stats(both, "--maps", "--sites"), profile.stats["maps"]
+    for field in FIELDS + ("peak_bytes", "reallocations", "failed_allocations"):
+        assert merged["maps"][field] == 2 * once[field]
+    for name, wanted in KINDS.items():
+        assert tuple(by_kind(merged)[name][field] for field in FIELDS) == tuple(2 * n for n in wanted)
+        assert sum(site["leaked_bytes"] for site in merged["sites"] if site["kind"] == name) == 2 * wanted[-1]
+    rows = json.loads(run(midden, "diff", "--maps", "--leaks", "--json", profile.path, both))["rows"]
+    assert sum(row["new_bytes"] - row["old_bytes"] for row in rows) == once["leaked_bytes"]
+    assert "ok" in run(midden, "check", "--maps", "--max-leaked", once["leaked_bytes"], profile.path)
+    done = subprocess.run([midden, "check", "--maps=file", "--max-leaked", str(5 * P - 1), profile.path], capture_output=True, text=True)
+    assert done.returncode == 1 and "FAILED  leaked" in done.stdout and "file (" in done.stdout
+    for mode in ("max", "mean"):
+        run(midden, "merge", "-q", "--mode", mode, "-o", both, profile.path, profile.path)
+        check_exact(read_stats(both))
+
+
+def test_no_maps_are_no_missing_blocks(midden, record):
+    nothing = record.run(["/bin/true"], options=("--maps",))
+    assert "No map was recorded" in run(midden, "report", "--maps", nothing.path)

@@ -197,6 +197,14 @@ def test_a_heap_that_is_sampled_cannot_be_told_by_pages(midden, record, waiting)
     assert done.stderr.count("\n") == 1
 
 
+def test_however_little_each_stack_holds_some_are_named(midden, record):
+    path = record.victim("pinned_pages", "4", options=("--rss",)).path
+    text = report(midden, path, "--threshold", "99.9")
+    assert all(name in text.partition("allocated by")[2] for name in ("crowd", "busy", "idle"))
+    figures = re.findall(r"^  (?:resident|live|touched|pinned|free|lone) +[\d.,]+(?: \w*B)?(?= )", text.partition("Who keeps")[2], re.M)
+    assert len(figures) == 6 and {len(figure) for figure in figures} == {22}
+
+
 def test_a_profile_without_a_look_says_how_to_get_one(midden, record):
     path = record.victim("basic_heap").path
     message = report(midden, path, status=1)
