@@ -22,6 +22,7 @@ struct options {
 	struct suppress_list suppress;
 	struct tree_view view;
 	enum output_colour colour;
+	const char *out; /* the file to write; NULL: standard output */
 	bool figure_given;
 	bool no_suppress;
 	bool knows_known; /* the rules of midden's own are in `suppress` */
@@ -47,6 +48,9 @@ enum options_code {
 
 /* Groups of rows of a struct option table. */
 /* clang-format off */
+#define OPTIONS_OUT                                                             \
+	{"output", required_argument, NULL, 'o'}
+
 #define OPTIONS_ONE_FIGURE                                                      \
 	{"figure", required_argument, NULL, OPTIONS_FIGURE_NAME}
 
