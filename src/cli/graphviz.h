@@ -7,8 +7,8 @@
 
 #include "cli/outfile.h"
 
-/* Draws the graph that `write` prints as SVG into `out`, which must have a descriptor. 0, or -1 with
- * `e`. */
+/* Draws the graph that `write` prints as SVG into `out`, which must have a descriptor. 0, or -1
+ * with `e`. */
 int graphviz_draw(FILE *out, outfile_fn write, void *context, struct error *e);
 
 #endif
