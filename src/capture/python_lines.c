@@ -60,7 +60,7 @@ static uint32_t find_in_places(const struct python_lines *l, int64_t offset,
 	while (m->at < l->bytes) {
 		uint8_t first = l->table[m->at];
 		uint32_t kind = first >> 3 & 15;
-		int64_t end = m->end + 2 * ((first & 7) + 1);
+		int64_t end = m->end + INT64_C(2) * ((first & 7) + 1);
 		int64_t line = m->step;
 
 		if (kind == 13 || kind == 14)
