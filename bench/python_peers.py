@@ -22,8 +22,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = Path(os.environ.get("MIDDEN_BUILD", ROOT / "build")).resolve()
-PACKAGES = """python3 python3-memray python3-numpy libdw1t64 libelf1t64 libmicrohttpd12t64 libzstd1 libxxhash0 zlib1g
-    libncursesw6 libdebuginfod1t64""".split()
+PACKAGES = """base-files coreutils dash python3 python3-memray python3-numpy libdw1t64 libelf1t64 libmicrohttpd12t64
+    libzstd1 libxxhash0 zlib1g libncursesw6 libdebuginfod1t64""".split()
 TIMEOUT_S = 600
 
 LOADS = {"python3": ("objects.py", 60), "numpy": ("arrays.py", 400), "wsgi": ("pages.py", 8000)}
