@@ -15,7 +15,9 @@
 #include "cli/load_directory.h"
 #include "cli/message.h"
 #include "cli/progress.h"
+#include "cli/record_settings.h"
 #include "model/carry.h"
+#include "model/globals.h"
 #include "model/map_view.h"
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -164,6 +166,15 @@ void load_new_symbols(struct profile *p, const struct profile *before,
 	free(dirs);
 }
 
+void load_globals(struct profile *p, const struct load_options *options)
+{
+	const char **dirs = list_debug_dirs(options);
+	struct symbol_options symbols = {.sysroot = options->sysroot, .debug_dirs = dirs};
+
+	(void)globals_resolve(p, GLOBALS_ALL, &symbols);
+	free(dirs);
+}
+
 int load_write_back(const struct profile *p, const char *file, struct error *e)
 {
 	struct stat before;
@@ -218,10 +229,15 @@ int load_get_status(int status)
 
 char *load_find(const char *file)
 {
-	char *path = file ? mem_copy_string(file) : find_profile_newest(".");
+	if (file)
+		return mem_copy_string(file);
+	char *output = record_get_output();
+	char *path = find_profile_newest(".", output);
 
 	if (!path)
-		message_print("no midden.*.mdn here; run `midden record PROGRAM` first");
+		message_print("no midden.*.mdn here%s%s; run `midden record PROGRAM` first",
+			      output ? ", and no " : "", output ? output : "");
+	free(output);
 	return path;
 }
 
