@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import aims  # noqa: E402
 import alone  # noqa: E402
 import contenders as peers  # noqa: E402
+import cores  # noqa: E402
 import loads as programs  # noqa: E402
 import measure  # noqa: E402
 import tables  # noqa: E402
@@ -250,6 +251,7 @@ def main():
     if not loads:
         raise SystemExit(f"run.py: nothing to run: {', '.join(missing_loads.values())}")
     quietness = Quietness()
+    cores_factor = cores.measure(BUILD / "bench" / "micro", arguments.quick)
     some = arguments.load or arguments.contender
     parts_alone = [] if some else alone.measure(BUILD, programs.LIVE_BLOCKS, arguments.quick)
     results = measure_all(loads, contenders, arguments)
@@ -257,6 +259,7 @@ def main():
     parts = [
         tables.head_text(BUILD, quietness.text()),
         tables.noise_text(results),
+        cores.text(cores_factor) + "\n",
         tables.contenders_text(contenders, {**missing, **missing_loads}),
         tables.aims_text(aims.check(results) + aims.check_alone(parts_alone)),
         tables.alone_text(parts_alone),

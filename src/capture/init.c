@@ -84,6 +84,7 @@ static void say_farewell(void)
 /* As the collector wanted it when we began: a program that writes over its segment is not to wait
  * at its end for what nobody asked for. */
 static bool wants_lost;
+static bool wants_look;
 
 /* Registered first, so called last. Whoever is not our parent can learn the status in no other
  * way. */
@@ -92,6 +93,8 @@ static void note_exit(int status, void *header)
 	if (!process || process->header != header)
 		return;
 	light_end_all();
+	if (wants_look)
+		orders_await_look(true);
 	if (wants_lost)
 		ask_for_lost(process->header);
 	if (process->header->farewell)
@@ -128,6 +131,8 @@ static __attribute__((constructor)) void init(int argc, char **argv, char **envp
 	if (process->header->maps)
 		mapping_patch();
 	wants_lost = process->header->leaks != 0;
+	wants_look = process->header->looks != 0;
+	thread_look_at_ends(process->header->looks > 1);
 	if (on_exit)
 		(void)on_exit(note_exit, process->header);
 	if (!process->header->follow)

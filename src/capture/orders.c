@@ -10,6 +10,7 @@
 #include "capture/ring.h"
 #include "format/clock.h"
 
+#define LOOK_MS	 10000u	   /* a look takes a millisecond, where the machine is not busy */
 #define SLICE_NS 20000000L /* how often a waiting thread looks whether the collector still lives */
 
 bool orders_put(uint32_t kind, uint32_t order, const uint64_t words[3])
@@ -80,4 +81,13 @@ bool orders_await(uint64_t question, uint64_t most_ms, uint64_t figures[SEGMENT_
 	if (figures)
 		memcpy(figures, slot->figures, sizeof(slot->figures));
 	return slot->done != 0;
+}
+
+void orders_await_look(bool all)
+{
+	uint64_t question = orders_get_question();
+
+	if (question &&
+	    orders_put(SEGMENT_EVENT_ORDER, SEGMENT_ORDER_LOOK, (uint64_t[]){question, all, 0}))
+		(void)orders_await(question, LOOK_MS, NULL);
 }

@@ -10,6 +10,7 @@
 
 #include "capture/host.h"
 #include "capture/light.h"
+#include "capture/orders.h"
 #include "capture/python.h"
 #include "capture/ring.h"
 #include "capture/stamp.h"
@@ -232,6 +233,14 @@ void thread_abandon(struct thread *t)
 	end(t);
 }
 
+/* As the collector wanted it when we began. */
+static bool looks_at_ends;
+
+void thread_look_at_ends(bool wanted)
+{
+	looks_at_ends = wanted;
+}
+
 /* Other destructors may allocate after us, in this round or the next, so we ask to be called again
  * until the last round; whatever comes even later attaches anew under the same serial. */
 static void thread_end(void *argument)
@@ -242,6 +251,8 @@ static void thread_end(void *argument)
 		return;
 	if (++t->end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS && pthread_setspecific(end_key, t) == 0)
 		return;
+	if (looks_at_ends)
+		orders_await_look(false);
 	end(t);
 }
 

@@ -214,6 +214,9 @@ void thread_abandon(struct thread *t);
 /* What the calling thread, which is busy, is called from now on; NULL: as the kernel says. */
 void thread_set_name(struct thread *t, const char *name);
 
+/* Whether threads wait at their end until their stacks have been looked at. */
+void thread_look_at_ends(bool wanted);
+
 /* Makes the pthread key whose destructor ends a thread's slot. */
 void thread_init_key(void);
 

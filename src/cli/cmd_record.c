@@ -57,6 +57,9 @@ static const char help[] =
 	"                       held, for `midden leaks`\n"
 	"      --rss            see which blocks keep which pages resident: at the peak of the\n"
 	"                       resident size, at snapshots and at the end; `report --rss`\n"
+	"      --stacks         see how deep the stacks of threads that end were, for `midden "
+	"stats`;\n"
+	"                       of those that are there at the end it is known anyway\n"
 	"      --tags           no events: count by tag, thread by thread, for `midden tags`\n"
 	"      --sample[=BYTES]\n"
 	"                       sample one block in so many bytes (default: 512K) instead of\n"
@@ -95,8 +98,8 @@ static const char help[] =
 	"\n"
 	"Each option has a variable for use with LD_PRELOAD=libmidden.so alone: MIDDEN_OUTPUT,\n"
 	"MIDDEN_FOLLOW, MIDDEN_MAX_DEPTH, MIDDEN_BUFFER, MIDDEN_PATIENCE, MIDDEN_SYMBOLS,\n"
-	"MIDDEN_PYTHON, MIDDEN_PYMALLOC, MIDDEN_TRACE, MIDDEN_LEAKS, MIDDEN_RSS, MIDDEN_START=0\n"
-	"(--delayed), MIDDEN_START_AT, MIDDEN_MAPS, MIDDEN_SNAPSHOT_EVERY,\n"
+	"MIDDEN_PYTHON, MIDDEN_PYMALLOC, MIDDEN_TRACE, MIDDEN_LEAKS, MIDDEN_RSS, MIDDEN_STACKS,\n"
+	"MIDDEN_START=0 (--delayed), MIDDEN_START_AT, MIDDEN_MAPS, MIDDEN_SNAPSHOT_EVERY,\n"
 	"MIDDEN_SNAPSHOT_AT, MIDDEN_SNAPSHOT_SIGNAL, MIDDEN_HTTP, MIDDEN_HTTP_TOKEN_FILE;\n"
 	"MIDDEN_MODE=tags, MIDDEN_MODE=sample, MIDDEN_SAMPLE, MIDDEN_SAMPLE_BLOCKS,\n"
 	"MIDDEN_SAMPLE_SEED.\n"
@@ -115,6 +118,7 @@ enum {
 	OPTION_TRACE,
 	OPTION_LEAKS,
 	OPTION_RSS,
+	OPTION_STACKS,
 	OPTION_TAGS,
 	OPTION_MAPS,
 	OPTION_DELAYED,
@@ -150,6 +154,7 @@ static const struct option long_options[] = {
 	{"trace", no_argument, NULL, OPTION_TRACE},
 	{"leaks", no_argument, NULL, OPTION_LEAKS},
 	{"rss", no_argument, NULL, OPTION_RSS},
+	{"stacks", no_argument, NULL, OPTION_STACKS},
 	{"tags", no_argument, NULL, OPTION_TAGS},
 	{"maps", no_argument, NULL, OPTION_MAPS},
 	{"delayed", no_argument, NULL, OPTION_DELAYED},
@@ -177,14 +182,40 @@ struct request {
 	bool verbose;
 };
 
+/* What an option without a value switches on; NULL: it does something else. */
+static bool *find_switch(struct recording_options *o, int option)
+{
+	switch (option) {
+	case 'f':
+		return &o->collect.follow;
+	case OPTION_LEAKS:
+		return &o->collect.leaks;
+	case OPTION_TRACE:
+		return &o->trace;
+	case OPTION_RSS:
+		return &o->collect.surveys;
+	case OPTION_STACKS:
+		return &o->collect.stacks;
+	case OPTION_MAPS:
+		return &o->collect.maps;
+	case OPTION_DELAYED:
+		return &o->collect.delayed;
+	default:
+		return NULL;
+	}
+}
+
 static int apply(struct request *r, int option, const char *value, struct error *e)
 {
+	bool *wanted = find_switch(&r->recording, option);
+
+	if (wanted) {
+		*wanted = true;
+		return 0;
+	}
 	switch (option) {
 	case 'o':
 		r->recording.output = value;
-		return 0;
-	case 'f':
-		r->recording.collect.follow = true;
 		return 0;
 	case OPTION_START_AT:
 		return beginning_parse(&r->recording.beginning, value, e);
@@ -223,23 +254,8 @@ static int apply(struct request *r, int option, const char *value, struct error 
 		return recording_set_python(&r->recording, value, e);
 	case OPTION_PYMALLOC:
 		return recording_set_pymalloc(&r->recording, value, e);
-	case OPTION_LEAKS:
-		r->recording.collect.leaks = true;
-		return 0;
-	case OPTION_TRACE:
-		r->recording.trace = true;
-		return 0;
-	case OPTION_RSS:
-		r->recording.collect.surveys = true;
-		return 0;
 	case OPTION_TAGS:
 		return recording_set_mode(&r->recording, "tags", e);
-	case OPTION_MAPS:
-		r->recording.collect.maps = true;
-		return 0;
-	case OPTION_DELAYED:
-		r->recording.collect.delayed = true;
-		return 0;
 	case OPTION_SNAPSHOT_EVERY:
 		return triggers_parse_every(&r->recording.triggers, value, e);
 	case OPTION_SNAPSHOT_AT:

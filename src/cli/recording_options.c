@@ -230,6 +230,7 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	options->trace = is_on(trace);
 	options->collect.maps = is_on(getenv(ENV_MAPS));
 	options->collect.leaks = is_on(leaks);
+	options->collect.stacks = is_on(getenv(ENV_STACKS));
 	options->collect.surveys = is_on(getenv(ENV_RSS));
 	if ((mode && recording_set_mode(options, mode, e)) ||
 	    (depth && recording_set_max_depth(options, depth, e)) ||
@@ -270,6 +271,10 @@ int recording_options_finish(struct recording_options *options, struct error *e)
 		return -1;
 	if (options->collect.maps && options->collect.mode == SEGMENT_MODE_TAGS)
 		return error_set(e, "maps have stacks, and tag mode none: choose one");
+	if (options->collect.stacks && options->collect.mode == SEGMENT_MODE_TAGS)
+		return error_set(e,
+				 "in tag mode no thread can say that it ends: --stacks goes with "
+				 "exact mode and samples");
 	if (options->collect.leaks && options->collect.mode != SEGMENT_MODE_EXACT)
 		return error_set(e, "what is lost can be told in exact mode only, where every "
 				    "block is known");

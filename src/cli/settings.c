@@ -38,6 +38,7 @@ static const struct {
 	{"maps", ENV_MAPS, NULL},
 	{"leaks", ENV_LEAKS, NULL},
 	{"rss", ENV_RSS, NULL},
+	{"stacks", ENV_STACKS, NULL},
 	{"tags", ENV_MODE, NULL},
 	{"sample", ENV_MODE, NULL},
 	{"sample-blocks", ENV_SAMPLE_BLOCKS, "16384"},

@@ -61,6 +61,13 @@ struct leak_order {
 	uint32_t question;
 };
 
+/* A thread of the target waits until its stack, or all that is not heap, has been looked at. */
+struct look_order {
+	uint32_t slot;
+	uint32_t question;
+	bool all;
+};
+
 /* What was live when somebody asked for it to be kept. */
 struct snapshot {
 	char name[SEGMENT_MARK_NAME_MAX + 1];
@@ -130,6 +137,7 @@ struct account {
 	uint64_t refused_clears;
 	VEC(struct write_order) writes;
 	VEC(struct leak_order) leak_orders;
+	VEC(struct look_order) look_orders;
 	struct farewell farewell;
 	VEC(struct pool) pools;
 };

@@ -333,6 +333,9 @@ static struct profile_thread get_thread(struct build *b, struct thread *t)
 		.size_min = held->size_min,
 		.size_max = held->size_max,
 		.losses = t->losses,
+		.stack_reserved_bytes = t->stack.reserved_bytes,
+		.stack_resident_bytes = t->stack.resident_bytes,
+		.stack_deepest_bytes = t->stack.deepest_bytes,
 	};
 }
 

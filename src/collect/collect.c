@@ -18,7 +18,9 @@
 #include "collect/keeping.h"
 #include "collect/lost.h"
 #include "collect/obey.h"
+#include "collect/stackdepth.h"
 #include "collect/start.h"
+#include "collect/tenants.h"
 
 #define MS UINT64_C(1000000)
 
@@ -72,6 +74,8 @@ static void fill_header(struct collector *c, const struct collect_config *config
 	header->maps = config->maps;
 	header->snapshot_signal = (uint32_t)config->signal;
 	header->leaks = config->leaks;
+	if (config->mode != SEGMENT_MODE_TAGS) /* where nobody waits for anything */
+		header->looks = config->stacks ? 2 : 1;
 	header->farewell = config->surveys && config->mode == SEGMENT_MODE_EXACT;
 	header->magic = SEGMENT_MAGIC;
 }
@@ -255,95 +259,7 @@ void collect_freeze(struct collector *c)
 	c->end_ticks = c->drain.limit;
 }
 
-/* ---- threads that died without a word -------------------------------------------------------- */
-
-struct tenant {
-	uint32_t tid;
-	uint32_t serial;
-	uint32_t slot;
-};
-
-static int compare_tenants(const void *a, const void *b)
-{
-	const struct tenant *x = a, *y = b;
-
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	return (x->serial > y->serial) - (x->serial < y->serial);
-}
-
-/* The open slots by thread id, for one id the oldest thread first. The caller frees. */
-static struct tenant *list_tenants(const struct streams *s, size_t *count)
-{
-	struct tenant *list = mem_new(s->open + 1, sizeof(*list));
-
-	*count = 0;
-	for (uint32_t slot = 1; slot <= s->used; slot++)
-		if (s->at[slot].state == STREAM_OPEN)
-			list[(*count)++] =
-				(struct tenant){s->at[slot].tid, s->at[slot].serial, slot};
-	qsort(list, *count, sizeof(*list), compare_tenants);
-	return list;
-}
-
-/* A thread whose id has been given to another one is dead as well. */
-static void find_dead_threads(struct collector *c)
-{
-	size_t count;
-	struct tenant *list = list_tenants(&c->streams, &count);
-	uint64_t now = ticks_get_now(&c->clock);
-
-	for (size_t i = 0; i < count; i++) {
-		bool replaced = i + 1 < count && list[i + 1].tid == list[i].tid;
-
-		if (replaced || !watch_has_thread(&c->watch, list[i].tid))
-			streams_mark_dead(&c->streams, list[i].slot, now);
-	}
-	free(list);
-}
-
-/* ---- what threads are called ----------------------------------------------------------------- */
-
-static void look_at_name(struct collector *c, uint32_t slot)
-{
-	const struct stream *stream = &c->streams.at[slot];
-	struct thread *thread = &c->account.threads.list.at[c->account.actors[slot].thread];
-
-	if (thread->shared)
-		return;
-	if (streams_has_last_name(&c->streams, slot))
-		streams_read_name(&c->streams, slot, thread->name);
-	else if (collector_is_main_thread(c, stream))
-		(void)watch_read_main_name(&c->watch, thread->name, sizeof(thread->name));
-	else
-		(void)watch_read_name(&c->watch, stream->tid, thread->name, sizeof(thread->name));
-}
-
-/* A thread says what it is called when it begins and when it ends, but many get their name in
- * between and end with the program. Most get it early: we look ever more rarely. After an exec the
- * name is another program's. */
-static void look_at_names(struct collector *c)
-{
-	for (uint32_t slot = 1; slot <= c->streams.used; slot++) {
-		struct stream *stream = &c->streams.at[slot];
-
-		if (stream->state != STREAM_OPEN || collect_has_execed(c))
-			continue;
-		stream->looks++;
-		if (collector_is_main_thread(c, stream) ||
-		    (stream->looks & (stream->looks - 1)) == 0)
-			look_at_name(c, slot);
-	}
-}
-
-/* The main thread's, as long as the dead process has not been waited for. */
-static void look_at_last_name(struct collector *c)
-{
-	for (uint32_t slot = 1; slot <= c->streams.used; slot++)
-		if (c->streams.at[slot].state == STREAM_OPEN &&
-		    collector_is_main_thread(c, &c->streams.at[slot]) && !collect_has_execed(c))
-			look_at_name(c, slot);
-}
+/* ---- threads --------------------------------------------------------------------------------- */
 
 bool collect_has_given_name(const struct collector *c)
 {
@@ -402,8 +318,8 @@ static void look_at_threads(struct collector *c, uint64_t now)
 
 	if (!is_due(&c->last_threads_ns, now, wanted ? WANTED_CHUNK_NS : THREADS_NS))
 		return;
-	find_dead_threads(c);
-	look_at_names(c);
+	tenants_find_dead(c);
+	tenants_look_at_names(c);
 	add_up_open_losses(c);
 	ticks_calibrate(&c->clock);
 }
@@ -562,7 +478,7 @@ static enum collect_end finish(struct collector *c, enum collect_end why)
 	int rounds = why == COLLECT_END_STOPPED ? 1 : is_gone ? GONE_ROUNDS_MAX : LAST_ROUNDS_MAX;
 
 	if (why == COLLECT_END_GONE)
-		look_at_last_name(c);
+		tenants_look_at_last_name(c);
 	while (rounds-- > 0 && collect_drain(c) != 0)
 		continue;
 	for (uint32_t slot = 1; is_gone && slot <= c->streams.used; slot++)
@@ -584,6 +500,7 @@ enum collect_end collect_run(struct collector *c, uint64_t tick_ns, const volati
 
 		if (handled)
 			c->last_event_ns = now;
+		stackdepth_serve(c);
 		if (c->account.leak_orders.count || c->lost.halt.threads.count)
 			lost_serve(c);
 		tell_pace(c, now, handled);

@@ -37,6 +37,7 @@ struct collect_config {
 	bool delayed;	       /* the program will switch recording on */
 	const struct collect_start *start; /* nothing is recorded before that; NULL: at once */
 	bool leaks;			   /* the program asks what is lost when it exits */
+	bool stacks;			   /* those of threads are looked at when they end */
 	int signal;			   /* that asks for snapshots; 0 none */
 	bool surveys;			   /* look at what is resident: see survey.h */
 	struct trace_writer *trace;	   /* gets every event; NULL: none is wanted. Not owned */

@@ -28,6 +28,7 @@ void obey_fini(struct account *a)
 		free(a->writes.at[i].path);
 	vec_free(&a->writes);
 	vec_free(&a->leak_orders);
+	vec_free(&a->look_orders);
 	pools_fini(a);
 }
 
@@ -298,6 +299,15 @@ static void order_leaks(struct account *a, const struct event *e)
 		*vec_push(&a->leak_orders) = (struct leak_order){e->slot, (uint32_t)e->ptr};
 }
 
+static void order_look(struct account *a, const struct event *e)
+{
+	if (a->look_orders.count >= WRITES_MOST)
+		obey_answer(a, e->slot, (uint32_t)e->ptr, false);
+	else
+		*vec_push(&a->look_orders) =
+			(struct look_order){e->slot, (uint32_t)e->ptr, e->size != 0};
+}
+
 static void obey_order(struct account *a, const struct event *e)
 {
 	switch (e->api) {
@@ -327,6 +337,9 @@ static void obey_order(struct account *a, const struct event *e)
 		break;
 	case SEGMENT_ORDER_LEAKS:
 		order_leaks(a, e);
+		break;
+	case SEGMENT_ORDER_LOOK:
+		order_look(a, e);
 		break;
 	default: /* the reader lets no other order through */
 		break;

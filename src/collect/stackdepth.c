@@ -4,69 +4,159 @@
  *
  * A stack that was ever so deep has pages there: from its top to the lowest page that is in memory
  * is the deepest that it has been, in whole pages. Nothing is asked of the program. */
-#include <inttypes.h>
-#include <stdio.h>
+#define _GNU_SOURCE
+#include "collect/stackdepth.h"
 
-#include "collect/collector.h"
+#include <string.h>
+#include <sys/resource.h>
+
+#include "collect/obey.h"
 #include "collect/pagemap.h"
+#include "collect/regions.h"
 
-/* The lowest page of a range that is in memory. */
-static void note_lowest(void *context, const struct pagemap_run *run)
+/* What the kernel says of the target, as of one moment. */
+struct look {
+	struct regions regions;
+	struct pagemap pages;
+	uint64_t limit; /* of the main thread's stack, which grows; 0: there is none */
+};
+
+/* What is in memory of one stack. */
+struct extent {
+	uint64_t lowest;
+	uint64_t resident_bytes;
+};
+
+static bool look_begin(struct look *l, pid_t pid)
 {
-	uint64_t *lowest = context;
+	struct error ignored = {0};
+	struct rlimit limit;
 
-	if (!*lowest)
-		*lowest = run->start;
+	*l = (struct look){0};
+	if (pagemap_open(&l->pages, pid, &ignored) != 0)
+		return false;
+	if (prlimit(pid, RLIMIT_STACK, NULL, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+		l->limit = limit.rlim_cur & ~(l->pages.page_bytes - 1);
+	if (regions_read(&l->regions, pid, &ignored) == 0)
+		return true;
+	pagemap_close(&l->pages);
+	regions_fini(&l->regions);
+	return false;
 }
 
-static uint64_t get_depth(struct pagemap *pages, uint64_t start, uint64_t top)
+static void look_end(struct look *l)
 {
-	uint64_t mask = pages->page_bytes - 1, lowest = 0;
-	const struct pagemap_run range = {.start = start, .end = (top + mask) & ~mask};
+	pagemap_close(&l->pages);
+	regions_fini(&l->regions);
+}
+
+static void note_run(void *context, const struct pagemap_run *run)
+{
+	struct extent *extent = context;
+
+	if (!extent->lowest)
+		extent->lowest = run->start;
+	if (run->state & PAGEMAP_RESIDENT)
+		extent->resident_bytes += run->end - run->start;
+}
+
+static bool has_name(const struct look *l, const struct region *region, const char *name)
+{
+	return strcmp(regions_get_name(&l->regions, region), name) == 0;
+}
+
+/* What a slot says of its stack is the target's word: it is looked for in the kernel's list of
+ * mappings. Of a stack in the heap nobody can tell where it ends. */
+static const struct region *find_region(const struct look *l, uint64_t top)
+{
+	const struct region *region = top ? regions_find(&l->regions, top - 1) : NULL;
+
+	if (!region || !region->is_writable || region->inode || has_name(l, region, "[heap]"))
+		return NULL;
+	return region;
+}
+
+/* All 0 if there is no such stack, or the kernel does not tell. */
+static struct thread_stack measure(struct look *l, uint64_t top)
+{
+	const struct region *region = find_region(l, top);
+	uint64_t mask = l->pages.page_bytes - 1, end = (top + mask) & ~mask;
+	struct extent extent = {0};
 	struct error ignored = {0};
 
-	if (pagemap_visit(pages, &range, note_lowest, &lowest, &ignored) != 0)
-		return 0;
-	return lowest && lowest < top ? top - lowest : 0;
+	if (!region)
+		return (struct thread_stack){0};
+	const struct pagemap_run range = {.start = region->start, .end = end};
+	if (pagemap_visit(&l->pages, &range, note_run, &extent, &ignored) != 0 || !extent.lowest)
+		return (struct thread_stack){0};
+	uint64_t reserved = end - region->start;
+	if (has_name(l, region, "[stack]") && l->limit > reserved)
+		reserved = l->limit;
+	return (struct thread_stack){reserved, extent.resident_bytes, end - extent.lowest};
 }
 
-/* The deepest of the threads whose stacks are in [start, end). What a slot says of its stack is the
- * target's word: it is looked for in the kernel's list of mappings. */
-static uint64_t find_in_map(const struct collector *c, struct pagemap *pages, uint64_t start,
-			    uint64_t end)
+static struct thread_stack measure_slot(const struct collector *c, struct look *l, uint32_t slot)
 {
-	uint64_t deepest = 0;
-
-	for (uint32_t slot = 1; slot <= c->streams.used; slot++) {
-		uint64_t top = __atomic_load_n(&c->map.slots[slot].stack_high, __ATOMIC_RELAXED);
-
-		if (c->streams.at[slot].state != STREAM_OPEN || top <= start || top > end)
-			continue;
-		uint64_t depth = get_depth(pages, start, top);
-		deepest = depth > deepest ? depth : deepest;
-	}
-	return deepest;
+	return measure(l, __atomic_load_n(&c->map.slots[slot].stack_high, __ATOMIC_RELAXED));
 }
 
 uint64_t collect_find_deepest_stack(struct collector *c)
 {
-	struct pagemap pages;
-	struct error ignored = {0};
-	uint64_t start, end, deepest = 0;
-	char line[512], path[64];
+	uint64_t deepest = 0;
+	struct look l;
 
-	if (pagemap_open(&pages, c->hello.pid, &ignored) != 0)
+	if (!look_begin(&l, c->hello.pid))
 		return 0;
-	(void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)c->hello.pid);
-	FILE *f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " rw", &start, &end) != 2)
+	for (uint32_t slot = 1; slot <= c->streams.used; slot++) {
+		if (c->streams.at[slot].state != STREAM_OPEN)
 			continue;
-		uint64_t depth = find_in_map(c, &pages, start, end);
+		uint64_t depth = measure_slot(c, &l, slot).deepest_bytes;
 		deepest = depth > deepest ? depth : deepest;
 	}
-	if (f)
-		(void)fclose(f);
-	pagemap_close(&pages);
+	look_end(&l);
 	return deepest;
+}
+
+/* ---- for the profile ------------------------------------------------------------------------- */
+
+/* A thread that comes back after its end is looked at twice. */
+static void note_slot(struct collector *c, struct look *l, uint32_t slot)
+{
+	struct thread *thread = &c->account.threads.list.at[c->account.actors[slot].thread];
+	struct thread_stack now = measure_slot(c, l, slot);
+
+	if (thread->shared || !now.reserved_bytes)
+		return;
+	if (now.deepest_bytes < thread->stack.deepest_bytes)
+		now.deepest_bytes = thread->stack.deepest_bytes;
+	thread->stack = now;
+}
+
+static void obey_look(struct collector *c, struct look *l, const struct look_order *order)
+{
+	if (!order->all)
+		note_slot(c, l, order->slot);
+	for (uint32_t slot = 1; order->all && slot <= c->streams.used; slot++)
+		if (c->streams.at[slot].state == STREAM_OPEN)
+			note_slot(c, l, slot);
+}
+
+void stackdepth_serve(struct collector *c)
+{
+	struct account *a = &c->account;
+	struct look l;
+
+	if (!a->look_orders.count)
+		return;
+	bool seen = look_begin(&l, c->hello.pid);
+	for (size_t i = 0; i < a->look_orders.count; i++) {
+		const struct look_order *order = &a->look_orders.at[i];
+
+		if (seen)
+			obey_look(c, &l, order);
+		obey_answer(a, order->slot, order->question, seen);
+	}
+	a->look_orders.count = 0;
+	if (seen)
+		look_end(&l);
 }

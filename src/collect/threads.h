@@ -18,6 +18,13 @@
 #define THREADS_MAX	    65536u /* records, the shared one included */
 #define THREADS_SAMPLED_MAX 1024u  /* in sampling mode: 400 KiB with their totals */
 
+/* In whole pages; all 0: nobody has looked. */
+struct thread_stack {
+	uint64_t reserved_bytes; /* how deep it can become */
+	uint64_t resident_bytes;
+	uint64_t deepest_bytes; /* that it has been */
+};
+
 struct thread {
 	struct holding held; /* blocks that it allocated, whoever freed them */
 	uint64_t frees;	     /* done by it, whoever allocated them */
@@ -33,7 +40,8 @@ struct thread {
 	uint32_t tid;
 	uint32_t serial;
 	bool shared;
-	bool named; /* by the program, as of its end */
+	bool named;		   /* by the program, as of its end */
+	struct thread_stack stack; /* as last looked at */
 	char name[SEGMENT_NAME_BYTES];
 };
 

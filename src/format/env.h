@@ -29,6 +29,7 @@
 #define ENV_MAPS	    "MIDDEN_MAPS"      /* 1: record what the program maps itself */
 #define ENV_LEAKS	    "MIDDEN_LEAKS"     /* 1: tell what is lost when the program exits */
 #define ENV_RSS		    "MIDDEN_RSS"       /* 1: look at what keeps pages resident */
+#define ENV_STACKS	    "MIDDEN_STACKS"    /* 1: see how deep the stacks of threads were */
 #define ENV_START	    "MIDDEN_START"     /* 0: the program switches the recording on */
 #define ENV_START_AT	    "MIDDEN_START_AT"  /* function=NAME or library=NAME */
 #define ENV_SNAPSHOT_EVERY  "MIDDEN_SNAPSHOT_EVERY"  /* seconds */

@@ -32,7 +32,7 @@
 #include "format/mapcalls.h"
 
 #define SEGMENT_MAGIC	UINT64_C(0x31306e656464696d) /* "midden01" */
-#define SEGMENT_VERSION 10u			     /* raised with any change of this file */
+#define SEGMENT_VERSION 11u			     /* raised with any change of this file */
 #define SEGMENT_ALIGN	UINT64_C(65536)		     /* the largest page size in use on aarch64 */
 
 /* Index 0 is "none" for slots, nodes, places, named frames, modules and chunks alike, so that
@@ -202,6 +202,7 @@ struct segment_header {
 	uint32_t leaks;
 	uint64_t real_malloc;
 	uint64_t own_end;
+	uint32_t looks; /* constant; who waits for one: 0 nobody, 1 exit, 2 ends of threads too */
 };
 
 /* ---- threads --------------------------------------------------------------------------------- */
@@ -481,7 +482,9 @@ enum segment_order {
 	SEGMENT_ORDER_LEAKS = 7,
 	/* question: the program ends, and waits for its memory to be looked at */
 	SEGMENT_ORDER_FAREWELL = 8,
-	SEGMENT_ORDER_KINDS = 9
+	/* question, all: the stack of the thread, or all that is not heap, is to be looked at */
+	SEGMENT_ORDER_LOOK = 9,
+	SEGMENT_ORDER_KINDS = 10
 };
 
 /* In place of the api, of THINNED ... */

@@ -97,6 +97,9 @@ static const struct member thread_members[] = {
 	LEAST(profile_thread, size_min),
 	MOST(profile_thread, size_max),
 	LOSS(profile_thread, losses),
+	MOST(profile_thread, stack_reserved_bytes),
+	MOST(profile_thread, stack_resident_bytes),
+	MOST(profile_thread, stack_deepest_bytes),
 	END,
 };
 

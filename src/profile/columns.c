@@ -213,6 +213,11 @@ static const struct column threads_columns[] = {
 	COLUMN(WIRE_THREADS_SIZE_MAX, PLAIN, U64, struct profile_thread, size_max),
 	COLUMN(WIRE_THREADS_LOSSES, PLAIN, U64, struct profile_thread, losses),
 	COLUMN(WIRE_THREADS_INPUT, DELTA, U32, struct profile_thread, input),
+	COLUMN(WIRE_THREADS_STACK_RESERVED, PLAIN, U64, struct profile_thread,
+	       stack_reserved_bytes),
+	COLUMN(WIRE_THREADS_STACK_RESIDENT, PLAIN, U64, struct profile_thread,
+	       stack_resident_bytes),
+	COLUMN(WIRE_THREADS_STACK_DEEPEST, PLAIN, U64, struct profile_thread, stack_deepest_bytes),
 };
 
 static const struct column tags_columns[] = {

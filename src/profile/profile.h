@@ -295,6 +295,10 @@ struct profile_thread {
 	uint64_t size_min;
 	uint64_t size_max;
 	uint64_t losses; /* lost + re-entrant events of this thread */
+	/* Whole pages; all 0: the stack was not looked at. */
+	uint64_t stack_reserved_bytes; /* how deep it could become */
+	uint64_t stack_resident_bytes; /* when the thread, or the program, ended */
+	uint64_t stack_deepest_bytes;  /* that it ever was */
 };
 
 struct profile_bucket {

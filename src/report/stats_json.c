@@ -12,6 +12,7 @@
 #include "report/names.h"
 #include "report/rss_report.h"
 #include "report/spread_report.h"
+#include "report/stack_report.h"
 #include "report/wording.h"
 
 static const char *end_name(uint32_t end)
@@ -136,6 +137,7 @@ static void add_threads(struct json *j, const struct profile *p)
 		if (t->input)
 			json_add_uint(j, "input", t->input - 1);
 		fields_add(j, t, fields_thread);
+		stack_report_add(j, t);
 		json_end_object(j);
 	}
 	json_end_list(j);

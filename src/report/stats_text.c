@@ -11,6 +11,7 @@
 #include "report/map_text.h"
 #include "report/names.h"
 #include "report/spread_report.h"
+#include "report/stack_report.h"
 #include "report/wording.h"
 
 #define THREADS_SHOWN 20u
@@ -143,5 +144,6 @@ void stats_text_print(FILE *out, const struct profile *p, const struct style *st
 		fputc('\n', out);
 	histogram_print_sizes(out, p, style);
 	print_threads(out, p, style);
+	stack_report_print(out, p, style);
 	map_text_print(out, p, style);
 }

@@ -7,6 +7,7 @@
 #include "report/figures.h"
 #include "report/human.h"
 #include "report/names.h"
+#include "report/stack_report.h"
 #include "report/wording.h"
 
 static double share(const struct thread_report *r, struct amount a)
@@ -28,6 +29,9 @@ static void print_row(FILE *out, const struct thread_report *r, const struct by_
 		style_ink(style, STYLE_PLACE), t->serial);
 	if (t->tid)
 		fprintf(out, ", tid %" PRIu32, t->tid);
+	if (t->stack_reserved_bytes)
+		fprintf(out, ", stack %s of %s", human_bytes(t->stack_deepest_bytes).text,
+			human_bytes(t->stack_reserved_bytes).text);
 	fprintf(out, "%s%s)%s\n", *input ? ", of " : "", input, style_ink(style, STYLE_PLAIN));
 	free(name);
 	free(input);
@@ -103,6 +107,7 @@ void thread_report_add(struct json *j, const struct thread_report *r)
 		json_add_uint(j, "bytes", row->amount.bytes);
 		json_add_uint(j, "blocks", row->amount.blocks);
 		json_add_real(j, "share", share(r, row->amount));
+		stack_report_add(j, row->thread);
 		json_end_object(j);
 	}
 	json_end_list(j);

@@ -21,6 +21,7 @@
 
 #define MS	UINT64_C(1000000)
 #define SECONDS (1000 * MS)
+#define DEPTH	(2u << 20)
 
 /* ---- a process of its own -------------------------------------------------------------------- */
 
@@ -190,6 +191,44 @@ static void allocate_and_wait(struct segment_map *map)
 
 	producer_alloc(&p, get_ticks(map), 16, 10, 1);
 	(void)sleep(20);
+}
+
+/* Asks for all stacks, of which one is nowhere; the program's is 2 MiB deep. */
+static void ask_for_stacks(struct segment_map *map)
+{
+	volatile char depth[DEPTH];
+	struct producer p = producer_open_as(map, 1, (uint32_t)getpid());
+	struct producer liar = producer_open_as(map, 2, (uint32_t)getpid());
+
+	depth[0] = 1;
+	map->slots[p.slot].stack_high = (uint64_t)(uintptr_t)depth + sizeof(depth);
+	map->slots[liar.slot].stack_high = UINT64_MAX;
+	producer_alloc(&p, get_ticks(map), 16, 10, 1);
+	producer_alloc(&liar, get_ticks(map), 32, 10, 1);
+	producer_write(
+		&p, 4,
+		(uint64_t[4]){get_ticks(map) << 8 | SEGMENT_ORDER_LOOK << 4 | SEGMENT_EVENT_ORDER,
+			      7, 1, 0});
+	(void)sleep(20);
+}
+
+static void given_an_order_then_stacks_are_looked_at_where_they_are(void **state)
+{
+	struct target t = start_target(ask_for_stacks);
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	(void)state;
+	for (int i = 0; i < 30 && atomic_load(&t.c->map.slots[1].answered) != 7 &&
+			atomic_load(&t.c->map.slots[2].answered) != 7;
+	     i++)
+		assert_int_equal(collect_run(t.c, 1 * SECONDS, NULL), COLLECT_END_TICK);
+	const struct thread *found = t.c->account.threads.list.at;
+	assert_int_equal(t.c->account.threads.list.count, 2);
+	assert_in_range(found[0].stack.deepest_bytes, DEPTH, DEPTH + 64 * page);
+	assert_in_range(found[0].stack.resident_bytes, page, found[0].stack.reserved_bytes);
+	assert_true(found[0].stack.reserved_bytes >= found[0].stack.deepest_bytes);
+	assert_int_equal(found[1].stack.reserved_bytes, 0);
+	end_target(&t);
 }
 
 static void a_quiet_target_is_not_taken_for_gone(void **state)
@@ -405,6 +444,7 @@ int main(void)
 		cmocka_unit_test(the_end_of_the_recording_stands_still),
 		cmocka_unit_test(an_exec_is_noticed),
 		cmocka_unit_test(a_target_that_is_slow_to_begin_is_not_taken_for_another),
+		cmocka_unit_test(given_an_order_then_stacks_are_looked_at_where_they_are),
 		cmocka_unit_test(a_quiet_target_is_not_taken_for_gone),
 		cmocka_unit_test(an_abandoned_recording_ends_with_all_it_has),
 		cmocka_unit_test(the_resident_size_is_seen),

@@ -219,6 +219,45 @@ static void given_more_than_twenty_threads_then_the_others_are_summed_up(void **
 	page_close(&page);
 }
 
+static void stacks_that_were_looked_at_have_a_table_and_members(void **state)
+{
+	struct profile *p = busy();
+	struct page page;
+
+	(void)state;
+	p->threads.at[0].stack_reserved_bytes = 8 << 20;
+	p->threads.at[0].stack_resident_bytes = 12 << 10;
+	p->threads.at[0].stack_deepest_bytes = 3 << 20;
+	*vec_push(&p->threads) = (struct profile_thread){.tid = 43, .serial = 2};
+	page_open(&page);
+	stats_text_print(page.out, p, &ascii);
+	assert_holds(&page, "\nStacks\n"
+			    "      tid    deepest   resident   reserved  name\n"
+			    "       42   3.00 MiB   12.0 KiB   8.00 MiB  ma\\xffin\n");
+	assert_null(strstr(strstr(page_text(&page), "\nStacks\n"), "  43  "));
+	page_close(&page);
+	print_json(&page, p, &everything);
+	profile_free(p);
+	assert_holds(&page, "\"stack_reserved_bytes\": 8388608,\n"
+			    "      \"stack_resident_bytes\": 12288,\n"
+			    "      \"stack_deepest_bytes\": 3145728\n");
+	assert_null(strstr(strstr(page_text(&page), "\"tid\": 43"), "stack_"));
+	page_close(&page);
+}
+
+static void given_no_stack_that_was_looked_at_then_there_is_no_table(void **state)
+{
+	struct profile *p = busy();
+	struct page page;
+
+	(void)state;
+	page_open(&page);
+	stats_text_print(page.out, p, &ascii);
+	profile_free(p);
+	assert_null(strstr(page_text(&page), "Stacks"));
+	page_close(&page);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -228,6 +267,8 @@ int main(void)
 		cmocka_unit_test(given_a_damaged_file_then_the_object_says_what_is_missing),
 		cmocka_unit_test(people_get_bars_for_sizes_and_a_table_of_threads),
 		cmocka_unit_test(given_more_than_twenty_threads_then_the_others_are_summed_up),
+		cmocka_unit_test(stacks_that_were_looked_at_have_a_table_and_members),
+		cmocka_unit_test(given_no_stack_that_was_looked_at_then_there_is_no_table),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
