@@ -14,6 +14,7 @@ struct viewing {
 	struct suppress_list suppress;
 	char *stats;
 	char *findings;
+	char *leaks;		     /* NULL: nobody looked */
 	struct pack_request request; /* of all the above */
 };
 

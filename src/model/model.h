@@ -71,6 +71,9 @@ const struct model_frame *model_get_frame(const struct model *m, uint32_t id);
  * MODEL_STACK_MAX. */
 void model_get_stack(const struct model *m, size_t site, struct model_stack *stack);
 
+/* The same of the stack that ends in a node of the profile. */
+void model_get_path(const struct model *m, uint32_t node, struct model_stack *stack);
+
 /* Puts the frames of one node of the profile, other than 0, in place of what `stack` holds: what
  * was inlined first, then the function that really is called. */
 void model_get_node(const struct model *m, uint32_t node, struct model_stack *stack);
