@@ -103,6 +103,9 @@ static const struct packing_member thread_numbers[] = {
 	PACKING_MEMBER(struct profile_thread, size_min),
 	PACKING_MEMBER(struct profile_thread, size_max),
 	PACKING_MEMBER(struct profile_thread, losses),
+	PACKING_MEMBER(struct profile_thread, stack_reserved_bytes),
+	PACKING_MEMBER(struct profile_thread, stack_resident_bytes),
+	PACKING_MEMBER(struct profile_thread, stack_deepest_bytes),
 	{NULL, 0},
 };
 

@@ -62,8 +62,8 @@ extern const struct packing_member packing_site_numbers[];
 void *packing_add_column(struct packing *p, enum packing_type type, size_t count, const char *table,
 			 const char *name);
 
-/* The page's numbers are doubles: whole up to 2^53, which no count or size of a real program passes.
- * UINT64_MAX, which stands for "none", becomes -1. */
+/* The page's numbers are doubles: whole up to 2^53, which no count or size of a real program
+ * passes. UINT64_MAX, which stands for "none", becomes -1. */
 double packing_get_number(uint64_t value);
 
 /* A column for each member; these are uint64_t and uint32_t. */
