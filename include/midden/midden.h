@@ -104,9 +104,9 @@ static inline int midden_is_started(void)
 
 /* ---- control --------------------------------------------------------------------------------- */
 
-/* All of these may be called by any thread at any time, do not allocate and leave errno alone. They
- * return 0, or -1 if nothing is being recorded: because midden is not there, is switched off, or
- * its recorder has gone. */
+/* All of these may be called by any thread at any time, do not allocate and leave errno alone. But
+ * for midden_snapshot they return 0, or -1 if nothing is being recorded: because midden is not
+ * there, is switched off, or its recorder has gone. */
 
 /* Recording stops or starts, for the calling thread or for all; the last word holds, whether it was
  * about one thread or all. While it is stopped, blocks that were recorded are still seen to go
@@ -202,8 +202,8 @@ static inline uint64_t midden_vm_rss(void)
 /* ---- allocators of the program's own --------------------------------------------------------- */
 
 /* For memory that does not come from malloc: a block was handed out, has become another one, or was
- * taken back. They count as calls of malloc, realloc and free do. In exact mode only. Blocks are
- * not looked into. */
+ * taken back. They count as calls of malloc, realloc and free do, but not in tag mode. Blocks
+ * are not looked into. */
 static inline void midden_report_alloc(void *block, uint64_t bytes)
 {
 	if (midden_is_loaded() && block)

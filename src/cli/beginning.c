@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cli/beginning.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,6 +89,19 @@ bool beginning_fill(struct beginning *b, struct collect_start *start)
 		.context = b,
 	};
 	return b->library || b->function;
+}
+
+void beginning_explain(const struct beginning *b, char *text, size_t room)
+{
+	if (b->function && b->library)
+		(void)snprintf(text, room, "neither function %s nor library %s was seen",
+			       pattern_get_text(b->function), pattern_get_text(b->library));
+	else if (b->function || b->library)
+		(void)snprintf(text, room, "%s %s was not seen",
+			       b->function ? "function" : "library",
+			       pattern_get_text(b->function ? b->function : b->library));
+	else
+		(void)snprintf(text, room, "the program did not call midden_start()");
 }
 
 void beginning_free(struct beginning *b)

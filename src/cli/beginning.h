@@ -31,6 +31,9 @@ int beginning_parse(struct beginning *b, const char *text, struct error *e);
 /* What the collector asks. False: nothing is waited for. */
 bool beginning_fill(struct beginning *b, struct collect_start *start);
 
+/* Says what did not come so that nothing was recorded, in `room` bytes. */
+void beginning_explain(const struct beginning *b, char *text, size_t room);
+
 void beginning_free(struct beginning *b);
 
 #endif

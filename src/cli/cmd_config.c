@@ -24,12 +24,22 @@ static const char help[] =
 	"      --no-config      read neither the user's nor the project's file\n"
 	"  -h, --help           show this text\n"
 	"\n"
-	"Every option of record is a key: see `midden help record`. Files, in this order:\n"
+	"Every option of record is a key: see `midden help record`. A file has the section\n"
+	"[record], which holds always, and sections that hold if they are asked for:\n"
+	"\n"
+	"  [record]\n"
+	"  follow = true\n"
+	"  output = \"profiles/%n.%p.mdn\"\n"
+	"\n"
+	"  [profile.cheap]          # with --profile cheap\n"
+	"  sample = 512K\n"
+	"\n"
+	"Files are read in this order:\n"
 	"~/.config/midden.conf ($XDG_CONFIG_HOME), .midden.conf in this directory or above, those\n"
 	"named with --config. Then come the variables of the environment, profiles, and the\n"
 	"command line; the last word counts.\n"
 	"\n"
-	"Exit status: 0, 1 if a file cannot be read, 2 for wrong usage.\n";
+	"Exit status: 0, 1 if a file cannot be read, 2 for wrong usage or a wrong value.\n";
 
 struct effective {
 	const char *value; /* NULL: not set */
@@ -151,8 +161,11 @@ static int run(int argc, char **argv)
 	struct settings s = {0};
 	bool wants_help = false;
 	bool json = take_json(&argc, argv);
+	struct error e = {0};
 	int status = record_read_settings(&s, &wants_help, "config", argc, argv);
 
+	if (status == COMMAND_GOOD && !wants_help && record_check_settings(&s, &e))
+		status = message_usage("config", "%s", e.text);
 	if (wants_help)
 		(void)fputs(help, stdout);
 	else if (status == COMMAND_GOOD && json)

@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/graphviz.h"
 #include "cli/message.h"
+#include "cli/nearest.h"
 #include "cli/options.h"
 #include "cli/outfile.h"
 #include "export/export.h"
@@ -27,8 +28,9 @@ static const char help[] =
 	"                       that hold one figure, or that show one first\n"
 	"  --svg                with -f dot: have Graphviz draw the graph, and write the "
 	"picture\n" LOAD_MAPS_HELP
-	"  --all-frames         keep malloc, operator new and the like at the end of stacks,\n"
-	"                       and what belongs to the Python interpreter\n"
+	"  --all-frames         keep malloc, operator new and what is inside of C++'s and Rust's\n"
+	"                       library at the end of stacks, and what belongs to the Python\n"
+	"                       interpreter\n"
 	"  -h, --help           show this text\n"
 	"\n"
 	"Symbols:\n" OPTIONS_SYMBOLS_HELP;
@@ -45,7 +47,7 @@ enum option_code { OPTION_SVG = 256 };
 
 static const struct option options[] = {
 	{"format", required_argument, NULL, 'f'},
-	{"output", required_argument, NULL, 'o'},
+	OPTIONS_OUT,
 	{"svg", no_argument, NULL, OPTION_SVG},
 	OPTIONS_ONE_FIGURE,
 	LOAD_MAPS_OPTION,
@@ -61,12 +63,27 @@ static void print_formats(FILE *out)
 		fprintf(out, "  %-15s %s\n  %-15s *%s\n", f->name, f->summary, "", f->suffix);
 }
 
+static const char *find_nearest(const char *name)
+{
+	struct nearest n = nearest_begin(name);
+	const struct export_format *f;
+
+	for (size_t i = 0; (f = export_get(i)); i++)
+		nearest_try(&n, f->name);
+	return n.found;
+}
+
 static int parse_format(struct request *r, const char *name)
 {
 	r->format = export_find(name);
-	if (!r->format)
-		return message_usage("export", "there is no format %s", name);
-	return COMMAND_GOOD;
+	if (r->format)
+		return COMMAND_GOOD;
+	if (strcmp(name, "svg") == 0)
+		return message_usage("export", "there is no format svg: a picture is what -f "
+					       "flamegraph makes, or -f dot --svg");
+	const char *near = find_nearest(name);
+	return message_usage("export", "there is no format %s%s%s%s", name,
+			     near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
 static int parse_option(void *request, int code, const char *argument)
@@ -76,9 +93,6 @@ static int parse_option(void *request, int code, const char *argument)
 	switch (code) {
 	case 'f':
 		return parse_format(r, argument);
-	case 'o':
-		r->out = strcmp(argument, "-") == 0 ? NULL : argument;
-		return COMMAND_GOOD;
 	case OPTION_SVG:
 		r->svg = true;
 		return COMMAND_GOOD;
@@ -95,14 +109,14 @@ static int check_request(struct request *r, int files)
 		r->format = export_find("dot");
 	if (r->svg && strcmp(r->format->name, "dot") != 0)
 		return message_usage("export", "--svg goes with -f dot");
-	if (!r->format && r->out)
-		r->format = export_find_by_suffix(r->out);
-	if (!r->format && r->out)
+	if (!r->format && r->shared.out)
+		r->format = export_find_by_suffix(r->shared.out);
+	if (!r->format && r->shared.out)
 		return message_usage("export", "%s does not tell the format; name it with -f",
-				     r->out);
+				     r->shared.out);
 	if (!r->format)
 		return message_usage("export", "which format? name it with -f");
-	if (!r->out && r->format->binary && isatty(STDOUT_FILENO))
+	if (!r->shared.out && r->format->binary && isatty(STDOUT_FILENO))
 		return message_usage("export", "%s is not for terminals; name a file with -o",
 				     r->format->name);
 	return COMMAND_GOOD;
@@ -120,30 +134,23 @@ static int parse_arguments(struct request *r, int argc, char **argv)
 	return check_request(r, argc - optind);
 }
 
-/* dot reads the graph from a file without a name: it may take its time. */
-static int draw(FILE *out, const struct request *r, struct error *e)
+static int write_graph(FILE *out, void *request, struct error *e)
 {
-	FILE *graph = tmpfile();
+	const struct request *r = request;
 
-	if (!graph)
-		return error_set_errno(e, "cannot make a temporary file");
-	int status = r->format->write(graph, &r->what, e);
-	if (status == 0)
-		status = graphviz_draw(graph, out, e);
-	fclose(graph);
-	return status;
+	return r->format->write(out, &r->what, e);
 }
 
-static int write_plain(FILE *out, const struct request *r, struct error *e)
+static int write_plain(FILE *out, struct request *r, struct error *e)
 {
-	return r->svg ? draw(out, r, e) : r->format->write(out, &r->what, e);
+	return r->svg ? graphviz_draw(out, write_graph, r, e) : write_graph(out, r, e);
 }
 
 static int write_to(FILE *out, void *request, struct error *e)
 {
-	const struct request *r = request;
+	struct request *r = request;
 
-	if (!r->out || !export_is_compressed(r->format, r->out))
+	if (!r->shared.out || !export_is_compressed(r->format, r->shared.out))
 		return write_plain(out, r, e);
 	FILE *compressed = gzip_open(out);
 	if (!compressed)
@@ -162,7 +169,7 @@ static int export_profile(const struct profile *p, struct request *r)
 	r->what.model = m;
 	/* Few formats can say what is missing. Damage was told when the file was read. */
 	losses_print_counts(stderr, p, &plain);
-	int status = outfile_fill(r->out, r->format->name, write_to, r);
+	int status = outfile_fill(r->shared.out, r->format->name, write_to, r);
 	model_free(m);
 	return status;
 }

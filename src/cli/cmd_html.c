@@ -45,7 +45,7 @@ struct request {
 enum option_code { OPTION_COMPARE = 256, OPTION_SOURCES };
 
 static const struct option options[] = {
-	{"output", required_argument, NULL, 'o'},
+	OPTIONS_OUT,
 	{"compare", required_argument, NULL, OPTION_COMPARE},
 	{"sources", optional_argument, NULL, OPTION_SOURCES},
 	OPTIONS_LAST,
@@ -68,9 +68,6 @@ static int parse_option(void *request, int code, const char *argument)
 	struct request *r = request;
 
 	switch (code) {
-	case 'o':
-		r->out = strcmp(argument, "-") == 0 ? NULL : argument;
-		return COMMAND_GOOD;
 	case OPTION_COMPARE:
 		r->old = argument;
 		return COMMAND_GOOD;
@@ -90,7 +87,7 @@ static int parse_arguments(struct request *r, int argc, char **argv)
 		return status;
 	if (argc - optind > 1)
 		return message_usage("html", "one FILE at a time");
-	if (!r->out && isatty(STDOUT_FILENO))
+	if (!r->shared.out && isatty(STDOUT_FILENO))
 		return message_usage("html", "a page is not for terminals; name a file with -o");
 	return COMMAND_GOOD;
 }
@@ -120,7 +117,7 @@ static int write_page(const struct request *r, const char *file)
 	if (status == COMMAND_GOOD && r->old)
 		status = viewing_open(&p.old, r->old, &r->shared.load);
 	if (status == COMMAND_GOOD)
-		status = outfile_fill(r->out, "html", write_pair, &p);
+		status = outfile_fill(r->shared.out, "html", write_pair, &p);
 	viewing_close(&p.old);
 	viewing_close(&p.now);
 	free(lines);

@@ -21,6 +21,7 @@
 #include "cli/record_settings.h"
 #include "cli/recording.h"
 #include "cli/supervisor.h"
+#include "format/env.h"
 #include "format/wire.h"
 
 static const char help[] =
@@ -36,6 +37,7 @@ static const char help[] =
 	"      --only NAMES     of all these processes only those that run one of these programs,\n"
 	"                       e.g. cc1plus,ld* (implies --follow)\n"
 	"      --children-only  not the program itself, its children (implies --follow)\n"
+	"      --keep-empty     write profiles of children that allocated nothing, too\n"
 	"      --ranks LIST     of an MPI program record these ranks, e.g. 0,4-7\n"
 	"  -q, --quiet          no summary at the end\n"
 	"  -v, --verbose        tell the program's process id, as on a terminal\n"
@@ -77,7 +79,9 @@ static const char help[] =
 	"                       and each time a limit is reached: rss=SIZE, virtual=SIZE,\n"
 	"                       live=SIZE (bytes of the program), memory=PERCENT% (of the\n"
 	"                       machine's), allocations=NUMBER (each further so many), stack=SIZE\n"
-	"                       (a thread's; each further so much); e.g. live=1G,rss=2G\n"
+	"                       (a thread's; each further so much); e.g. live=1G,rss=2G.\n"
+	"                       Looked at 10 times a second (live, allocations: 50 times): what\n"
+	"                       is above a limit for less may go unnoticed\n"
 	"      --snapshot-signal SIGNAL\n"
 	"                       and when the program gets this signal, e.g. USR2\n"
 	"      --http[=ADDRESS]\n"
@@ -134,6 +138,7 @@ enum {
 	OPTION_ONLY,
 	OPTION_START_AT,
 	OPTION_CHILDREN_ONLY,
+	OPTION_KEEP_EMPTY,
 	OPTION_RANKS,
 };
 
@@ -142,6 +147,7 @@ static const struct option long_options[] = {
 	{"follow", no_argument, NULL, 'f'},
 	{"only", required_argument, NULL, OPTION_ONLY},
 	{"children-only", no_argument, NULL, OPTION_CHILDREN_ONLY},
+	{"keep-empty", no_argument, NULL, OPTION_KEEP_EMPTY},
 	{"ranks", required_argument, NULL, OPTION_RANKS},
 	{"quiet", no_argument, NULL, 'q'},
 	{"verbose", no_argument, NULL, 'v'},
@@ -175,7 +181,6 @@ static const struct option long_options[] = {
 };
 
 struct request {
-	struct settings settings; /* owns the texts that others point to */
 	struct recording_options recording;
 	const char *library;
 	bool quiet;
@@ -198,6 +203,8 @@ static bool *find_switch(struct recording_options *o, int option)
 		return &o->collect.stacks;
 	case OPTION_MAPS:
 		return &o->collect.maps;
+	case OPTION_KEEP_EMPTY:
+		return &o->keep_empty;
 	case OPTION_DELAYED:
 		return &o->collect.delayed;
 	default:
@@ -297,14 +304,13 @@ int record_read_settings(struct settings *s, bool *wants_help, const char *comma
 }
 
 /* In the order in which they count. */
-static int apply_all(struct request *r, struct error *e)
+static int apply_all(struct request *r, const struct settings *s, struct error *e)
 {
-	settings_hide_variables(&r->settings);
+	settings_hide_variables(s);
 	if (recording_options_init(&r->recording, e))
 		return -1;
-	for (size_t i = 0; i < r->settings.all.count; i++) {
-		const struct setting *said = &r->settings.all.at[i];
-
+	for (size_t i = 0; i < s->all.count; i++) {
+		const struct setting *said = &s->all.at[i];
 		struct error fault = {0};
 
 		if (said->is_off || apply(r, said->row->val, said->value, &fault) == 0)
@@ -316,17 +322,46 @@ static int apply_all(struct request *r, struct error *e)
 	return recording_options_finish(&r->recording, e);
 }
 
+static void free_request(struct request *r)
+{
+	rank_list_free(&r->recording.choice.ranks);
+	beginning_free(&r->recording.beginning);
+}
+
+int record_check_settings(const struct settings *s, struct error *e)
+{
+	struct request unused = {0};
+	int result = apply_all(&unused, s, e);
+
+	free_request(&unused);
+	return result;
+}
+
+char *record_get_output(void)
+{
+	struct settings s = {.rows = long_options};
+	struct error ignored = {0};
+	const char *variable = getenv(ENV_OUTPUT);
+	const struct setting *said =
+		settings_finish(&s, &ignored) == 0 ? settings_get(&s, long_options) : NULL;
+	const char *pattern = variable ? variable : said ? said->value : NULL;
+	char *copy = pattern && *pattern ? mem_copy_string(pattern) : NULL;
+
+	settings_free(&s);
+	return copy;
+}
+
 /* 0, or the exit status of a usage error. */
-static int parse(struct request *r, bool *wants_help, int argc, char **argv)
+static int parse(struct request *r, struct settings *s, bool *wants_help, int argc, char **argv)
 {
 	struct error e = {0};
-	int status = record_read_settings(&r->settings, wants_help, "record", argc, argv);
+	int status = record_read_settings(s, wants_help, "record", argc, argv);
 
 	if (status || *wants_help)
 		return status;
 	if (optind == argc)
 		return message_usage("record", "which program?");
-	return apply_all(r, &e) ? message_usage("record", "%s", e.text) : COMMAND_GOOD;
+	return apply_all(r, s, &e) ? message_usage("record", "%s", e.text) : COMMAND_GOOD;
 }
 
 /* A file that the user named must not be lost because it is not what they thought. */
@@ -454,17 +489,17 @@ static int record(struct request *request, char **words)
 
 static int run(int argc, char **argv)
 {
+	struct settings settings = {0}; /* has the texts that the request points to */
 	struct request request = {0};
 	bool wants_help = false;
-	int status = parse(&request, &wants_help, argc, argv);
+	int status = parse(&request, &settings, &wants_help, argc, argv);
 
 	if (wants_help)
 		(void)fputs(help, stdout);
 	else if (status == COMMAND_GOOD)
 		status = record(&request, argv + optind);
-	rank_list_free(&request.recording.choice.ranks);
-	beginning_free(&request.recording.beginning);
-	settings_free(&request.settings);
+	free_request(&request);
+	settings_free(&settings);
 	return status;
 }
 

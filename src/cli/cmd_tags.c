@@ -49,9 +49,7 @@ struct request {
 	struct options shared;
 	struct pattern_list rules;
 	VEC(struct profile *) profiles;
-	const char *out;
 	const char *snapshot;
-	double threshold; /* a share */
 	enum format format;
 	bool each;
 };
@@ -62,7 +60,7 @@ enum option_code {
 
 static const struct option options[] = {
 	{"format", required_argument, NULL, 'f'},
-	{"output", required_argument, NULL, 'o'},
+	OPTIONS_OUT,
 	{"merge", required_argument, NULL, 'm'},
 	{"snapshot", required_argument, NULL, 's'},
 	{"each", no_argument, NULL, OPTION_EACH},
@@ -100,17 +98,6 @@ static int parse_rule(struct request *r, const char *text)
 	return COMMAND_GOOD;
 }
 
-static int parse_threshold(struct request *r, const char *text)
-{
-	char *end;
-	double percent = strtod(text, &end);
-
-	if (end == text || *end || !(percent >= 0 && percent <= 100))
-		return message_usage("tags", "the threshold must be 0 to 100, not '%s'", text);
-	r->threshold = percent / 100;
-	return COMMAND_GOOD;
-}
-
 static int parse_option(void *request, int code, const char *argument)
 {
 	struct request *r = request;
@@ -118,16 +105,11 @@ static int parse_option(void *request, int code, const char *argument)
 	switch (code) {
 	case 'f':
 		return parse_format(r, argument);
-	case 'o':
-		r->out = strcmp(argument, "-") == 0 ? NULL : argument;
-		return COMMAND_GOOD;
 	case 'm':
 		return parse_rule(r, argument);
 	case 's':
 		r->snapshot = argument;
 		return COMMAND_GOOD;
-	case 't':
-		return parse_threshold(r, argument);
 	case OPTION_EACH:
 		r->each = true;
 		return COMMAND_GOOD;
@@ -138,7 +120,7 @@ static int parse_option(void *request, int code, const char *argument)
 
 static void choose_format(struct request *r)
 {
-	const char *dot = r->out && !r->each ? strrchr(r->out, '.') : NULL;
+	const char *dot = r->shared.out && !r->each ? strrchr(r->shared.out, '.') : NULL;
 
 	if (r->format == FORMAT_NONE && r->shared.json)
 		r->format = FORMAT_JSON;
@@ -155,7 +137,7 @@ static int parse_arguments(struct request *r, int argc, char **argv)
 
 	if (status != COMMAND_GOOD || r->shared.help)
 		return status;
-	if (r->each && (!r->out || r->snapshot || argc - optind > 1))
+	if (r->each && (!r->shared.out || r->snapshot || argc - optind > 1))
 		return message_usage("tags", "--each goes with -o PREFIX and one FILE");
 	choose_format(r);
 	return COMMAND_GOOD;
@@ -169,38 +151,33 @@ struct picture {
 	struct malloctag_process process;
 };
 
-static int draw(FILE *out, const struct picture *p, struct error *e)
+static int write_dot(FILE *out, void *picture, struct error *e)
 {
-	FILE *graph = tmpfile();
+	const struct picture *p = picture;
 
-	if (!graph)
-		return error_set_errno(e, "cannot make a temporary file");
-	malloctag_write_dot(graph, &p->tree, &p->process);
-	int status = graphviz_draw(graph, out, e);
-	fclose(graph);
-	return status;
+	(void)e;
+	malloctag_write_dot(out, &p->tree, &p->process);
+	return 0;
 }
 
-static int write_picture(FILE *out, const struct picture *p, const struct style *style,
-			 struct error *e)
+static int write_picture(FILE *out, struct picture *p, const struct style *style, struct error *e)
 {
 	switch (p->request->format) {
 	case FORMAT_JSON:
 		malloctag_write_json(out, &p->tree, &p->process);
 		return 0;
 	case FORMAT_DOT:
-		malloctag_write_dot(out, &p->tree, &p->process);
-		return 0;
+		return write_dot(out, p, e);
 	case FORMAT_SVG:
-		return draw(out, p, e);
+		return graphviz_draw(out, write_dot, p, e);
 	default:
-		tags_text_print(out, &p->tree, p->request->threshold, style);
+		tags_text_print(out, &p->tree, p->request->shared.view.threshold / 100, style);
 		tags_text_print_losses(out, p->process.profile, style);
 		return 0;
 	}
 }
 
-static int write_stdout(const struct picture *p)
+static int write_stdout(struct picture *p)
 {
 	bool text = p->request->format == FORMAT_TEXT;
 	struct error e = {.offset = -1};
@@ -215,26 +192,16 @@ static int write_stdout(const struct picture *p)
 	return output_close(&o);
 }
 
-static int write_file(const struct picture *p, const char *path)
+static int write_to(FILE *out, void *picture, struct error *e)
 {
 	static const struct style plain = {.utf8 = true};
-	struct error e = {.offset = -1};
-	struct outfile o;
 
-	if (outfile_open(&o, path, &e)) {
-		message_print("cannot write %s", e.text);
-		return COMMAND_FAILED;
-	}
-	if (write_picture(o.file, p, &plain, &e)) {
-		outfile_abandon(&o);
-		message_print("%s", e.text);
-		return COMMAND_FAILED;
-	}
-	if (outfile_close(&o, &e)) {
-		message_print("cannot write %s", e.text);
-		return COMMAND_FAILED;
-	}
-	return COMMAND_GOOD;
+	return write_picture(out, picture, &plain, e);
+}
+
+static int write_file(struct picture *p, const char *path)
+{
+	return outfile_fill(path, path, write_to, p);
 }
 
 /* ---- what is shown --------------------------------------------------------------------------- */
@@ -255,7 +222,7 @@ static int show_each(const struct request *r)
 	int status = COMMAND_GOOD;
 
 	for (uint32_t i = 0; i < r->profiles.at[0]->snapshots.count && !status; i++) {
-		char *path = mem_format("%s.%04u.%s", r->out, i, format_names[r->format]);
+		char *path = mem_format("%s.%04u.%s", r->shared.out, i, format_names[r->format]);
 		struct picture p;
 
 		build_picture(&p, r, i + 1);
@@ -282,7 +249,7 @@ static int show(const struct request *r)
 		}
 	}
 	build_picture(&p, r, (uint32_t)(snapshot + 1));
-	int status = r->out ? write_file(&p, r->out) : write_stdout(&p);
+	int status = r->shared.out ? write_file(&p, r->shared.out) : write_stdout(&p);
 	tagtree_fini(&p.tree);
 	return status;
 }
@@ -308,7 +275,7 @@ static int load(struct request *r, const char *file)
 
 static int run(int argc, char **argv)
 {
-	struct request r = {.threshold = 0};
+	struct request r = {0};
 	int status = parse_arguments(&r, argc, argv);
 
 	if (status == COMMAND_GOOD && r.shared.help) {

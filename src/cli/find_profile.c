@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <glob.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,8 +34,6 @@ static void consider(struct newest *best, int directory, const char *name)
 {
 	struct stat status;
 
-	if (fnmatch("midden.*.mdn", name, 0) != 0)
-		return;
 	if (fstatat(directory, name, &status, 0) != 0 || !S_ISREG(status.st_mode))
 		return;
 	if (!is_newer(best, name, status.st_mtim))
@@ -43,16 +42,69 @@ static void consider(struct newest *best, int directory, const char *name)
 	*best = (struct newest){mem_copy_string(name), status.st_mtim};
 }
 
-char *find_profile_newest(const char *directory)
+static void look_into(struct newest *best, const char *directory)
 {
-	struct newest best = {0};
 	const struct dirent *entry;
 	DIR *d = opendir(directory);
 
 	if (!d)
-		return NULL;
+		return;
 	while ((entry = readdir(d)))
-		consider(&best, dirfd(d), entry->d_name);
+		if (fnmatch("midden.*.mdn", entry->d_name, 0) == 0)
+			consider(best, dirfd(d), entry->d_name);
 	closedir(d);
+}
+
+/* ---- names that the user chose --------------------------------------------------------------- */
+
+/* A pattern of glob: what a recording fills in may be anything. malloc'ed. */
+static char *make_glob(const char *output)
+{
+	char *made = mem_new(2 * strlen(output) + 1, 1);
+	char *to = made;
+
+	for (; *output; output++) {
+		bool is_filled = *output == '%' && output[1] && strchr("pnhr", output[1]);
+
+		if (strchr("*?[\\", *output))
+			*to++ = '\\';
+		*to++ = is_filled ? '*' : *output;
+		if (is_filled || (*output == '%' && output[1] == '%'))
+			output++;
+	}
+	return made;
+}
+
+static void match(struct newest *best, const char *pattern)
+{
+	glob_t found = {0};
+
+	if (glob(pattern, GLOB_NOSORT, NULL, &found) == 0)
+		for (size_t i = 0; i < found.gl_pathc; i++)
+			consider(best, AT_FDCWD, found.gl_pathv[i]);
+	globfree(&found);
+}
+
+/* Children, ranks and second images have a number before the end of their names. */
+static void match_all(struct newest *best, const char *output)
+{
+	char *pattern = make_glob(output);
+	size_t length = strlen(pattern);
+	size_t stem = length > 4 && strcmp(pattern + length - 4, ".mdn") == 0 ? length - 4 : length;
+	char *numbered = mem_format("%.*s.[0-9]*%s", (int)stem, pattern, pattern + stem);
+
+	match(best, pattern);
+	match(best, numbered);
+	free(numbered);
+	free(pattern);
+}
+
+char *find_profile_newest(const char *directory, const char *output)
+{
+	struct newest best = {0};
+
+	look_into(&best, directory);
+	if (output)
+		match_all(&best, output);
 	return best.name;
 }

@@ -5,7 +5,8 @@
 #define MIDDEN_CLI_FIND_PROFILE_H
 
 /* The name of the midden.*.mdn in a directory that was written last (of equals the last by name),
- * to be freed by the caller; NULL if there is none. */
-char *find_profile_newest(const char *directory);
+ * or of a file that has the name that `output` makes (a pattern as recording_output_name takes it,
+ * NULL: none) and is newer. To be freed by the caller; NULL if there is none. */
+char *find_profile_newest(const char *directory, const char *output);
 
 #endif

@@ -23,7 +23,7 @@ static int start(FILE *graph, FILE *out, pid_t *pid)
 	return failure;
 }
 
-int graphviz_draw(FILE *graph, FILE *out, struct error *e)
+static int run(FILE *graph, FILE *out, struct error *e)
 {
 	pid_t pid;
 	int status;
@@ -42,4 +42,18 @@ int graphviz_draw(FILE *graph, FILE *out, struct error *e)
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
 		return error_set(e, "Graphviz's dot could not draw the graph");
 	return 0;
+}
+
+/* dot reads the graph from a file without a name: it may take its time. */
+int graphviz_draw(FILE *out, outfile_fn write, void *context, struct error *e)
+{
+	FILE *graph = tmpfile();
+
+	if (!graph)
+		return error_set_errno(e, "cannot make a temporary file");
+	int status = write(graph, context, e);
+	if (status == 0)
+		status = run(graph, out, e);
+	fclose(graph);
+	return status;
 }

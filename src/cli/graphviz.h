@@ -5,10 +5,10 @@
 
 #include <stdio.h>
 
-#include "base/error.h"
+#include "cli/outfile.h"
 
-/* Draws the graph that was written to the file `graph` as SVG into `out`. Both must have
- * descriptors. 0, or -1 with `e`. */
-int graphviz_draw(FILE *graph, FILE *out, struct error *e);
+/* Draws the graph that `write` prints as SVG into `out`, which must have a descriptor. 0, or -1
+ * with `e`. */
+int graphviz_draw(FILE *out, outfile_fn write, void *context, struct error *e);
 
 #endif

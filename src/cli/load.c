@@ -15,6 +15,7 @@
 #include "cli/load_directory.h"
 #include "cli/message.h"
 #include "cli/progress.h"
+#include "cli/record_settings.h"
 #include "model/carry.h"
 #include "model/globals.h"
 #include "model/map_view.h"
@@ -228,10 +229,15 @@ int load_get_status(int status)
 
 char *load_find(const char *file)
 {
-	char *path = file ? mem_copy_string(file) : find_profile_newest(".");
+	if (file)
+		return mem_copy_string(file);
+	char *output = record_get_output();
+	char *path = find_profile_newest(".", output);
 
 	if (!path)
-		message_print("no midden.*.mdn here; run `midden record PROGRAM` first");
+		message_print("no midden.*.mdn here%s%s; run `midden record PROGRAM` first",
+			      output ? ", and no " : "", output ? output : "");
+	free(output);
 	return path;
 }
 

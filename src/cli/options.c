@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/command.h"
 #include "cli/message.h"
@@ -131,6 +132,9 @@ int options_take(struct options *o, const char *command, int code, const char *a
 	if (status != LOAD_NOT_MINE)
 		return status;
 	switch (code) {
+	case 'o':
+		o->out = strcmp(argument, "-") == 0 ? NULL : argument;
+		return COMMAND_GOOD;
 	case 't':
 		return parse_threshold(o, command, argument);
 	case 'd':

@@ -22,6 +22,7 @@ struct options {
 	struct suppress_list suppress;
 	struct tree_view view;
 	enum output_colour colour;
+	const char *out; /* the file to write; NULL: standard output */
 	bool figure_given;
 	bool no_suppress;
 	bool knows_known; /* the rules of midden's own are in `suppress` */
@@ -47,6 +48,9 @@ enum options_code {
 
 /* Groups of rows of a struct option table. */
 /* clang-format off */
+#define OPTIONS_OUT                                                             \
+	{"output", required_argument, NULL, 'o'}
+
 #define OPTIONS_ONE_FIGURE                                                      \
 	{"figure", required_argument, NULL, OPTIONS_FIGURE_NAME}
 
@@ -98,9 +102,10 @@ enum options_code {
 	"  --temporary          freed before the thread allocated anything else\n"
 
 #define OPTIONS_OUTPUT_HELP                                                                      \
-	"  --all-frames         show malloc, operator new and the like at the end of stacks "    \
-	"too,\n"                                                                                 \
-	"                       and what belongs to the Python interpreter\n"                    \
+	"  --all-frames         show malloc, operator new and what is inside of C++'s and "      \
+	"Rust's\n"                                                                               \
+	"                       library at the end of stacks too, and what belongs to the\n"     \
+	"                       Python interpreter\n"                                            \
 	"  --json               print JSON, with exact bytes\n"                                  \
 	"  --color WHEN         auto (default: on a terminal, unless NO_COLOR is set), always, " \
 	"never\n"                                                                                \

@@ -13,4 +13,12 @@
 int record_read_settings(struct settings *s, bool *wants_help, const char *command, int argc,
 			 char **argv);
 
+/* Whether a recording could be made with them; -1 with `e`, which says where it is said. Variables
+ * of what is said to be off leave the environment. */
+int record_check_settings(const struct settings *s, struct error *e);
+
+/* Where profiles go by the user's settings, as a pattern, malloc'ed; NULL: nobody says anything, or
+ * what they say makes no sense. */
+char *record_get_output(void);
+
 #endif

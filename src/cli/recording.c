@@ -23,6 +23,7 @@
 #include "cli/control.h"
 #include "cli/handover.h"
 #include "cli/procfs.h"
+#include "cli/recording_report.h"
 #include "cli/writing.h"
 #include "model/resolve.h"
 #include "profile/trace_write.h"
@@ -253,56 +254,6 @@ static void note_end(struct profile *p, const struct collector *c, enum collect_
 		note_status(p, &ending, collect_has_given_name(c));
 }
 
-static void send_report(int out, const struct recording_report *report)
-{
-	const char *at = (const char *)report;
-	size_t left = sizeof(*report);
-
-	while (out >= 0 && left) {
-		ssize_t sent = write(out, at, left);
-
-		if (sent < 0 && errno == EINTR)
-			continue;
-		if (sent <= 0)
-			return;
-		at += sent;
-		left -= (size_t)sent;
-	}
-}
-
-static void add_up_lost(struct recording_report *r, const struct profile *p)
-{
-	r->tells_lost = p->run.lost_flags != 0;
-	for (size_t i = 0; i < p->lost.count; i++) {
-		const struct profile_lost *row = &p->lost.at[i];
-
-		if (row->class != PROFILE_LOST_DEFINITE && row->class != PROFILE_LOST_INDIRECT)
-			continue;
-		r->lost_bytes += row->bytes;
-		r->lost_blocks += row->blocks;
-	}
-}
-
-static void fill_report(struct recording_report *r, const struct profile *p)
-{
-	const struct profile_totals *t = &p->totals;
-
-	r->end = p->run.end;
-	r->by_tag = strcmp(profile_string(p, p->run.mode), "tags") == 0;
-	r->status.allocations = t->allocations;
-	r->status.frees = t->frees;
-	r->allocated_bytes = t->allocated_bytes;
-	r->leaked_bytes = t->leaked_bytes;
-	r->leaked_blocks = t->leaked_blocks;
-	r->peak_blocks = t->peak_blocks;
-	/* Not foreign frees: in a fork child they are the parent's blocks, elsewhere the report
-	 * says. */
-	r->losses = t->lost_events + t->truncated_stacks + t->reentrant_calls;
-	r->duration_ns = p->run.duration_ns;
-	r->children = p->run.children_not_recorded;
-	add_up_lost(r, p);
-}
-
 /* By what ids others may know a recording. */
 struct listeners {
 	pid_t pids[2]; /* the process; the recorder, if it is the one that it was given, or 0 */
@@ -391,7 +342,7 @@ static enum collect_end run_to_end(struct collector *c, const struct recording_j
 		if (!job->options->progress || now.status.elapsed_ns - told_ns < PROGRESS_NS)
 			continue;
 		told_ns = now.status.elapsed_ns;
-		send_report(job->wires->report_out, &now);
+		recording_report_send(job->wires->report_out, &now);
 	}
 	close_listeners(&listeners);
 	writing_fini(&writing);
@@ -406,6 +357,14 @@ static bool is_launcher(const struct recording_options *options,
 {
 	return options->is_script && wires->is_program && !options->collect.follow &&
 	       p->run.end == PROFILE_END_EXEC;
+}
+
+/* Of all the small programs that a script calls, most have nothing to show: unless the user has
+ * named them. */
+static bool is_idle_child(const struct recording_job *job, const struct profile *p)
+{
+	return !job->wires->is_program && job->wires->report_out >= 0 &&
+	       !job->options->choice.only && recording_report_has_nothing(p);
 }
 
 static void choose_path(const struct recording_job *job, struct recording_report *report)
@@ -463,8 +422,8 @@ static void tell_symbols(void *context, size_t done, size_t total)
 	if (now - t->told_ns < SYMBOLS_NS)
 		return;
 	t->told_ns = now;
-	send_report(t->out,
-		    &(struct recording_report){.symbols_done = done, .symbols_total = total});
+	recording_report_send(
+		t->out, &(struct recording_report){.symbols_done = done, .symbols_total = total});
 }
 
 static void resolve(struct profile *p, const struct recording_job *job,
@@ -505,7 +464,7 @@ static int fail(struct recording_report *report, const struct error *e, int out)
 {
 	report->failed = 1;
 	(void)snprintf(report->text, sizeof(report->text), "%s", e->text);
-	send_report(out, report);
+	recording_report_send(out, report);
 	return -1;
 }
 
@@ -531,19 +490,22 @@ static int keep(struct collector *c, enum collect_end end, const struct recordin
 	describe(p, &job->subject);
 	note_end(p, c, end, job->wires->status_in);
 	collect_get_status(c, &report->status);
-	fill_report(report, p);
+	recording_report_fill(report, p);
 	report->is_denied = collect_has_reads_denied(c);
 	(void)snprintf(report->lost_fault, sizeof(report->lost_fault), "%s",
 		       collect_get_lost_fault(c));
 	report->is_hidden = collect_has_foreign_allocator(c) && p->totals.allocations == 0;
+	if (profile_has_never_begun(p))
+		beginning_explain(&job->beginning, report->unseen, sizeof(report->unseen));
 	choose_path(job, report);
-	if (is_launcher(job->options, job->wires, p)) {
-		report->is_launcher = 1;
+	report->is_launcher = is_launcher(job->options, job->wires, p);
+	report->is_empty = !job->options->keep_empty && is_idle_child(job, p);
+	if (report->is_launcher || report->is_empty) {
 		trace_write_abandon(job->trace);
 	} else {
 		result = write_profile(job, p, report);
 	}
-	send_report(job->wires->report_out, report);
+	recording_report_send(job->wires->report_out, report);
 	/* Whoever listens need not wait until all that memory is given back. */
 	if (job->wires->report_out >= 0)
 		close(job->wires->report_out);

@@ -27,6 +27,7 @@ struct recording_options {
 	bool symbol_progress; /* tell how the look-up of symbols goes */
 	bool trace;	      /* keep every event */
 	bool pymalloc_chosen; /* by the user */
+	bool keep_empty;      /* profiles of children that did nothing too */
 	struct servant_options http;
 	struct trigger_options triggers;
 	struct beginning beginning; /* what it waits for */
@@ -74,7 +75,16 @@ struct recording_report {
 	uint64_t losses;
 	uint64_t duration_ns;
 	uint32_t children;
-	uint32_t by_tag; /* counted by tag: no peak, no leaks */
+	uint32_t by_tag;   /* counted by tag: no peak, no leaks */
+	uint32_t is_empty; /* a child that did nothing: not kept */
+	/* Within what the most and what is left lie, where blocks were sampled; the same: it is
+	 * sure. */
+	uint64_t peak_low_bytes, peak_high_bytes;
+	uint64_t leaked_low_bytes, leaked_high_bytes;
+	uint64_t snapshots;
+	uint32_t has_surveys; /* there are answers to `report --rss` */
+	uint32_t has_maps;
+	char unseen[256]; /* why recording never began, if it did not */
 	uint64_t allocated_bytes;
 	uint32_t is_denied;  /* the target may not read stacks other than its threads' own */
 	uint32_t is_hidden;  /* nothing was recorded: the program has a malloc of its own */

@@ -17,10 +17,10 @@
 #define LIFETIME_ROWS 25u
 
 const char report_options_help[] =
-	"usage: midden report [OPTIONS] [FILE]\n"
+	"usage: midden report [OPTIONS] [FILE|DIRECTORY]\n"
 	"\n"
 	"Shows which call stacks are behind a figure. FILE defaults to the newest midden.*.mdn in\n"
-	"the working directory.\n"
+	"the working directory; of a DIRECTORY all profiles are shown as one sum.\n"
 	"\n"
 	"What is counted:\n" OPTIONS_FIGURES_HELP
 	"  --realloc            resized by realloc, by number of calls\n"

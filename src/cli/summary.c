@@ -14,6 +14,21 @@ static const char *plural(uint64_t count)
 	return count == 1 ? "" : "s";
 }
 
+struct range {
+	char text[96];
+};
+
+/* Where blocks were sampled: within what the figure lies. */
+static struct range describe(uint64_t low, uint64_t high)
+{
+	struct range r = {""};
+
+	if (low != high)
+		(void)snprintf(r.text, sizeof(r.text), " (%s to %s)", human_bytes(low).text,
+			       human_bytes(high).text);
+	return r;
+}
+
 static void print_counts(const struct recording_report *r)
 {
 	message_print("%s allocation%s of %s, %s free%s in %s",
@@ -24,12 +39,16 @@ static void print_counts(const struct recording_report *r)
 
 static void print_result(const struct recording_report *r)
 {
-	message_print("maximum %s in %s block%s, leaked %s in %s block%s, %s allocation%s in %s",
-		      human_bytes(r->status.peak_bytes).text, human_count(r->peak_blocks).text,
-		      plural(r->peak_blocks), human_bytes(r->leaked_bytes).text,
-		      human_count(r->leaked_blocks).text, plural(r->leaked_blocks),
-		      human_count(r->status.allocations).text, plural(r->status.allocations),
-		      human_duration(r->duration_ns).text);
+	message_print(
+		"maximum %s%s in %s block%s, leaked %s%s in %s block%s, %s allocation%s in %s",
+		human_bytes(r->status.peak_bytes).text,
+		describe(r->peak_low_bytes, r->peak_high_bytes).text,
+		human_count(r->peak_blocks).text, plural(r->peak_blocks),
+		human_bytes(r->leaked_bytes).text,
+		describe(r->leaked_low_bytes, r->leaked_high_bytes).text,
+		human_count(r->leaked_blocks).text, plural(r->leaked_blocks),
+		human_count(r->status.allocations).text, plural(r->status.allocations),
+		human_duration(r->duration_ns).text);
 }
 
 static void print_notes(const struct recording_report *r, bool follow)
@@ -40,6 +59,8 @@ static void print_notes(const struct recording_report *r, bool follow)
 	if (r->is_denied)
 		message_print("process_vm_readv is not allowed here: stacks through coroutines and "
 			      "signal handlers may end early");
+	if (r->unseen[0])
+		message_print("recording never began: %s", r->unseen);
 	if (r->losses)
 		message_print("some events or frames were lost: see `midden stats %s`", r->path);
 	if (r->tells_lost)
@@ -62,6 +83,18 @@ static void print_notes(const struct recording_report *r, bool follow)
 			      r->children, r->children == 1 ? " was" : "es were");
 }
 
+/* What was asked for besides is shown by other commands. */
+static void print_more(const struct recording_report *r)
+{
+	if (r->has_surveys)
+		message_print("which stacks keep which pages: `midden report --rss %s`", r->path);
+	if (r->has_maps)
+		message_print("what the program mapped itself: `midden report --maps %s`", r->path);
+	if (r->snapshots)
+		message_print("%s: `midden report --snapshots %s`",
+			      human_things(r->snapshots, "snapshot").text, r->path);
+}
+
 void summary_print(const struct recording_report *r, bool quiet, bool follow)
 {
 	if (r->failed) {
@@ -70,7 +103,7 @@ void summary_print(const struct recording_report *r, bool quiet, bool follow)
 	}
 	if (r->text[0])
 		message_print("%s: written to %s instead", r->text, r->path);
-	if (quiet || r->is_launcher)
+	if (quiet || r->is_launcher || r->is_empty)
 		return;
 	if (r->by_tag)
 		print_counts(r);
@@ -79,6 +112,15 @@ void summary_print(const struct recording_report *r, bool quiet, bool follow)
 	print_notes(r, follow);
 	message_print("wrote %s; see `midden %s %s`", r->path, r->by_tag ? "tags" : "report",
 		      r->path);
+	print_more(r);
+}
+
+void summary_print_idle(unsigned count)
+{
+	if (count)
+		message_print("%u process%s allocated nothing and left no profile (--keep-empty "
+			      "writes them)",
+			      count, count == 1 ? "" : "es");
 }
 
 void summary_print_progress(const struct collect_status *s)

@@ -53,6 +53,7 @@ struct supervisor {
 	struct recording_ending ending;
 	bool interrupted; /* the user does not want to wait for followed processes */
 	bool showed_progress;
+	unsigned idle;		 /* processes that did nothing, and have no profile */
 	struct progress symbols; /* zero: not begun */
 	bool refused;		 /* said why somebody was not recorded */
 	bool was_flooded;	 /* said that a process wants more than its collectors */
@@ -334,6 +335,7 @@ static void take_report(struct supervisor *s, struct worker *w)
 	end_progress(s);
 	w->has_result = true;
 	s->has_launcher = report.is_launcher && !has_later_image(s, w);
+	s->idle += report.is_empty && !report.failed;
 	summary_print(&report, s->request->quiet, s->request->recording->collect.follow);
 }
 
@@ -517,6 +519,8 @@ int supervisor_run(const struct supervisor_request *request)
 	while (!is_finished(&s))
 		wait_once(&s);
 	close_listener(&s);
+	if (!request->quiet)
+		summary_print_idle(s.idle);
 	say_if_nothing(&s);
 	vec_free(&s.workers);
 	launch_hand_on(s.ending.wait_status);

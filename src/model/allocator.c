@@ -43,6 +43,7 @@ static const char *const prefixes[] = {"GI_", "libc_", "je_", "tc_", "mi_"};
 static const char *const rust_entries[] = {
 	"alloc::alloc::",
 	"alloc::raw_vec::",
+	"alloc::boxed::box_new",
 	"std::alloc::System",
 	"std::sys::alloc::",
 	"__rust_alloc",

@@ -61,7 +61,7 @@ static struct amount get_estimate(const struct profile *p, const struct profile_
 {
 	struct amount a = get_amount(t, f);
 	bool counted = f == FIGURE_REALLOC ||
-		       ((f == FIGURE_ALLOCATED || f == FIGURE_CALLS) && figure_is_counted(p));
+		       ((f == FIGURE_ALLOCATED || f == FIGURE_CALLS) && figure_is_total_counted(p));
 
 	return p->run.sample_period && !counted ? figure_bound(p, a) : a;
 }

@@ -139,6 +139,12 @@ static struct amount sum_up(const struct profile *p, enum figure f)
 	return sum;
 }
 
+/* What is live when figures start over counts as allocated then, and is an estimate. */
+bool figure_is_total_counted(const struct profile *p)
+{
+	return figure_is_counted(p) && !(p->run.sample_period && p->run.cleared_ns);
+}
+
 /* Allocations are counted, also where few of them are recorded; but small objects of Python. */
 struct amount figure_get_total(const struct profile *p, enum figure f)
 {
@@ -168,7 +174,7 @@ struct amount figure_get_total(const struct profile *p, enum figure f)
 	case FIGURE_OWN_PEAK:
 		return sum;
 	default:
-		if (!figure_is_counted(p))
+		if (!figure_is_total_counted(p))
 			sum = sum_up(p, f);
 		sum.bytes = t->allocated_bytes;
 		sum.blocks = t->allocations;

@@ -66,6 +66,9 @@ struct amount figure_bound_site(const struct profile *p, size_t site, struct amo
  * estimates. */
 bool figure_is_counted(const struct profile *p);
 
+/* The same of the whole program's: not after its figures were cleared, either. */
+bool figure_is_total_counted(const struct profile *p);
+
 /* The figure of the whole program, as the recorder counted it; nothing for live, growth and
  * own-peak. */
 struct amount figure_get_total(const struct profile *p, enum figure f);

@@ -15,6 +15,7 @@
 #include "model/display.h"
 #include "model/imports.h"
 #include "model/machinery.h"
+#include "model/plumbing.h"
 
 struct model {
 	const struct profile *profile;
@@ -265,6 +266,7 @@ static void add_distinct(struct model *m, const struct model_frame *frame)
 		copy.group = m->frames.at[id - 1].group;
 	copy.hidden = allocator_is_entry(copy.function, copy.module);
 	copy.machinery = (uint8_t)machinery_judge(&copy);
+	copy.plumbing = copy.named ? PLUMBING_NONE : (uint8_t)plumbing_judge(copy.function);
 	*vec_push(&m->frames) = copy;
 }
 
@@ -412,11 +414,13 @@ static void collect(const struct model *m, uint32_t node, struct model_stack *st
 }
 
 /* Takes out what is not shown. `origins` may be NULL. */
-static void tidy(const struct model *m, struct model_stack *stack, struct model_stack *origins)
+static void tidy(const struct model *m, struct model_stack *stack, struct model_stack *origins,
+		 bool shows_plumbing)
 {
 	if (m->all_frames)
 		return;
-	size_t hidden = count_hidden_leaves(m, stack);
+	size_t hidden = shows_plumbing ? count_hidden_leaves(m, stack)
+				       : plumbing_count_leaves(m->frames.at, stack);
 	drop_leaves(stack, hidden);
 	if (origins)
 		drop_leaves(origins, hidden);
@@ -432,7 +436,13 @@ void model_get_stack(const struct model *m, size_t site, struct model_stack *sta
 void model_get_path(const struct model *m, uint32_t node, struct model_stack *stack)
 {
 	collect(m, node, stack, NULL);
-	tidy(m, stack, NULL);
+	tidy(m, stack, NULL, false);
+}
+
+void model_get_named_stack(const struct model *m, size_t site, struct model_stack *stack)
+{
+	collect(m, m->profile->sites.at[site].node, stack, NULL);
+	tidy(m, stack, NULL, true);
 }
 
 void model_get_node(const struct model *m, uint32_t node, struct model_stack *stack)
@@ -447,5 +457,5 @@ void model_get_calls(const struct model *m, size_t site, struct model_stack *sta
 	origins->frames.count = 0;
 	collect(m, m->profile->sites.at[site].node, stack, origins);
 	fill_up(origins, stack->frames.count, 0);
-	tidy(m, stack, origins);
+	tidy(m, stack, origins, false);
 }

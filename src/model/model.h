@@ -36,13 +36,14 @@ struct model_frame {
 	uint32_t stand_in; /* without a name, in a Python program: the id of the frame that stands
 			      for all such ones of its module, plus one; or 0 */
 	uint8_t machinery; /* enum machinery: of Python's own, left out as machinery.h says */
+	uint8_t plumbing;  /* enum plumbing: of a standard library, the same as plumbing.h says */
 };
 
 /* The function of the frame that a stand_in refers to. */
 #define MODEL_NATIVE_CODE "[native code]"
 
 struct model_options {
-	bool all_frames;	     /* show hidden frames and Python's machinery too */
+	bool all_frames;	     /* show hidden frames, plumbing and machinery too */
 	bool hide_imports;	     /* fold imports of Python into a frame each: imports.h */
 	bool full_names;	     /* show C++ names with all their default arguments */
 	const struct pathmap *paths; /* where source files are; NULL: where the compiler saw them.
@@ -73,6 +74,9 @@ void model_get_stack(const struct model *m, size_t site, struct model_stack *sta
 
 /* The same of the stack that ends in a node of the profile. */
 void model_get_path(const struct model *m, uint32_t node, struct model_stack *stack);
+
+/* The same as model_get_stack with what plumbing.h leaves out: for who looks for names. */
+void model_get_named_stack(const struct model *m, size_t site, struct model_stack *stack);
 
 /* Puts the frames of one node of the profile, other than 0, in place of what `stack` holds: what
  * was inlined first, then the function that really is called. */

@@ -334,7 +334,7 @@ static uint32_t find_rule(struct asked *a, size_t site, struct model_stack *stac
 	uint32_t known = list_known(&a->ends[model_get_profile(a->model)->sites.at[site].node]);
 
 	if (a->has_patterns)
-		model_get_stack(a->model, site, stack);
+		model_get_named_stack(a->model, site, stack);
 	for (size_t i = 0; i < a->list->rules.count; i++) {
 		unsigned number = a->list->rules.at[i].known;
 		if (number ? known >> (number - 1) & 1 : is_hit_on(a, i, stack))

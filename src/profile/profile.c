@@ -487,6 +487,12 @@ bool profile_is_by_tag(const struct profile *p)
 	return strcmp(profile_string(p, p->run.mode), "tags") == 0;
 }
 
+/* The collector takes both from one moment. */
+bool profile_has_never_begun(const struct profile *p)
+{
+	return p->run.duration_ns && p->run.stopped_ns >= p->run.duration_ns;
+}
+
 int profile_check(const struct profile *p, struct error *e)
 {
 	if (check_counts(p, e) || check_strings(p, e) || check_modules(p, e) || check_nodes(p, e) ||

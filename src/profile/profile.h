@@ -556,6 +556,9 @@ const char *profile_string(const struct profile *p, struct string_id id);
 /* Whether it has counters by tag and nothing else: no stacks, no peak, no leaks. */
 bool profile_is_by_tag(const struct profile *p);
 
+/* Whether recording was stopped from the start to the end: it waited for what did not come. */
+bool profile_has_never_begun(const struct profile *p);
+
 /* Checks every index and invariant named above, in O(size); the reader has called it on what it
  * returns. */
 int profile_check(const struct profile *p, struct error *e);

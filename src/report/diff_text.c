@@ -20,9 +20,10 @@ static void print_run(FILE *out, const char *label, const struct profile *p,
 	char *program = names_escape(profile_string(p, p->run.program), style->utf8);
 	char *command = names_escape(profile_string(p, p->run.command), style->utf8);
 
-	fprintf(out, "%s  %s%s%s  pid %" PRIu32 ", %s\n", label, style_ink(style, STYLE_TITLE),
-		*program ? program : "unknown program", style_ink(style, STYLE_PLAIN), p->run.pid,
-		command);
+	fprintf(out, "%s  %s%s%s  ", label, style_ink(style, STYLE_TITLE),
+		*program ? program : "unknown program", style_ink(style, STYLE_PLAIN));
+	wording_print_process(out, p);
+	fprintf(out, ", %s\n", command);
 	losses_print(out, p, style);
 	free(program);
 	free(command);
@@ -309,6 +310,24 @@ static size_t print_section(const struct painter *p, size_t i, double threshold)
 	return i;
 }
 
+/* A damaged file may have its totals and not all stacks, which must not pass for a change. */
+static void print_missing(const struct painter *p, unsigned side)
+{
+	const struct diff *d = p->diff;
+	struct amount counted = diff_get_total(d, side, d->figure);
+
+	if (model_get_profile(d->models[side])->run.sample_period ||
+	    figure_get_value(counted, d->figure) == figure_get_value(d->whole[side], d->figure))
+		return;
+	fprintf(p->out, "%s  ! %s: the recorder counted ", style_ink(p->style, STYLE_WARNING),
+		side ? "new" : "old");
+	wording_print_amount(p->out, counted, d->figure);
+	fputs(", its stacks come to ", p->out);
+	wording_print_amount(p->out, d->whole[side], d->figure);
+	fprintf(p->out, ": what is missing may look %s here%s\n", side ? "gone" : "new",
+		style_ink(p->style, STYLE_PLAIN));
+}
+
 static void print_heading(const struct painter *p)
 {
 	const struct diff *d = p->diff;
@@ -318,6 +337,8 @@ static void print_heading(const struct painter *p)
 	print_delta(p, (struct diff_delta){diff_change(d->whole[0].bytes, d->whole[1].bytes),
 					   diff_change(d->whole[0].blocks, d->whole[1].blocks)});
 	fputc('\n', p->out);
+	print_missing(p, 0);
+	print_missing(p, 1);
 }
 
 static void print_same(const struct painter *p)

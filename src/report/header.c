@@ -37,6 +37,36 @@ static void print_end(FILE *out, const struct profile_run *run)
 	}
 }
 
+/* The ends of the recordings that a profile is made of, each kind with its number. */
+static void print_ends(FILE *out, const struct profile *p)
+{
+	static const char *const words[] = {
+		"exited with code 0",	"exited with another code",
+		"killed by a signal",	"replaced by another program",
+		"recorded for a while", "ended in an unknown way",
+	};
+	enum { KINDS = sizeof(words) / sizeof(*words) };
+	uint64_t counts[KINDS] = {0};
+	const char *comma = "";
+
+	for (size_t i = 0; i < p->inputs.count; i++) {
+		const struct profile_input *in = &p->inputs.at[i];
+
+		counts[in->end == PROFILE_END_EXITED	  ? in->exit_code != 0
+		       : in->end == PROFILE_END_SIGNALED  ? 2
+		       : in->end == PROFILE_END_EXEC	  ? 3
+		       : in->end == PROFILE_END_ABANDONED ? 4
+							  : 5]++;
+	}
+	for (unsigned i = 0; i < KINDS; i++) {
+		if (!counts[i])
+			continue;
+		fprintf(out, "%s%s %s", comma, human_count(counts[i]).text, words[i]);
+		comma = ", ";
+	}
+	fputs("; within", out);
+}
+
 static void print_run(FILE *out, const struct profile *p, const struct style *style)
 {
 	const struct profile_run *run = &p->run;
@@ -46,18 +76,17 @@ static void print_run(FILE *out, const struct profile *p, const struct style *st
 
 	fprintf(out, "%s%s%s  ", style_ink(style, STYLE_TITLE),
 		*program ? program : "unknown program", style_ink(style, STYLE_PLAIN));
-	if (run->merge)
-		fprintf(out, "%s of %s", wording_get_merge(run->merge),
-			human_things(p->inputs.count, "profile").text);
-	else
-		fprintf(out, "pid %" PRIu32, run->pid);
+	wording_print_process(out, p);
 	if (run->rank)
 		fprintf(out, ", rank %" PRIu32, run->rank - 1);
 	if (run->rank && run->ranks)
 		fprintf(out, " of %" PRIu32, run->ranks);
 	fprintf(out, "%s%s\n", *mode ? ", mode " : "", mode);
 	fprintf(out, "  command      %s\n  ", command);
-	print_end(out, run);
+	if (p->inputs.count > 1)
+		print_ends(out, p);
+	else
+		print_end(out, run);
 	fprintf(out, " %s, %s\n", human_duration(run->duration_ns).text,
 		human_things(p->totals.threads, "thread").text);
 	free(program);
@@ -83,8 +112,9 @@ static void print_allocations(FILE *out, const struct profile *p)
 {
 	const struct profile_totals *t = &p->totals;
 
-	fprintf(out, "  allocations  %s (%s in all) from %s\n", human_count(t->allocations).text,
-		human_bytes(t->allocated_bytes).text,
+	fprintf(out, "  allocations  %s", human_count(t->allocations).text);
+	figures_print_blocks_interval(out, figure_get_total(p, FIGURE_CALLS));
+	fprintf(out, " (%s in all) from %s\n", human_bytes(t->allocated_bytes).text,
 		human_things(t->stacks, p->run.sample_period ? "seen stack" : "stack").text);
 	if (t->reallocations)
 		fprintf(out, "  reallocated  %s of them\n", human_count(t->reallocations).text);
@@ -157,15 +187,23 @@ static void print_python(FILE *out, const struct profile *p)
 }
 
 /* What the program did to its own recording. */
-static void print_control(FILE *out, const struct profile_run *run)
+static void print_control(FILE *out, const struct profile *p)
 {
+	const struct profile_run *run = &p->run;
+
 	if (run->cleared_ns)
 		fprintf(out,
 			"  cleared      %s after the start: figures count from there, what was "
 			"live "
-			"as allocated then\n",
-			human_duration(run->cleared_ns).text);
-	if (run->stopped_ns)
+			"as allocated then%s\n",
+			human_duration(run->cleared_ns).text,
+			run->sample_period ? ", which is an estimate" : "");
+	if (profile_has_never_begun(p))
+		fputs("  stopped      all the time: recording never began, what it waited for did "
+		      "not "
+		      "come (--delayed, --start-at)\n",
+		      out);
+	else if (run->stopped_ns)
 		fprintf(out, "  stopped      for %s: what was allocated then is in no figure\n",
 			human_duration(run->stopped_ns).text);
 }
@@ -175,7 +213,7 @@ void header_print(FILE *out, const struct profile *p, const struct style *style)
 	const struct profile_totals *t = &p->totals;
 
 	print_run(out, p, style);
-	print_control(out, &p->run);
+	print_control(out, p);
 	if (p->of_maps)
 		print_maps(out, p);
 	else

@@ -43,6 +43,7 @@ void interval_json_add_totals(struct json *j, const struct profile *p)
 	json_add_uint(j, "detection_limit_bytes", interval_get_limit(p));
 	json_add_string(j, "sampled_blocks",
 			p->run.sampled_blocks == PROFILE_SAMPLED_ALL ? "all" : "small");
+	interval_json_add(j, "allocated_", figure_get_total(p, FIGURE_ALLOCATED), FIGURES_PLAIN);
 	interval_json_add(j, "peak_", figure_get_total(p, FIGURE_PEAK), FIGURES_PLAIN);
 	interval_json_add(j, "leaked_", figure_get_total(p, FIGURE_LEAKED), FIGURES_PLAIN);
 	json_add_uint(j, "temporary_allocations_low", temporary.low);

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/wording.h"
 
+#include <inttypes.h>
+
 #include "report/figures.h"
 #include "report/human.h"
 
@@ -41,6 +43,15 @@ const char *wording_get_merge(uint32_t merge)
 	return merge <= PROFILE_MERGE_MEAN ? names[merge] : "combination";
 }
 
+void wording_print_process(FILE *out, const struct profile *p)
+{
+	if (p->run.merge)
+		fprintf(out, "%s of %s", wording_get_merge(p->run.merge),
+			human_things(p->inputs.count, "profile").text);
+	else
+		fprintf(out, "pid %" PRIu32, p->run.pid);
+}
+
 const char *wording_get_input(const struct profile *p, const struct profile_thread *t)
 {
 	return t->input ? profile_string(p, p->inputs.at[t->input - 1].name) : "";
@@ -50,6 +61,8 @@ const char *wording_get_empty(const struct profile *p, enum figure f)
 {
 	if (profile_is_by_tag(p))
 		return "This profile counts by tag and has no stacks: see `midden tags`.";
+	if (profile_has_never_begun(p))
+		return "Recording never began.";
 	/* A damaged file may have its totals and no stacks. */
 	if (p->totals.allocations && p->sites.count == 0)
 		return "The stacks are missing from this file.";

@@ -29,6 +29,9 @@ void wording_print_recursion(FILE *out, unsigned cycle, unsigned least, unsigned
 /* "sum", "maximum" or "mean": how a merged profile came to be. */
 const char *wording_get_merge(uint32_t merge);
 
+/* "pid 12", or "sum of 4 profiles". */
+void wording_print_process(FILE *out, const struct profile *p);
+
 /* The file that a thread of a merged profile was recorded in; "" if that is not known. */
 const char *wording_get_input(const struct profile *p, const struct profile_thread *t);
 

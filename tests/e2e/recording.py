@@ -86,6 +86,7 @@ class Recorder:
             "-o",
             str(path),
             *self.machine.record_options(),
+            *(["--keep-empty"] if "--follow" in options else []),
             *options,
             "--",
         ]

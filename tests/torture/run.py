@@ -113,7 +113,7 @@ class Plan:
         library = ["--library", OUT / "checked" / "libmidden.so"] if self.checked else []
         return [
             *library,
-            *(["--follow"] if self.follow else []),
+            *(["--follow", "--keep-empty"] if self.follow else []),
             *(["--trace"] if self.trace else []),
             *(["--buffer", self.buffer] if self.buffer else []),
             # A machine with other work may not run the collector for a while.

@@ -56,13 +56,13 @@ def test_every_option_of_record_is_a_key(midden, held):
 def test_the_last_word_counts(home, held):
     user = write(home / "home" / ".config" / "midden.conf", "[record]\nmax-depth = 10\nbuffer = 8M\npatience = 100\npython = off\ntrace = on\nfollow = yes\n")
     project = write(home / "project" / ".midden.conf", "[record]\nbuffer = 9M\npatience = 200\npython = only\nfollow = no\n[profile.p]\npatience = 400\n[profile.q]\npatience = 500\nbuffer = 20M\n")
-    named = write(home / "named.conf", "[record]\npatience = 300\nsample = 64K\n")
+    named = write(home / "named.conf", "[record]\npatience = 300\nsample-blocks = 64\n")
     settings = held("-c", named, "--profile", "p", "--set", "sample-seed=7", "--delayed", where="project/below", env={"MIDDEN_PYTHON": "full"})
     assert settings["max-depth"] == ("10", f"{user}:2")
     assert settings["buffer"] == ("9M", f"{project}:2")
     assert settings["follow"] == ("false", f"{project}:5")
     assert settings["trace"] == ("true", f"{user}:6")
-    assert settings["sample"] == ("64K", f"{named}:3")
+    assert settings["sample-blocks"] == ("64", f"{named}:3")
     assert settings["python"] == ("full", "MIDDEN_PYTHON")
     assert settings["patience"] == ("400", f"{project}:7")
     assert settings["sample-seed"] == ("7", "--set")
@@ -116,9 +116,19 @@ def test_what_makes_no_sense_is_said_and_nothing_runs(home, ask, text, words, fa
 
 def test_a_value_that_makes_no_sense_is_named_with_its_line(home, ask):
     path = write(home / "project" / ".midden.conf", "[record]\nmax-depth = 2\n")
-    done = ask("true", command="record")
-    assert done.returncode == 2
-    assert f"{path}:2: the depth of stacks must be 8 to 16384, not '2'" in done.stderr
+    for command in ("config", "record"):
+        done = ask("true", command=command)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert f"{path}:2: the depth of stacks must be 8 to 16384, not '2'" in done.stderr
+
+
+def test_a_profile_is_found_where_the_settings_put_it(home, ask, native):
+    (home / "project" / "kept").mkdir()
+    write(home / "project" / ".midden.conf", '[record]\noutput = "kept/%n.%p.mdn"\n')
+    done = ask("--json", command="stats")
+    assert (done.returncode, done.stderr) == (1, "midden: no midden.*.mdn here, and no kept/%n.%p.mdn; run `midden record PROGRAM` first\n")
+    assert ask(native.victim("basic_heap"), command="record").returncode == 0
+    assert json.loads(ask("--json", command="stats").stdout)["program"] == "basic_heap"
 
 
 def test_a_project_cannot_choose_what_runs_in_programs(home, ask):

@@ -54,8 +54,16 @@ def test_python_functions_begin_one_too(record):
     assert not [s for s in stats["sites"] if s["size_max"] >= 200000]
 
 
-def test_what_never_comes_records_nothing(record):
-    assert record.victim("basic_heap", options=("--start-at", "function=nobody")).stats["allocations"] == 0
+@pytest.mark.parametrize(
+    ("options", "why"),
+    ((("--start-at", "function=nobody"), "function nobody was not seen"), (("--delayed",), "the program did not call midden_start()")),
+)
+def test_what_never_comes_records_nothing_and_is_told(midden, native, tmp_path, options, why):
+    path = tmp_path / "out.mdn"
+    done = subprocess.run([midden, "record", "-o", path, *options, native.victim("basic_heap")], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and f"midden: recording never began: {why}\n" in done.stderr
+    text = subprocess.run([midden, "report", path], capture_output=True, text=True, check=True, timeout=120).stdout
+    assert "\nRecording never began.\n" in text
 
 
 @pytest.mark.parametrize("what", ("work", "function=", "thread=x"))

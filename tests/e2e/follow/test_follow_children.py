@@ -50,6 +50,18 @@ def test_a_followed_child_has_exactly_its_own_heap(record):
         check_consistent(stats)
 
 
+@pytest.mark.parametrize(("options", "count"), ((("--follow",), 1), (("--follow", "--keep-empty"), 3), (("--only", "idle"), 2)))
+def test_children_that_did_nothing_leave_no_profile_unless_asked_for(midden, tmp_path, options, count):
+    (tmp_path / "idle.c").write_text("int main(void) { return 3; }\n")
+    subprocess.run(["cc", "-o", tmp_path / "idle", tmp_path / "idle.c"], check=True)
+    command = [midden, "record", *options, "-o", "out.mdn", "sh", "-c", "./idle; ./idle; exit 5"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 5
+    assert len(list(tmp_path.glob("out*.mdn"))) == count, done.stderr
+    told = "midden: 2 processes allocated nothing and left no profile (--keep-empty writes them)\n"
+    assert (told in done.stderr) == (count == 1)
+
+
 def test_a_fork_leaves_the_parents_figures_exact(record):
     recording = record.victim("fork_busy", "quiet")
     check_exact(recording)

@@ -81,7 +81,7 @@ def test_a_profile_without_tags_is_refused(midden, record):
     "arguments, message",
     (
         (("-f", "yaml"), "there is no format yaml"),
-        (("-t", "101"), "the threshold must be 0 to 100"),
+        (("-t", "101"), "101 is not a percentage"),
         (("-m", "/(/"), "("),
         (("--each",), "--each goes with -o PREFIX"),
         (("--nonsense",), "--nonsense"),

@@ -6,10 +6,12 @@
 #include <stdint.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/mem.h"
 #include "cli/find_profile.h"
 
 struct fixture {
@@ -38,7 +40,7 @@ static void make_file(const struct fixture *x, const char *name, time_t age)
 /* Compares, then removes the files named. */
 static void assert_newest(struct fixture *x, const char *expected, const char *const *names)
 {
-	char *found = find_profile_newest(x->path);
+	char *found = find_profile_newest(x->path, NULL);
 
 	for (; *names; names++)
 		assert_int_equal(unlinkat(x->directory, *names, 0), 0);
@@ -97,10 +99,37 @@ static void a_directory_of_that_name_is_passed_over(void **state)
 	(void)state;
 	set_up(&x);
 	assert_int_equal(mkdirat(x.directory, "midden.a.1.mdn", 0700), 0);
-	char *found = find_profile_newest(x.path);
+	char *found = find_profile_newest(x.path, NULL);
 	assert_null(found);
 	assert_int_equal(unlinkat(x.directory, "midden.a.1.mdn", AT_REMOVEDIR), 0);
 	assert_newest(&x, NULL, names);
+}
+
+/* %p and %n are anything, %% is a %, what glob takes for itself is nothing special; a number may
+ * stand before the end. */
+static void what_has_the_name_that_the_user_chose_is_taken_if_it_is_newer(void **state)
+{
+	static const char *const names[] = {"midden.a.1.mdn", "[b].c.7%.mdn", "[b].c.7%.8.mdn",
+					    "b.c.7%.mdn", NULL};
+	static const char *const expected[] = {"[b].c.7%.mdn", "[b].c.7%.8.mdn"};
+	struct fixture x;
+	char *found[2];
+
+	(void)state;
+	set_up(&x);
+	char *output = mem_format("%s/[b].%%n.%%p%%%%.mdn", x.path);
+	make_file(&x, names[0], 30);
+	make_file(&x, names[1], 20);
+	make_file(&x, names[3], 5);
+	found[0] = find_profile_newest(x.path, output);
+	make_file(&x, names[2], 10);
+	found[1] = find_profile_newest(x.path, output);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_string_equal(found[i] + strlen(x.path) + 1, expected[i]);
+		free(found[i]);
+	}
+	free(output);
+	assert_newest(&x, "midden.a.1.mdn", names);
 }
 
 int main(void)
@@ -110,6 +139,7 @@ int main(void)
 		cmocka_unit_test(given_equal_times_then_the_last_name_is_taken),
 		cmocka_unit_test(other_files_are_passed_over),
 		cmocka_unit_test(a_directory_of_that_name_is_passed_over),
+		cmocka_unit_test(what_has_the_name_that_the_user_chose_is_taken_if_it_is_newer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

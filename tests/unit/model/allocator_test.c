@@ -52,6 +52,7 @@ static void rusts_way_to_the_allocator_is_an_entry(void **state)
 	assert_true(allocator_is_entry("<alloc::alloc::Global as core::alloc::Allocator>::allocate",
 				       "/app"));
 	assert_true(allocator_is_entry("alloc::raw_vec::RawVec<T,A>::with_capacity_in", "/app"));
+	assert_true(allocator_is_entry("alloc::boxed::box_new_uninit", "/app"));
 	assert_true(allocator_is_entry("__rust_alloc", "/app"));
 	assert_true(allocator_is_entry("__rdl_alloc_zeroed", "/app"));
 	assert_false(allocator_is_entry("alloc::vec::Vec<T>::with_capacity", "/app"));

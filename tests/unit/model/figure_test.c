@@ -73,11 +73,29 @@ static void calls_and_temporary_are_valued_by_number_the_others_by_bytes(void **
 	assert_int_equal(figure_get_value(a, FIGURE_TEMPORARY), 3);
 }
 
+static void what_was_live_when_sampled_figures_were_cleared_is_an_estimate(void **state)
+{
+	struct profile *p = profile_new();
+
+	(void)state;
+	p->totals.allocations = 10;
+	p->run.sample_period = 100;
+	p->run.sampled_blocks = PROFILE_SAMPLED_ALL;
+	*vec_push(&p->sites) =
+		(struct profile_site){.allocations = 10, .allocated_doubt = {.milliblocks = 2000}};
+	assert_true(figure_get_total(p, FIGURE_CALLS).blocks_variance == 0);
+	p->run.cleared_ns = 1;
+	assert_true(figure_get_total(p, FIGURE_CALLS).blocks_variance == 4);
+	assert_int_equal(figure_get_total(p, FIGURE_CALLS).blocks, 10);
+	profile_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_figure_is_found_by_its_name),
 		cmocka_unit_test(each_figure_of_a_site_comes_from_its_own_fields),
+		cmocka_unit_test(what_was_live_when_sampled_figures_were_cleared_is_an_estimate),
 		cmocka_unit_test(each_figure_of_a_program_comes_from_its_own_totals),
 		cmocka_unit_test(calls_and_temporary_are_valued_by_number_the_others_by_bytes),
 	};

@@ -109,6 +109,27 @@ static void another_program_keeps_its_own_stacks(void **state)
 	profile_free(p);
 }
 
+/* A build-id that somebody chose, in so few bytes, tells nothing. */
+static void a_file_with_the_same_build_id_is_the_same_under_another_path(void **state)
+{
+	static const uint32_t bytes[2] = {20, 4};
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct profile *of[2] = {sample_tables(), sample_tables()};
+
+		for (unsigned k = 0; k < 2; k++) {
+			of[k]->modules.at[1].build_id_bytes = bytes[i];
+			memset(of[k]->modules.at[1].build_id, 7, bytes[i]);
+		}
+		of[1]->modules.at[1].path = profile_add_string(of[1], "/copy/app");
+		struct profile *p = merge(of[0], of[1], PROFILE_MERGE_SUM);
+		assert_int_equal(p->sites.count, i ? 8 : 4);
+		assert_int_equal(p->modules.count, i ? 3 : 2);
+		profile_free(p);
+	}
+}
+
 static void a_maximum_is_that_of_each_stack_and_still_adds_up(void **state)
 {
 	struct profile *a = sample_tables(), *b = sample_tables();
@@ -395,6 +416,7 @@ int main(void)
 		cmocka_unit_test(code_is_the_same_wherever_it_was_loaded),
 		cmocka_unit_test(named_frames_are_the_same_by_their_names),
 		cmocka_unit_test(another_program_keeps_its_own_stacks),
+		cmocka_unit_test(a_file_with_the_same_build_id_is_the_same_under_another_path),
 		cmocka_unit_test(a_maximum_is_that_of_each_stack_and_still_adds_up),
 		cmocka_unit_test(a_mean_is_rounded_for_each_stack_and_still_adds_up),
 		cmocka_unit_test(what_stacks_do_not_account_for_is_kept),

@@ -42,6 +42,24 @@ static void assert_rows(enum figure figure, enum diff_by by, double threshold, c
 	page_assert(&page, expected);
 }
 
+static void stacks_that_a_file_has_lost_are_not_passed_off_as_a_change(void **state)
+{
+	struct profile *now = sample_tables();
+	struct page page;
+
+	(void)state;
+	now->sites.count = 3; /* the last one has 50 bytes in 5 blocks */
+	struct pair c = pair_new(sample_tables(), now, FIGURE_PEAK, DIFF_BY_STACK);
+	page_open(&page);
+	diff_text_print(page.out, c.diff, 0, 0, &plain);
+	pair_free(&c);
+	const char *text = page_text(&page);
+	assert_non_null(strstr(text, "  ! new: the recorder counted 1000 B in 10 blocks, its "));
+	assert_non_null(strstr(text, ": what is missing may look gone here\n"));
+	assert_null(strstr(text, "! old"));
+	page_close(&page);
+}
+
 static void totals_have_every_figure(void **state)
 {
 	struct pair c = compare(FIGURE_PEAK, DIFF_BY_STACK);
@@ -252,6 +270,7 @@ static void sums_of_changes_may_run_over(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stacks_that_a_file_has_lost_are_not_passed_off_as_a_change),
 		cmocka_unit_test(totals_have_every_figure),
 		cmocka_unit_test(stacks_are_listed_with_what_grew_first),
 		cmocka_unit_test(what_is_left_out_is_stated),

@@ -40,8 +40,8 @@ static void assert_merged(enum profile_merge mode, const char *lines)
 	struct page page;
 
 	p->run.merge = mode;
-	*vec_push(&p->inputs) = (struct profile_input){0};
-	*vec_push(&p->inputs) = (struct profile_input){0};
+	*vec_push(&p->inputs) = (struct profile_input){.end = PROFILE_END_EXITED};
+	*vec_push(&p->inputs) = (struct profile_input){.end = PROFILE_END_EXEC};
 	*vec_push(&p->points) = (struct profile_point){.time_ns = 7000000, .peak_bytes = 900};
 	*vec_push(&p->points) = (struct profile_point){.time_ns = 8000000, .peak_bytes = 100};
 	p->totals.peak_time_ns = 7000000;
@@ -50,6 +50,30 @@ static void assert_merged(enum profile_merge mode, const char *lines)
 	profile_free(p);
 	assert_non_null(strstr(page_text(&page), lines));
 	assert_null(strstr(page_text(&page), "10 blocks, 7"));
+	page_close(&page);
+}
+
+static void several_recordings_have_an_end_each(void **state)
+{
+	(void)state;
+	assert_merged(PROFILE_MERGE_SUM,
+		      "app  sum of 2 profiles, mode exact\n"
+		      "  command      ./app -x\n"
+		      "  1 exited with code 0, 1 replaced by another program; within 1.50 s, 1 "
+		      "thread\n");
+}
+
+static void a_recording_that_never_began_says_so(void **state)
+{
+	struct profile *p = sample_new();
+	struct page page;
+
+	(void)state;
+	p->run.stopped_ns = p->run.duration_ns;
+	page_open(&page);
+	header_print(page.out, p, &ascii);
+	profile_free(p);
+	assert_non_null(strstr(page_text(&page), "  stopped      all the time: recording never "));
 	page_close(&page);
 }
 
@@ -156,6 +180,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_clean_run_is_summed_up_in_a_few_lines),
+		cmocka_unit_test(several_recordings_have_an_end_each),
+		cmocka_unit_test(a_recording_that_never_began_says_so),
 		cmocka_unit_test(peaks_of_several_recordings_have_no_moment),
 		cmocka_unit_test(every_loss_that_is_not_zero_is_printed_with_its_meaning),
 		cmocka_unit_test(given_a_damaged_or_abandoned_recording_then_a_notice_says_so),

@@ -1,0 +1,84 @@
+/* recording_report.c -- what a collector tells the recorder. Runs: in a collector process.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cli/recording_report.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "model/interval.h"
+
+void recording_report_send(int out, const struct recording_report *report)
+{
+	const char *at = (const char *)report;
+	size_t left = sizeof(*report);
+
+	while (out >= 0 && left) {
+		ssize_t sent = write(out, at, left);
+
+		if (sent < 0 && errno == EINTR)
+			continue;
+		if (sent <= 0)
+			return;
+		at += sent;
+		left -= (size_t)sent;
+	}
+}
+
+static void add_up_lost(struct recording_report *r, const struct profile *p)
+{
+	r->tells_lost = p->run.lost_flags != 0;
+	for (size_t i = 0; i < p->lost.count; i++) {
+		const struct profile_lost *row = &p->lost.at[i];
+
+		if (row->class != PROFILE_LOST_DEFINITE && row->class != PROFILE_LOST_INDIRECT)
+			continue;
+		r->lost_bytes += row->bytes;
+		r->lost_blocks += row->blocks;
+	}
+}
+
+static void add_intervals(struct recording_report *r, const struct profile *p)
+{
+	struct interval peak = interval_get_bytes(figure_get_total(p, FIGURE_PEAK));
+	struct interval leaked = interval_get_bytes(figure_get_total(p, FIGURE_LEAKED));
+
+	r->peak_low_bytes = peak.low;
+	r->peak_high_bytes = peak.high;
+	r->leaked_low_bytes = leaked.low;
+	r->leaked_high_bytes = leaked.high;
+}
+
+void recording_report_fill(struct recording_report *r, const struct profile *p)
+{
+	const struct profile_totals *t = &p->totals;
+
+	r->end = p->run.end;
+	r->by_tag = strcmp(profile_string(p, p->run.mode), "tags") == 0;
+	r->status.allocations = t->allocations;
+	r->status.frees = t->frees;
+	r->allocated_bytes = t->allocated_bytes;
+	r->leaked_bytes = t->leaked_bytes;
+	r->leaked_blocks = t->leaked_blocks;
+	r->peak_blocks = t->peak_blocks;
+	/* Not foreign frees: in a fork child they are the parent's blocks, elsewhere the report
+	 * says. */
+	r->losses = t->lost_events + t->truncated_stacks + t->reentrant_calls;
+	r->duration_ns = p->run.duration_ns;
+	r->children = p->run.children_not_recorded;
+	r->snapshots = p->snapshots.count;
+	r->has_surveys = p->surveys.count != 0;
+	r->has_maps = p->map_totals.allocations != 0;
+	add_intervals(r, p);
+	add_up_lost(r, p);
+}
+
+bool recording_report_has_nothing(const struct profile *p)
+{
+	const struct profile_totals *t = &p->totals;
+
+	return t->allocations == 0 && t->frees == 0 && t->failed_allocations == 0 &&
+	       t->foreign_frees == 0 && t->lost_events == 0 && t->reentrant_calls == 0 &&
+	       p->map_totals.allocations == 0 && p->snapshots.count == 0 && p->tags.count == 0 &&
+	       p->run.end != PROFILE_END_SIGNALED;
+}

@@ -1,0 +1,18 @@
+/* recording_report.h -- what a collector tells the recorder. Runs: in a collector process.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef MIDDEN_CLI_RECORDING_REPORT_H
+#define MIDDEN_CLI_RECORDING_REPORT_H
+
+#include "cli/recording.h"
+#include "profile/profile.h"
+
+/* Puts the figures of a profile into the report. */
+void recording_report_fill(struct recording_report *r, const struct profile *p);
+
+/* Writes it to the pipe; -1: nobody listens. */
+void recording_report_send(int out, const struct recording_report *r);
+
+/* There is nothing in the profile that anybody could want to see. */
+bool recording_report_has_nothing(const struct profile *p);
+
+#endif
