@@ -8,7 +8,7 @@ SETUP  := true
 endif
 
 .DEFAULT_GOAL := all
-.PHONY: all help setup demo test test-quick test-portability test-programs torture soak check-walks sanitizers golden bench fuzz web web-speed format lint install clean
+.PHONY: all help setup demo test test-quick test-portability test-programs torture soak check-walks sanitizers golden bench bench-looks fuzz web web-speed format lint install clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -83,6 +83,12 @@ bench: ## compare with native, a forward-only library and other profilers (QUICK
 	@cmake --preset release >/dev/null
 	@cmake --build $(BUILD) --target midden libmidden collector_bench
 	@bench/run.py $(if $(QUICK),--quick)
+
+bench-looks: ## how long looks at lost blocks and resident pages take, and keep the program from running
+	@$(SETUP) build
+	@cmake --preset release >/dev/null
+	@cmake --build $(BUILD) --target midden libmidden
+	@bench/looks.py
 
 fuzz: ## run each fuzzer for a minute (SECONDS_EACH=…)
 	@$(SETUP) build test

@@ -80,8 +80,9 @@ def find_programs():
     programs = {
         "cc1plus": ([cc1plus, *gcc], [], {}),
         "clang++": (["clang++", *clang], [], {}),
-        # Stacks of native frames: those of Python's own are found in another way.
+        # Stacks of native frames, and those with Python's own, which are found in another way.
         "python3": (["/usr/bin/python3", "-c", PYTHON], ["--python", "off"], every_object),
+        "python3 frames": (["/usr/bin/python3", "-c", PYTHON], ["--pymalloc", "exact"], {}),
         "sqlite3": (["sqlite3", ":memory:", SQL], [], {}),
         "perl": (["perl", "-e", PERL], [], {}),
         "git": (["git", "--no-pager", "-C", ROOT, "log", "--stat", "-p", "-M", "-n", "300"], [], {}),

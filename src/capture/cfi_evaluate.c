@@ -135,8 +135,7 @@ static void dereference(struct machine *m, uint64_t bytes)
 		m->bad = true;
 		return;
 	}
-	if (shift)
-		value = value >> shift | above << (64 - shift);
+	value = value >> shift | above << 1 << (63 - shift); /* all of it is gone if shift is 0 */
 	push(m, bytes < 8 ? value & ((UINT64_C(1) << bytes * 8) - 1) : value);
 }
 

@@ -224,7 +224,7 @@ static bool enter_new(void)
 
 static bool is_on_alternate_stack(void)
 {
-	stack_t stack;
+	stack_t stack = {0};
 
 	return HOST_CALL2(SYS_sigaltstack, 0, &stack) == 0 && (stack.ss_flags & SS_ONSTACK);
 }

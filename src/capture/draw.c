@@ -67,8 +67,10 @@ double draw_chance(uint64_t bytes, uint64_t period)
 
 	if (x > 40)
 		return 1;
-	for (; x > 0.125; x /= 2)
+	while (x > 0.125) {
+		x /= 2;
 		halvings++;
+	}
 	for (int term = 9; term >= 1; term--)
 		sum = x / term * (1 - sum);
 	for (; halvings > 0; halvings--)

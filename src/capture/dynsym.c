@@ -65,7 +65,8 @@ static bool may_have(const struct dynsym *d, const struct hash_head *head, uint3
 {
 	uint64_t word;
 
-	if (!peek_copy(d->hash + sizeof(*head) + hash / 64 % head->filter_words * 8, &word, 8))
+	if (!peek_copy(d->hash + sizeof(*head) + hash / 64 % head->filter_words * UINT64_C(8),
+		       &word, 8))
 		return false;
 	return word >> hash % 64 & word >> (hash >> (head->filter_shift & 31)) % 64 & 1;
 }

@@ -11,7 +11,7 @@
 #include "format/env.h"
 #include "format/segment.h"
 
-#define COPY_BYTES (256 * 1024)
+#define COPY_BYTES ((size_t)256 * 1024)
 
 /* The kernel's copy, read once; NUL-separated, ends with an empty string. */
 static const char *kernel_copy(void)
@@ -280,7 +280,7 @@ static void join_preload(char *text, const char *rest)
 	*at = '\0';
 	if (rest) {
 		*at = ':';
-		strcpy(at + 1, rest);
+		memcpy(at + 1, rest, strlen(rest) + 1);
 	}
 }
 

@@ -119,7 +119,8 @@ static void copy_list(char **arguments, const char *first, size_t count, va_list
 		arguments[i] = va_arg(list, char *);
 }
 
-/* Expands to the arguments in an array on this function's stack, as libc does it. */
+/* Expands to the arguments in an array on this function's stack, as libc does it.
+ * NOLINTBEGIN(bugprone-macro-parentheses): `arguments` is a name that is declared */
 #define TAKE_LIST(arguments, first, list)                                        \
 	va_start(list, first);                                                   \
 	size_t arguments##_count = count_list(list);                             \
@@ -127,6 +128,7 @@ static void copy_list(char **arguments, const char *first, size_t count, va_list
 	char **arguments = __builtin_alloca(arguments##_count * sizeof(char *)); \
 	va_start(list, first);                                                   \
 	copy_list(arguments, first, arguments##_count, list)
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 EXPORT int execl(const char *path, const char *first, ...)
 {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 void cfree(void *block);
-void *pvalloc(size_t bytes);
+void *pvalloc(size_t bytes); /* NOLINT(readability-redundant-declaration): not in musl */
 void free_sized(void *block, size_t bytes);
 void free_aligned_sized(void *block, size_t alignment, size_t bytes);
 

@@ -31,7 +31,7 @@
 /* The linker's: where this library's variables end. */
 extern char _end[] HIDDEN;
 
-/* Not in musl. */
+/* NOLINTNEXTLINE(readability-redundant-declaration): weak, because musl has none */
 extern int on_exit(void (*function)(int, void *), void *argument) __attribute__((weak));
 
 /* An executable that defines malloc itself (a static jemalloc, say) comes before us in symbol

@@ -56,19 +56,27 @@ static bool is_executable(const char *path)
 	return HOST_CALL4(SYS_faccessat, AT_FDCWD, path, 1 /* X_OK */, 0) == 0;
 }
 
+/* Letters of the directory that a file is in, `up` levels above it. */
+static size_t find_directory(const char *file, int up)
+{
+	size_t length = strlen(file);
+
+	for (int i = 0; i <= up; i++)
+		while (length && file[--length] != '/')
+			;
+	return length;
+}
+
 /* DIR/SUFFIX for the directory of the library, `up` levels above it. */
 static bool join_beside(char path[PATH_MAX], const char *library, int up, const char *suffix)
 {
-	size_t length = strlen(library);
+	size_t length = find_directory(library, up), bytes = strlen(suffix) + 1;
 
-	for (int i = 0; i <= up; i++)
-		while (length && library[--length] != '/')
-			;
-	if (length + strlen(suffix) + 2 > PATH_MAX)
+	if (length + 1 + bytes > PATH_MAX)
 		return false;
 	memcpy(path, library, length);
 	path[length] = '/';
-	strcpy(path + length + 1, suffix);
+	memcpy(path + length + 1, suffix, bytes);
 	return is_executable(path);
 }
 
@@ -79,7 +87,7 @@ static bool find_command(char path[PATH_MAX])
 	Dl_info self;
 
 	if (named && strlen(named) < PATH_MAX) {
-		strcpy(path, named);
+		memcpy(path, named, strlen(named) + 1);
 		return is_executable(path);
 	}
 	if (!dladdr((void *)(uintptr_t)link_open, &self) || !self.dli_fname) /* NOLINT */
@@ -94,7 +102,7 @@ static bool find_command(char path[PATH_MAX])
  * program. */
 static bool is_running(const char *command)
 {
-	struct stat self, other;
+	struct stat self = {0}, other = {0};
 	const char *started_as = (const char *)getauxval(AT_EXECFN); /* NOLINT: the kernel's */
 
 	if (HOST_CALL4(SYS_newfstatat, AT_FDCWD, command, &other, 0) != 0)
@@ -138,7 +146,7 @@ static void __attribute__((noreturn)) become_collector(char *path, int fd, char 
 static int start_collector(char *path)
 {
 	enum { ENV_ROOM = 4096 };
-	int pair[2];
+	int pair[2] = {-1, -1};
 
 	char **environment = host_map(ENV_ROOM * sizeof(char *));
 	if (!environment ||
@@ -210,7 +218,7 @@ static bool receive_welcome(int fd, struct segment_welcome *welcome, int *segmen
 	union {
 		struct cmsghdr head;
 		char bytes[CMSG_SPACE(sizeof(int))];
-	} control;
+	} control = {0};
 	struct iovec data = {.iov_base = welcome, .iov_len = sizeof(*welcome)};
 	struct msghdr message = {.msg_iov = &data,
 				 .msg_iovlen = 1,
@@ -220,6 +228,7 @@ static bool receive_welcome(int fd, struct segment_welcome *welcome, int *segmen
 	long got = 0;
 
 	*segment = -1;
+	*welcome = (struct segment_welcome){0};
 	if (wait_readable(fd))
 		do
 			got = HOST_CALL3(SYS_recvmsg, fd, &message, MSG_CMSG_CLOEXEC);
@@ -305,7 +314,7 @@ enum link_result link_open(bool forked, struct segment_header **header)
 	char command[PATH_MAX];
 
 	if (path && strlen(path) < sizeof(recorder.sun_path))
-		strcpy(recorder.sun_path, path);
+		memcpy(recorder.sun_path, path, strlen(path) + 1);
 	if (link_has_recorder())
 		return use_socket(connect_recorder(), forked, header);
 	if (!find_command(command)) {

@@ -21,7 +21,8 @@
 #define OBJECTS_MOST 1024
 #define TRIES	     4
 
-extern struct r_debug _r_debug __attribute__((weak)); /* glibc's name for it */
+/* glibc's name for it. NOLINTNEXTLINE(readability-redundant-declaration): weak */
+extern struct r_debug _r_debug __attribute__((weak));
 
 #define WORDS 4 /* of a struct loaded */
 _Static_assert(sizeof(struct loaded) == WORDS * sizeof(uint64_t), "words alone");

@@ -53,7 +53,7 @@ static bool take_text(struct line *line, const char *text, long bytes, maps_fn *
 bool maps_read(maps_fn *each, void *context)
 {
 	struct line line = {0};
-	char text[CHUNK_BYTES];
+	char text[CHUNK_BYTES] = {0};
 	int fd = (int)HOST_CALL4(SYS_openat, AT_FDCWD, "/proc/thread-self/maps",
 				 O_RDONLY | O_CLOEXEC, 0);
 	bool more = true, any = false;

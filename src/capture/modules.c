@@ -41,6 +41,7 @@ struct dl_find_object {
 	__extension__ unsigned long long int __dflo_reserved[7];
 };
 #endif
+/* NOLINTNEXTLINE(readability-redundant-declaration): weak, because glibc before 2.35 has none */
 extern int _dl_find_object(void *address, struct dl_find_object *result) __attribute__((weak));
 
 #define PATH_ROOM  1024 /* longer ones are left out */

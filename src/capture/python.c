@@ -4,8 +4,9 @@
  *
  * Native frames may be the same while those of Python have changed: since 3.11 one evaluation loop
  * runs functions that call each other. So the memo of the last walk (memo.h) does not do here.
- * Instead all frames of Python are read each time, two or three words each, and compared with the
- * last ones from the root on; only what differs is looked up. */
+ * There is one for the frames of Python instead (python_memo.h), and one for what is native below
+ * them (python_leaf.h). Stacks that are too deep for them, and those with native frames between,
+ * are walked one frame after another. */
 #include "capture/python.h"
 
 #include "capture/dynsym.h"
@@ -14,6 +15,8 @@
 #include "capture/peek.h"
 #include "capture/pymalloc.h"
 #include "capture/python_frames.h"
+#include "capture/python_leaf.h"
+#include "capture/python_memo.h"
 #include "capture/python_names.h"
 #include "capture/say.h"
 #include "capture/stacktree.h"
@@ -23,28 +26,20 @@
 
 static struct python_interpreter interpreter;
 
-/* A frame of the last walk, with its place in the tree. */
-struct seen {
-	struct python_name name;
-	uint32_t node;
-	uint32_t hash; /* of the path to `node`: see stacktree.h */
-};
-
 struct python_thread {
+	struct python_leaves leaves;
 	struct python_reads reads;
+	struct python_memo memo;
 	uint32_t walks;
-	uint32_t count;		    /* of `seen` */
-	struct seen *seen;	    /* root first */
-	struct python_frame *fresh; /* of the walk under way, leaf first */
 	char text[PYTHON_NAMES_TEXT];
 };
 
+/* It begins at a cache line. */
 size_t python_bytes(uint32_t depth)
 {
-	size_t bytes = sizeof(struct python_thread) +
-		       depth * (sizeof(struct seen) + sizeof(struct python_frame));
+	size_t bytes = sizeof(struct python_thread) + python_memo_bytes(depth);
 
-	return (bytes + 63) & ~(size_t)63;
+	return (bytes + 127) & ~(size_t)63;
 }
 
 /* ---- finding one ----------------------------------------------------------------------------- */
@@ -127,6 +122,7 @@ void python_look_at(uint32_t module, const struct image *image, const struct ima
 		return;
 	}
 	interpreter = i;
+	python_memo_count_codes(i.code_type);
 	/* Pairs with the acquire in python_is_here. */
 	atomic_store_explicit(&process->python, PYTHON_FOUND, memory_order_release);
 	/* What threads remember of their last walks is not all any more. */
@@ -141,13 +137,15 @@ static struct python_thread *get_thread(struct thread *t)
 
 	if (unlikely(!t->python_ready)) {
 		python_reads_forget(&p->reads);
-		p->walks = p->count = 0;
-		p->seen = (struct seen *)(void *)(p + 1);
-		p->fresh = (struct python_frame *)(void *)(p->seen + t->max_depth);
+		python_leaf_forget(&p->leaves);
+		python_memo_init(&p->memo, t->max_depth, p + 1);
+		p->walks = 0;
 		t->python_ready = true;
 	}
-	if (unlikely(++p->walks % FORGET_WALKS == 0))
+	if (unlikely(++p->walks % FORGET_WALKS == 0)) {
 		python_reads_forget(&p->reads);
+		p->memo.count = 0; /* its frames are read without asking */
+	}
 	return p;
 }
 
@@ -200,14 +198,20 @@ struct python_walk {
 	struct python_chain chain; /* at the innermost frame */
 	struct python_chain rest;  /* what has not been kept yet */
 	struct walk_sink sink;
-	bool empty; /* no frame of Python has been kept */
+	struct python_leaf *leaf; /* what is native, if that is known */
 };
+
+/* At the loop that runs what is left, by an address in its frame or, where that is 0, its code. */
+static void aim_at(struct python_walk *w, uint64_t activation)
+{
+	w->goal.address = activation;
+	w->goal.code_start = interpreter.eval_start;
+	w->goal.code_bytes = w->rest.at ? interpreter.eval_bytes : 0;
+}
 
 static void aim(struct python_walk *w)
 {
-	w->goal.address = python_frames_find_activation(&w->rest);
-	w->goal.code_start = interpreter.eval_start;
-	w->goal.code_bytes = w->rest.at ? interpreter.eval_bytes : 0;
+	aim_at(w, python_frames_find_activation(&w->rest));
 }
 
 static void start_over(struct python_walk *w)
@@ -215,6 +219,8 @@ static void start_over(struct python_walk *w)
 	walk_sink_init(&w->sink, w->t);
 	w->rest = w->chain;
 	w->goal.reached = false;
+	w->goal.count = 0;
+	w->goal.is_odd = false;
 	aim(w);
 }
 
@@ -279,87 +285,110 @@ static uint32_t finish(struct python_walk *w)
 
 /* ---- what has changed since the last one ----------------------------------------------------- */
 
-static uint32_t count_kept(const struct python_walk *w, uint32_t count)
-{
-	const struct python_thread *p = w->p;
-	uint32_t kept = 0;
-
-	while (kept < count && kept < p->count &&
-	       python_names_is(&w->namer, &p->seen[kept].name, &p->fresh[count - 1 - kept]))
-		kept++;
-	return kept;
-}
-
-/* Names the frames from `kept` on and puts their places behind those of `native` frames, leaf
- * first; gives each the hash of its path. */
-static void name_frames(struct python_walk *w, uint32_t native, uint32_t count, uint32_t kept)
+/* Native frames below the innermost Python function. False: they do not lead to it. */
+static bool find_leaf(struct python_walk *w, const struct walk_start *start)
 {
 	struct python_thread *p = w->p;
-	uint32_t hash = kept ? p->seen[kept - 1].hash : 0;
+	uint64_t goal = w->goal.address;
 
-	for (uint32_t i = kept; i < count; i++) {
-		struct seen *s = &p->seen[i];
-
-		s->name.frame = p->fresh[count - 1 - i];
-		python_names_find(&w->namer, &s->name);
-		hash = stacktree_hash(hash, s->name.place);
-		s->hash = hash;
-		w->t->frames[native + count - 1 - i] = s->name.place;
-	}
-	p->count = count;
+	w->leaf = python_leaf_find(&p->leaves, w->t, start, goal);
+	if (likely(w->leaf))
+		return true;
+	w->goal.frames = w->t->memo.fresh;
+	w->goal.room = w->t->memo.room;
+	walk_native(w, start);
+	w->goal.room = 0;
+	w->leaf = python_leaf_note(&p->leaves, start, &w->goal);
+	return w->goal.reached;
 }
 
-/* The node of `native` frames in t->frames below the `count` ones in p->fresh. */
-static uint32_t intern(struct python_walk *w, uint32_t native, uint32_t count)
+/* The number of native frames, whose places are then at the start of t->frames. */
+static uint32_t list_leaf(const struct python_walk *w)
 {
-	struct python_thread *p = w->p;
+	if (!w->leaf)
+		return w->sink.count;
+	__builtin_memcpy(w->t->frames, w->leaf->places, w->leaf->place_count * sizeof(uint32_t));
+	return w->leaf->place_count;
+}
+
+/* The node of a run; 0: the tree is full, and the stack is cut. */
+static uint32_t find_or_add(struct python_walk *w, const struct stacktree_run *run, uint32_t hash,
+			    uint32_t *cut)
+{
 	const struct stacktree tree = stacktree_get();
-	uint32_t kept = count_kept(w, count);
-
-	name_frames(w, native, count, kept);
-	const struct stacktree_run run = {.outer = kept ? p->seen[kept - 1].node : 0,
-					  .outer_hash = kept ? p->seen[kept - 1].hash : 0,
-					  .places = w->t->frames,
-					  .count = native + count - kept};
-	uint32_t hash = p->seen[count - 1].hash;
+	uint32_t node = run->count ? stacktree_find(&tree, run, hash) : run->outer;
 	bool full = false;
 
+	if (unlikely(!node))
+		node = stacktree_add(w->t, &tree, run, &full);
+	*cut = node;
+	return full ? 0 : node;
+}
+
+/* The node of the native frames below the Python frames that were read. */
+static uint32_t intern(struct python_walk *w, const struct python_memo_walk *read)
+{
+	struct python_memo *m = &w->p->memo;
+	const struct python_memo_frame *kept = read->kept ? &m->frames[read->kept - 1] : NULL;
+	uint32_t native = list_leaf(w), *places = w->t->frames, cut;
+	const struct stacktree_run run = {
+		.outer = kept ? kept->node : 0,
+		.outer_hash = kept ? kept->hash : 0,
+		.places = places,
+		.count = native + python_memo_list(m, read, places + native),
+	};
+	uint32_t hash = python_memo_leaf(m, read)->hash;
+
 	for (uint32_t i = native; i-- > 0;)
-		hash = stacktree_hash(hash, w->t->frames[i]);
-	uint32_t leaf = run.count ? stacktree_find(&tree, &run, hash) : run.outer;
-	if (!leaf)
-		leaf = stacktree_add(w->t, &tree, &run, &full);
-	if (unlikely(full)) {
-		p->count = 0; /* the frames do not all have nodes */
-		return leaf;
+		hash = stacktree_hash(hash, places[i]);
+	uint32_t node = find_or_add(w, &run, hash, &cut), outer = node;
+	if (unlikely(!node)) {
+		m->count = 0; /* the frames do not all have nodes */
+		return cut;
 	}
-	uint32_t node = leaf;
+	const struct segment_node *nodes = process_node(0);
 	for (uint32_t i = 0; i < native; i++)
-		node = segment_node_parent(tree.nodes, node);
-	for (uint32_t i = count; i-- > kept; node = segment_node_parent(tree.nodes, node))
-		p->seen[i].node = node;
-	return leaf;
+		outer = segment_node_parent(nodes, outer);
+	python_memo_commit(m, read, nodes, outer);
+	if (w->leaf) {
+		w->leaf->outer_node = outer;
+		w->leaf->node = node;
+	}
+	return node;
+}
+
+/* One frame after another, whatever the last walk was, into t->frames; their number. */
+static uint32_t walk_plainly(struct python_walk *w, const struct walk_start *start, bool native)
+{
+	w->p->memo.count = 0;
+	start_over(w);
+	if (native)
+		walk_native(w, start);
+	if (!native || w->goal.reached) /* not where it should be: all of it is native */
+		keep_rest(w);
+	return walk_sink_finish(&w->sink, &w->t->slot->losses);
 }
 
 /* Native frames, if they are wanted, below all those of Python. */
 static uint32_t walk_below(struct python_walk *w, const struct walk_start *start, bool native)
 {
-	struct python_chain c = w->chain;
-	uint32_t count = python_frames_read(&c, w->p->fresh, w->t->max_depth);
-	bool all = !c.at && !c.lost;
+	struct python_memo_walk read;
+	uint32_t depth = w->t->max_depth;
 
-	start_over(w);
-	if (native) {
-		walk_native(w, start);
-		if (!w->goal.reached)
-			return finish(w); /* not where it should be: all of it is native */
-	}
-	bool fits = w->sink.count < w->sink.leaf_room && w->sink.count + count <= w->t->max_depth;
-	if (likely(all && count && fits))
-		return intern(w, w->sink.count, count);
-	w->p->count = 0;
-	keep_rest(w);
-	return finish(w);
+	if (unlikely(!python_memo_read(&w->p->memo, &w->chain, &w->namer, &read) || read.is_empty))
+		return stacktree_intern(w->t, walk_plainly(w, start, native));
+	const struct python_memo_frame *leaf = python_memo_leaf(&w->p->memo, &read);
+	w->sink.count = 0;
+	w->rest = w->chain;
+	aim_at(w, leaf->is_shim || leaf->activation ? leaf->activation : w->chain.cframe);
+	if (native && !find_leaf(w, start))
+		return finish(w); /* not where it should be: all of it is native */
+	uint32_t below = w->leaf ? w->leaf->place_count : w->sink.count;
+	if (unlikely(below >= depth - depth / 4 - 1 || read.kept + read.fresh + below > depth))
+		return stacktree_intern(w->t, walk_plainly(w, start, native));
+	if (!read.fresh && w->leaf && w->leaf->outer_node == leaf->node)
+		return w->leaf->node;
+	return intern(w, &read);
 }
 
 /* Whether the interpreter itself allocates: nothing else is below the innermost frame. */
@@ -383,20 +412,28 @@ static uint32_t walk_between(struct python_walk *w, const struct walk_start *sta
 	return finish(w);
 }
 
-bool python_walk(struct thread *t, const struct walk_start *start, uint32_t *node)
+/* False: the thread runs no Python. */
+static bool begin(struct python_walk *w, struct thread *t)
 {
 	struct python_thread *p = get_thread(t);
-	struct python_walk w = {
-		.t = t,
-		.p = p,
-		.namer = {.i = &interpreter, .reads = &p->reads, .text = p->text},
-	};
 	uint64_t state = find_thread_state(&interpreter, &p->reads);
 
 	if (!state)
 		return false;
-	python_frames_begin(&w.chain, &interpreter, &p->reads, state);
-	if (!w.chain.at)
+	*w = (struct python_walk){
+		.t = t,
+		.p = p,
+		.namer = {.i = &interpreter, .reads = &p->reads, .text = p->text},
+	};
+	python_frames_begin(&w->chain, &interpreter, &p->reads, state);
+	return w->chain.at != 0;
+}
+
+bool python_walk(struct thread *t, const struct walk_start *start, uint32_t *node)
+{
+	struct python_walk w;
+
+	if (!begin(&w, t))
 		return false;
 	if (unlikely(atomic_load_explicit(&process->python, memory_order_relaxed) ==
 		     PYTHON_FOUND) &&
@@ -414,3 +451,20 @@ bool python_walk(struct thread *t, const struct walk_start *start, uint32_t *nod
 		*node = walk_below(&w, start, mode == SEGMENT_PYTHON_MIXED);
 	return true;
 }
+
+#ifdef MIDDEN_CHECK_WALKS
+
+bool python_walk_again(struct thread *t, const struct walk_start *start, uint32_t *count)
+{
+	uint32_t mode = process->header->python;
+	struct python_walk w;
+
+	if ((mode != SEGMENT_PYTHON_MIXED && mode != SEGMENT_PYTHON_ONLY) || !begin(&w, t))
+		return false;
+	uint32_t kept = w.p->memo.count;
+	*count = walk_plainly(&w, start, mode == SEGMENT_PYTHON_MIXED);
+	w.p->memo.count = kept; /* the next walk is to have one */
+	return true;
+}
+
+#endif

@@ -41,6 +41,12 @@ void python_look_at(uint32_t module, const struct image *image,
 /* The node of the calling thread's stack. False: it runs no Python. */
 bool python_walk(struct thread *t, const struct walk_start *start, uint32_t *node);
 
+#ifdef MIDDEN_CHECK_WALKS
+/* The frames of the stack that python_walk has just found, without what is remembered of earlier
+ * ones, in t->frames, leaf first; their number. False: there is none to compare. */
+bool python_walk_again(struct thread *t, const struct walk_start *start, uint32_t *count);
+#endif
+
 /* Bytes that a thread needs for stacks of so many frames, at t->python. */
 size_t python_bytes(uint32_t depth);
 

@@ -5,8 +5,6 @@
 
 #define FRAMES_MOST (1u << 20) /* sys.setrecursionlimit may allow more; who does is cut there */
 #define OBJECT_TYPE 8	       /* of a PyObject */
-#define OBJECT_SIZE 16	       /* of a PyVarObject */
-#define TAG_BITS    7	       /* in pointers to code objects, since 3.14 */
 
 void python_frames_begin(struct python_chain *c, const struct python_interpreter *i,
 			 struct python_reads *reads, uint64_t thread)
@@ -27,27 +25,14 @@ void python_frames_begin(struct python_chain *c, const struct python_interpreter
 		c->at = python_reads_word(cframe + o->cframe_frame);
 }
 
-static bool has_frame(const struct python_chain *c, uint64_t at)
-{
-	return at && !(at & 7) && python_reads_has(c->reads, at, c->i->o->frame_bytes);
-}
-
-static inline bool is_shim(const struct python_chain *c, uint64_t at)
-{
-	const struct python_offsets *o = c->i->o;
-
-	return o->activation >= PYTHON_ACTIVATION_SHIM &&
-	       python_reads_byte(at + o->frame_owner) >= PYTHON_OWNER_SHIM;
-}
-
 uint64_t python_frames_find_activation(const struct python_chain *c)
 {
 	uint64_t at = c->at;
 
 	if (c->i->o->activation != PYTHON_ACTIVATION_ITSELF)
 		return c->cframe;
-	for (uint32_t left = c->left; left && has_frame(c, at); left--) {
-		if (is_shim(c, at))
+	for (uint32_t left = c->left; left && python_frames_has(c, at); left--) {
+		if (python_frames_is_shim(c, at))
 			return at;
 		at = python_reads_word(at + c->i->o->frame_previous);
 	}
@@ -87,39 +72,14 @@ static inline uint64_t stamp_of(const struct python_offsets *o, uint64_t code)
 	       line * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* The offset of the instruction that the frame at `at` is at. False: it is not in the code. */
-static inline bool find_offset(const struct python_offsets *o, uint64_t at, uint64_t code,
-			       int64_t *offset)
-{
-	uint64_t where = at + o->frame_instruction;
-
-	if (o->instruction != PYTHON_INSTRUCTION_AT) {
-		int32_t value = (int32_t)python_reads_half(where);
-
-		*offset = o->instruction == PYTHON_INSTRUCTION_UNITS ? 2 * (int64_t)value : value;
-		return *offset >= -2;
-	}
-	*offset = (int64_t)(python_reads_word(where) - (code + o->code_start));
-	return *offset >= -2 && *offset / 2 <= (int64_t)python_reads_word(code + OBJECT_SIZE);
-}
-
-/* A frame that is being made: its function has not begun, and Python itself does not show it. */
-static inline bool is_incomplete(const struct python_offsets *o, uint64_t at,
-				 const struct python_frame *f)
-{
-	if (!o->code_start || python_reads_byte(at + o->frame_owner) == PYTHON_OWNER_GENERATOR)
-		return false;
-	return f->offset < 2 * (int64_t)(int32_t)python_reads_half(f->code + o->code_traceable);
-}
-
-static bool read_frame(const struct python_chain *c, uint64_t at, struct python_frame *f)
+bool python_frames_read(const struct python_chain *c, uint64_t at, struct python_frame *f)
 {
 	const struct python_offsets *o = c->i->o;
 
-	f->code = python_reads_word(at + o->frame_code) & ~(uint64_t)TAG_BITS;
+	f->code = python_reads_word(at + o->frame_code) & ~(uint64_t)PYTHON_FRAMES_TAG;
 	if (!python_reads_has(c->reads, f->code, o->code_bytes) ||
 	    python_reads_word(f->code + OBJECT_TYPE) != c->i->code_type ||
-	    !find_offset(o, at, f->code, &f->offset))
+	    !python_frames_find_offset(o, at, f->code, &f->offset))
 		return false;
 	f->stamp = stamp_of(o, f->code);
 	return true;
@@ -134,12 +94,12 @@ static bool ends_activation(const struct python_chain *c, uint64_t at, uint64_t 
 		return true;
 	if (o->activation == PYTHON_ACTIVATION_ENTRY)
 		return python_reads_byte(at + o->frame_entry) != 0;
-	return !has_frame(c, previous) || is_shim(c, previous);
+	return !python_frames_has(c, previous) || python_frames_is_shim(c, previous);
 }
 
 bool python_frames_leave_bare(struct python_chain *c)
 {
-	if (!has_frame(c, c->at) || !is_shim(c, c->at))
+	if (!python_frames_has(c, c->at) || !python_frames_is_shim(c, c->at))
 		return false;
 	c->at = python_reads_word(c->at + c->i->o->frame_previous);
 	leave_activation(c);
@@ -154,7 +114,7 @@ static bool step_out(struct python_chain *c, uint64_t at)
 
 	c->at = previous;
 	if (last) {
-		if (c->i->o->activation >= PYTHON_ACTIVATION_SHIM && has_frame(c, previous))
+		if (c->i->o->activation >= PYTHON_ACTIVATION_SHIM && python_frames_has(c, previous))
 			c->at = python_reads_word(previous + c->i->o->frame_previous);
 		leave_activation(c);
 	}
@@ -166,8 +126,8 @@ bool python_frames_next(struct python_chain *c, struct python_frame *out, bool *
 	while (c->at) {
 		uint64_t at = c->at;
 
-		if (!c->left-- || !has_frame(c, at) ||
-		    (!is_shim(c, at) && !read_frame(c, at, out))) {
+		if (!c->left-- || !python_frames_has(c, at) ||
+		    (!python_frames_is_shim(c, at) && !python_frames_read(c, at, out))) {
 			c->at = 0;
 			c->lost = true;
 			return false;
@@ -175,78 +135,8 @@ bool python_frames_next(struct python_chain *c, struct python_frame *out, bool *
 		if (python_frames_leave_bare(c))
 			continue;
 		*last = step_out(c, at);
-		if (!is_incomplete(c->i->o, at, out))
+		if (!python_frames_is_incomplete(c->i->o, at, out))
 			return true;
 	}
 	return false;
-}
-
-/* ---- all of them ----------------------------------------------------------------------------- */
-
-#define NOTHING UINT64_MAX /* no page has this number, and no code object lies there */
-
-/* What the frames before have shown to be there. */
-struct known {
-	uint64_t page; /* a frame lay in it */
-	uint64_t code; /* a code object, and its stamp */
-	uint64_t stamp;
-};
-
-/* Frames lie one behind the other, mostly in one page. */
-static inline bool knows_frame(const struct python_chain *c, struct known *k, uint64_t at)
-{
-	uint64_t page = at >> PYTHON_READS_SHIFT;
-	uint64_t last = (at + c->i->o->frame_bytes - 1) >> PYTHON_READS_SHIFT;
-
-	if (likely(page == k->page && page == last))
-		return !(at & 7);
-	k->page = page == last ? page : NOTHING;
-	return has_frame(c, at);
-}
-
-/* As read_frame; functions often call themselves. */
-static inline bool knows_code(const struct python_chain *c, struct known *k, uint64_t at,
-			      struct python_frame *f)
-{
-	const struct python_offsets *o = c->i->o;
-
-	f->code = python_reads_word(at + o->frame_code) & ~(uint64_t)TAG_BITS;
-	if (f->code != k->code) {
-		if (!read_frame(c, at, f))
-			return false;
-		k->code = f->code;
-		k->stamp = f->stamp;
-		return true;
-	}
-	f->stamp = k->stamp;
-	return find_offset(o, at, f->code, &f->offset);
-}
-
-uint32_t python_frames_read(struct python_chain *c, struct python_frame *out, uint32_t room)
-{
-	const struct python_offsets *o = c->i->o;
-	struct known k = {.page = NOTHING, .code = NOTHING};
-	uint64_t at = c->at;
-	uint32_t count = 0, left = c->left;
-	bool lost = false;
-
-	while (at && count < room) {
-		lost = !left-- || !knows_frame(c, &k, at);
-		if (unlikely(lost))
-			break;
-		if (unlikely(is_shim(c, at))) {
-			at = python_reads_word(at + o->frame_previous);
-			continue;
-		}
-		lost = !knows_code(c, &k, at, &out[count]);
-		if (unlikely(lost))
-			break;
-		count += !is_incomplete(o, at, &out[count]);
-		at = python_reads_word(at + o->frame_previous);
-	}
-	c->left = left;
-	c->lost = lost;
-	c->at = lost ? 0 : at;
-	c->cframe = 0; /* it has not been followed */
-	return count;
 }

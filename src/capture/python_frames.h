@@ -56,12 +56,56 @@ bool python_frames_leave_bare(struct python_chain *c);
  * not known. */
 uint64_t python_frames_find_activation(const struct python_chain *c);
 
-/* All frames that are left, or so many as there is room for; their number. The chain then stands
- * behind them. Gives what python_frames_next would, quickly: it is what most of a walk does. */
-uint32_t python_frames_read(struct python_chain *c, struct python_frame *out, uint32_t room);
-
 /* The next frame outwards. *last: the evaluation loop's C frame ends with it. False: there is
  * none. */
 bool python_frames_next(struct python_chain *c, struct python_frame *out, bool *last);
+
+/* ---- one of them ----------------------------------------------------------------------------- */
+
+#define PYTHON_FRAMES_TAG  7u /* bits in pointers to code objects, since 3.14 */
+#define PYTHON_FRAMES_SIZE 16 /* of a PyVarObject: ob_size */
+
+/* Whether a frame can be at `at`. */
+static inline bool python_frames_has(const struct python_chain *c, uint64_t at)
+{
+	return at && !(at & 7) && python_reads_has(c->reads, at, c->i->o->frame_bytes);
+}
+
+static inline bool python_frames_is_shim(const struct python_chain *c, uint64_t at)
+{
+	const struct python_offsets *o = c->i->o;
+
+	return o->activation >= PYTHON_ACTIVATION_SHIM &&
+	       python_reads_byte(at + o->frame_owner) >= PYTHON_OWNER_SHIM;
+}
+
+/* The offset of the instruction that the frame at `at` is at. False: it is not in the code. */
+static inline bool python_frames_find_offset(const struct python_offsets *o, uint64_t at,
+					     uint64_t code, int64_t *offset)
+{
+	uint64_t where = at + o->frame_instruction;
+
+	if (o->instruction != PYTHON_INSTRUCTION_AT) {
+		int32_t value = (int32_t)python_reads_half(where);
+
+		*offset = o->instruction == PYTHON_INSTRUCTION_UNITS ? 2 * (int64_t)value : value;
+		return *offset >= -2;
+	}
+	*offset = (int64_t)(python_reads_word(where) - (code + o->code_start));
+	return *offset >= -2 &&
+	       *offset / 2 <= (int64_t)python_reads_word(code + PYTHON_FRAMES_SIZE);
+}
+
+/* A frame that is being made: its function has not begun, and Python itself does not show it. */
+static inline bool python_frames_is_incomplete(const struct python_offsets *o, uint64_t at,
+					       const struct python_frame *f)
+{
+	if (!o->code_start || python_reads_byte(at + o->frame_owner) == PYTHON_OWNER_GENERATOR)
+		return false;
+	return f->offset < 2 * (int64_t)(int32_t)python_reads_half(f->code + o->code_traceable);
+}
+
+/* Reads the frame at `at`, which can be one and is no shim. False: it is none. */
+bool python_frames_read(const struct python_chain *c, uint64_t at, struct python_frame *f);
 
 #endif

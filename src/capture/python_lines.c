@@ -61,7 +61,7 @@ static uint32_t find_in_places(const struct python_lines *l, int64_t offset)
 	for (size_t i = 0; i < l->bytes;) {
 		uint32_t kind = l->table[i] >> 3 & 15;
 
-		end += 2 * ((l->table[i] & 7) + 1);
+		end += INT64_C(2) * ((l->table[i] & 7) + 1);
 		if (kind == 13 || kind == 14)
 			line += take_signed(l, i + 1);
 		else if (kind >= 10 && kind <= 12)

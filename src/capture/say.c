@@ -28,7 +28,7 @@ void say_init(void)
 
 static bool is_same(void)
 {
-	struct stat now;
+	struct stat now = {0};
 
 	return has_first && look(&now) && now.st_dev == first.st_dev && now.st_ino == first.st_ino;
 }

@@ -61,7 +61,7 @@ static bool is_eh_frame(int fd, const Elf64_Shdr *section, const Elf64_Shdr *nam
 
 static bool find_section(int fd, const Elf64_Ehdr *elf, Elf64_Shdr *result)
 {
-	Elf64_Shdr sections[SECTIONS_AT_ONCE], names;
+	Elf64_Shdr sections[SECTIONS_AT_ONCE] = {0}, names = {0};
 
 	if (!read_exactly(fd, &names, sizeof(names),
 			  elf->e_shoff + elf->e_shstrndx * sizeof(names)))

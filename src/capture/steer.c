@@ -152,6 +152,7 @@ static size_t make_absolute(char *to, size_t room, const char *path)
 {
 	size_t used = 0, bytes = strlen(path);
 
+	to[0] = '\0';
 	if (*path != '/') {
 		long got = HOST_CALL2(SYS_getcwd, to, room);
 
@@ -162,7 +163,7 @@ static size_t make_absolute(char *to, size_t room, const char *path)
 	}
 	if (used + bytes >= room)
 		return 0;
-	memcpy(to + used, path, bytes);
+	memcpy(to + used, path, bytes + 1);
 	return used + bytes;
 }
 

@@ -83,10 +83,11 @@ static void note_name(struct segment_slot *slot)
 
 void thread_set_name(struct thread *t, const char *name)
 {
-	for (size_t i = 0, ended = !name; i < sizeof(own_name); i++) {
-		own_name[i] = ended || i == sizeof(own_name) - 1 ? '\0' : name[i];
-		ended = own_name[i] == '\0';
-	}
+	size_t used = 0;
+
+	for (; name && name[used] && used < sizeof(own_name) - 1; used++)
+		own_name[used] = name[used];
+	__builtin_memset(own_name + used, 0, sizeof(own_name) - used);
 	note_name(t->slot);
 }
 
@@ -131,6 +132,7 @@ static void init_state(struct thread *t, uint32_t slot_index)
 	arrays += -(uintptr_t)arrays % _Alignof(struct shortcut_table);
 	t->shortcuts = (struct shortcut_table *)(void *)arrays;
 	arrays += sizeof(*t->shortcuts);
+	arrays += -(uintptr_t)arrays % _Alignof(struct shortcut_table);
 	t->python = (struct python_thread *)(void *)arrays;
 	arrays += python_bytes(depth);
 	t->frames = (uint32_t *)(void *)arrays;
@@ -253,7 +255,13 @@ static void thread_end(void *argument)
 		return;
 	if (looks_at_ends)
 		orders_await_look(false);
-	end(t);
+	t = thread_self; /* another one if that has found out that the last hook was cut off */
+	if (t->state != THREAD_READY)
+		return;
+	if (thread_is_busy(t))
+		thread_abandon(t); /* a handler has jumped out of its last hook */
+	else
+		end(t);
 }
 
 void thread_init_key(void)

@@ -262,16 +262,22 @@ bool walk_to_goal(struct thread *t, const struct walk_start *start, struct walk_
 	struct walk w;
 
 	walk_begin(&w, t, start);
+	goal->generation = w.generation;
 	for (uint32_t i = 0; i < WALK_HARD_LIMIT && result == WALK_ON; i++) {
 		uint32_t exact = w.exact ? SEGMENT_NODE_EXACT : 0;
 		uint64_t sp = w.sp, address = walk_lookup_address(&w);
-		struct memo_frame unused = {0};
-		uint32_t place;
-		uint64_t rule = rules_find(t, address, w.generation, &place);
+		struct memo_frame unused, *f = &unused;
 
-		result = step(&w, rule, &unused);
+		if (goal->count < goal->room)
+			f = &goal->frames[goal->count++];
+		else
+			goal->is_odd = true;
+		*f = (struct memo_frame){.flags = w.exact};
+		uint64_t rule = rules_find(t, address, w.generation, &f->place);
+		result = step(&w, rule, f);
+		goal->is_odd |= w.far;
 		if (!walk_goal_is(goal, address, sp, w.sp))
-			walk_sink_keep(sink, place | exact);
+			walk_sink_keep(sink, f->place | exact);
 		else if (!walk_goal_pass(goal, sink))
 			return true;
 	}
@@ -331,16 +337,18 @@ static NOINLINE uint32_t walk_cold(struct thread *t, const struct walk_start *st
 static NOINLINE uint32_t walk_new(struct thread *t, const struct walk_start *start)
 {
 	struct memo *m = &t->memo;
+	uint32_t generation = atomic_load_explicit(&modules_generation, memory_order_acquire);
 	uint32_t fresh, kept;
 	struct walk w;
 
-	walk_begin(&w, t, start);
-	if (unlikely(m->generation != w.generation)) {
+	if (unlikely(m->generation != generation)) {
 		if (python_is_here())
-			return walk_python(t, start, w.generation);
-		m->generation = w.generation;
+			return walk_python(t, start, generation);
+		m->generation = generation;
 		return walk_cold(t, start);
 	}
+	walk_begin(&w, t, start);
+	w.generation = generation;
 	if (unlikely(walk_to_memo(&w, m, &fresh, &kept) != WALK_END || w.far))
 		return walk_over(t, start);
 	const struct stacktree tree = stacktree_get();
@@ -398,8 +406,11 @@ uint32_t walk_node(struct thread *t, const struct walk_start *start)
 	uint32_t quick = walk_quickly(t, start);
 	uint32_t count;
 
-	if (python_is_here())
+	if (python_is_here()) {
+		if (python_walk_again(t, start, &count) && !is_node_of(t, quick, count))
+			say("a walk differs from the full one");
 		return quick;
+	}
 	if (++walks % MIDDEN_CHECK_WALKS == 0 || !walk_deep(t, start, &count))
 		count = walk_full(t, start);
 	if (!is_node_of(t, quick, count))

@@ -79,12 +79,16 @@ static enum walk_result step_without_row(struct walk *w, uint64_t regs[ARCH_REGS
 	return result;
 }
 
+static bool is_in_memory(const struct cfi_rule *rule)
+{
+	return rule->kind == CFI_OFFSET || rule->kind == CFI_EXPRESSION;
+}
+
 /* A leaf may have no frame at all where calls leave the return address in a register. */
 static bool is_leaf(const struct walk *w, uint64_t cfa, uint32_t ra_register)
 {
-	uint32_t kind = w->t->cfi.row.regs[ra_register].kind;
-
-	return ARCH_STACK_STEP == 0 && cfa == w->sp && kind != CFI_OFFSET && kind != CFI_EXPRESSION;
+	return ARCH_STACK_STEP == 0 && cfa == w->sp &&
+	       !is_in_memory(&w->t->cfi.row.regs[ra_register]);
 }
 
 /* One frame outwards with `regs` belonging to (w->pc, w->sp, w->fp), by the full row of its pc. */

@@ -21,6 +21,13 @@ struct walk_goal {
 	 * the walk ends there. */
 	bool (*arrive)(struct walk_goal *goal, struct walk_sink *sink);
 	bool reached;
+	/* Where there is room for them, frames[0..count) become those on the way, with the goal's
+	 * own as the last. */
+	struct memo_frame *frames;
+	uint32_t room;
+	uint32_t count;
+	uint32_t generation; /* of the modules that they were found with */
+	bool is_odd;	     /* they are not all, or memory was read that is not the stack's */
 };
 
 /* Whether a frame from `sp` to `cfa` that runs the code at `pc` is it. */

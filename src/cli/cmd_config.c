@@ -37,9 +37,9 @@ struct effective {
 };
 
 /* Variables that say of something else what a switch says of itself. */
-static struct effective of_variable(const struct option *row, const char *variable)
+static struct effective of_variable(const struct option *row, const char *variable,
+				    const char *text)
 {
-	const char *text = getenv(variable);
 	bool is_zero = strcmp(text, "0") == 0;
 
 	if (strcmp(variable, ENV_MODE) == 0) {
@@ -68,8 +68,9 @@ static struct effective find_effective(const struct settings *s, const struct op
 					  : said->value ? said->value
 							: "true",
 					  said->origin};
-	if (variable)
-		return of_variable(row, variable);
+	const char *text = variable ? getenv(variable) : NULL;
+	if (text)
+		return of_variable(row, variable, text);
 	const char *usual = settings_get_default(row->name);
 	return (struct effective){usual				? usual
 				  : row->has_arg == no_argument ? "false"

@@ -293,7 +293,7 @@ static int load(struct request *r, const char *file)
 
 	if (!p)
 		return COMMAND_FAILED;
-	*vec_push(&r->profiles) = p;
+	*vec_push(&r->profiles) = p; /* NOLINT(bugprone-sizeof-expression): pointers, indeed */
 	/* Stacks have what was allocated then, and the tags alone who was entered how often. */
 	if (p->tags.count && !profile_is_by_tag(p))
 		message_print("%s%swas recorded with stacks: see `midden report --by tag` for what "

@@ -357,10 +357,10 @@ void settings_hide_variables(const struct settings *s)
 	for (size_t i = 0; i < s->all.count; i++) {
 		const struct setting *said = &s->all.at[i];
 		const char *variable = said->is_off ? settings_get_variable(said->row->name) : NULL;
+		const char *text = variable ? getenv(variable) : NULL;
 
 		/* One variable is for all modes: it may be on for another one. */
-		if (variable && (strcmp(variable, ENV_MODE) != 0 ||
-				 strcmp(getenv(variable), said->row->name) == 0))
+		if (text && (strcmp(variable, ENV_MODE) != 0 || strcmp(text, said->row->name) == 0))
 			(void)unsetenv(variable);
 	}
 }

@@ -35,8 +35,8 @@ struct work {
 
 struct worker {
 	struct work *work;
-	uint32_t part;
 	pthread_t thread;
+	uint32_t part;
 	bool runs;
 };
 

@@ -30,7 +30,8 @@ struct live_head {
 
 static inline uint64_t live_match(const struct live_head *head, uint8_t tag)
 {
-	__m128i all = _mm_set1_epi64x((long long)(tag * UINT64_C(0x0101010101010101)));
+	uint64_t tags = tag * UINT64_C(0x0101010101010101);
+	__m128i all = _mm_set1_epi64x((long long)tags);
 	__m128i low = _mm_loadl_epi64((const __m128i *)&head->words[0]);
 	__m128i high = _mm_loadl_epi64((const __m128i *)&head->words[1]);
 	__m128i equal = _mm_cmpeq_epi8(_mm_unpacklo_epi64(low, high), all);

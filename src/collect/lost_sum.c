@@ -158,7 +158,7 @@ static uint32_t add_chain(struct summing *s, uint32_t example, struct chain *cha
 		if (count > CHAIN_MOST && i == count - CHAIN_ENDS - 1) {
 			struct lost_link cut = {.kind = PROFILE_LINK_CUT,
 						.holder = link,
-						.offset = count - 2 * CHAIN_ENDS};
+						.offset = count - CHAIN_ENDS - CHAIN_ENDS};
 
 			link = add_link(s->to, &cut);
 			i = CHAIN_ENDS;

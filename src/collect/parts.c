@@ -41,6 +41,7 @@ static struct part *push(struct parts *p, uint64_t key, const struct part *part)
 {
 	if (2 * (p->list.count + 1) > p->place_count)
 		grow(p);
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): what has room has an array */
 	*vec_push(&p->list) = *part;
 	*vec_push(&p->keys) = key;
 	file(p, key, p->list.count);

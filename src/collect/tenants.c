@@ -38,18 +38,23 @@ static struct tenant *list_tenants(const struct streams *s, size_t *count)
 	return list;
 }
 
+/* Whether the thread's id has been given to another one. A slot of the same thread is not that: one
+ * that comes back has said that it has left the other, which may not have been seen yet. */
+static bool is_replaced(const struct tenant *list, size_t count, size_t i)
+{
+	return i + 1 < count && list[i + 1].tid == list[i].tid &&
+	       list[i + 1].serial != list[i].serial;
+}
+
 void tenants_find_dead(struct collector *c)
 {
 	size_t count;
 	struct tenant *list = list_tenants(&c->streams, &count);
 	uint64_t now = ticks_get_now(&c->clock);
 
-	for (size_t i = 0; i < count; i++) {
-		bool replaced = i + 1 < count && list[i + 1].tid == list[i].tid;
-
-		if (replaced || !watch_has_thread(&c->watch, list[i].tid))
+	for (size_t i = 0; i < count; i++)
+		if (is_replaced(list, count, i) || !watch_has_thread(&c->watch, list[i].tid))
 			streams_mark_dead(&c->streams, list[i].slot, now);
-	}
 	free(list);
 }
 

@@ -201,6 +201,8 @@ def compare(plan, status, images, profiles):
     for pid in dict.fromkeys(image.pid for image in recorded):
         own = [image for image in recorded if image.pid == pid]
         found = [stats for stats in profiles if stats["pid"] == pid]
+        if plan.kind == "jumping" and pid != main and not found:
+            continue  # forked by a thread that a handler had jumped out of a hook of: docs/robustness.md
         if len(own) != len(found):
             faults.append(f"process {pid}: {len(found)} profiles for {len(own)} images")
             continue

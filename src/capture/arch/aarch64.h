@@ -29,6 +29,7 @@
 #define ARCH_CFA() ((uint64_t)(uintptr_t)__builtin_dwarf_cfa())
 #endif
 
+/* NOLINTNEXTLINE(readability-function-size): a number and six arguments */
 static inline long arch_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
 	register long x8 __asm__("x8") = number;

@@ -23,6 +23,7 @@
 /* The stack pointer of whoever called the function, as it was before the call. */
 #define ARCH_CFA() ((uint64_t)(uintptr_t)__builtin_dwarf_cfa())
 
+/* NOLINTNEXTLINE(readability-function-size): a number and six arguments */
 static inline long arch_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
 	register long r10 __asm__("r10") = d;

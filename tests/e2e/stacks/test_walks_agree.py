@@ -180,6 +180,14 @@ def work(n):
         assert json.loads(json.dumps(data)) == data
         collections.Counter(re.findall(r"[0-9]+", json.dumps(data)))
         sorted(data, key=lambda key: (len(key), key))
+        for k in range(60):  # code objects that end, and others in their place
+            exec(compile("\\n" * (k % 5) + f"def f(n): return [str(n) * {{k}}]\\nf({{k}}); [f(i) for i in (1, 2)]", "<text>", "exec"))
+        list(down(40))
+def down(n):
+    yield str(n) * 3
+    if n:
+        yield from down(n - 1)
+        [str(n + i) for i in range(3)]
 threads = [threading.Thread(target=work, args=(n,)) for n in range(3)]
 [thread.start() for thread in threads]
 [thread.join() for thread in threads]
@@ -224,6 +232,13 @@ def test_on_python3(checked):
     # Without its own allocator for small objects every object is a malloc.
     script = PYTHON.format(times=times(4, 2000))
     checked.run([python3(), "-c", script], 100000, env={"PYTHONMALLOC": "malloc"})
+
+
+def test_on_small_objects_of_python3(checked):
+    script = PYTHON.format(times=times(4, 2000))
+    for mode in ("mixed", "only"):
+        options = ["--no-symbols", "--pymalloc", "exact", "--python", mode]
+        checked.check(checked.record.run([python3(), "-c", script], options=options, timeout=TIMEOUT_S), 100000)
 
 
 def test_on_perl(checked):

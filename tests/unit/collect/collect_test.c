@@ -384,6 +384,23 @@ static void of_two_slots_with_one_thread_id_the_older_is_dead(void **state)
 	collect_free(c);
 }
 
+static void of_two_slots_of_one_thread_none_is_dead_before_it_says_so(void **state)
+{
+	struct collector *c = producer_new_collector(0);
+	struct producer first = producer_open(c, 1);
+	struct producer second = producer_open(c, 1);
+
+	(void)state;
+	(void)collect_run(c, 200 * MS, NULL);
+	assert_int_equal(c->streams.at[first.slot].state, STREAM_OPEN);
+	assert_int_equal(c->streams.at[second.slot].state, STREAM_OPEN);
+	producer_end(&first, get_ticks(&c->map));
+	(void)collect_run(c, 200 * MS, NULL);
+	assert_int_equal(c->streams.at[first.slot].state, STREAM_CLOSED);
+	assert_int_equal(c->streams.at[second.slot].state, STREAM_OPEN);
+	collect_free(c);
+}
+
 static void *watch_header(void *argument)
 {
 	struct segment_header *header = argument;
@@ -454,6 +471,7 @@ int main(void)
 		cmocka_unit_test(it_comes_back_after_the_tick),
 		cmocka_unit_test(a_thread_that_dies_without_a_word_is_found_out),
 		cmocka_unit_test(of_two_slots_with_one_thread_id_the_older_is_dead),
+		cmocka_unit_test(of_two_slots_of_one_thread_none_is_dead_before_it_says_so),
 		cmocka_unit_test(an_idle_collector_sleeps_and_its_heart_beats),
 		cmocka_unit_test(the_status_says_where_things_stand),
 	};

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""What a look at a program's memory costs: which blocks are lost (`midden leaks`), which keep pages resident
+(`midden snapshot --rss`). How long the look takes, and how long it keeps the program from running.
+
+A thread of the program reads the clock all the time; the longest stretch between two readings is the pause. Beside it
+stands the longest in as much time without a look: what the machine does by itself.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+HERE = Path(__file__).resolve().parent
+CASES = (  # blocks, bytes of each
+    (1_000_000, 1_000),
+    (5_000_000, 48),
+)
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--build", type=Path, default=ROOT / "build")
+    return parser.parse_args()
+
+
+def build_holder(directory):
+    program = directory / "holder"
+    compiler = os.environ.get("CC", "gcc")
+    subprocess.run([compiler, "-std=gnu11", "-O2", "-pthread", "-o", program, HERE / "holder.c"], check=True)
+    return program
+
+
+class Holder:
+    """The program under `midden record`."""
+
+    def __init__(self, midden, program, profile, case):
+        words = [midden, "record", "-q", "--no-symbols", "-o", profile, "--", program, *map(str, case)]
+        self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        if self.process.stdout.readline() != "ready\n":
+            raise SystemExit("looks.py: the program did not come up")
+        self.wait_for_collector(midden)
+
+    def wait_for_collector(self, midden):
+        """Until it has caught up with the events of all blocks."""
+        subprocess.run([midden, "snapshot", str(self.process.pid)], check=True, stdout=subprocess.DEVNULL)
+        self.read_pause_s()
+
+    def read_pause_s(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return int(self.process.stdout.readline()) / 1e9
+
+    def end(self):
+        self.process.stdin.close()
+        return self.process.wait()
+
+
+def look(holder, command):
+    """Seconds that it takes, seconds of pause, and of pause in as much time without it."""
+    holder.read_pause_s()
+    begin = time.monotonic()
+    done = subprocess.run([*command, str(holder.process.pid)], stdout=subprocess.DEVNULL, check=False)
+    took_s = time.monotonic() - begin
+    if done.returncode not in (0, 1):
+        raise SystemExit(f"looks.py: {' '.join(map(str, command))} failed")
+    pause_s = holder.read_pause_s()
+    time.sleep(took_s)
+    return took_s, pause_s, holder.read_pause_s()
+
+
+def measure(midden, holder, case, rounds):
+    gib = case[0] * case[1] / 2**30
+    print(f"{case[0]:,} blocks of {case[1]:,} bytes ({gib:.2f} GiB):")
+    for name, command in (("leaks", [midden, "leaks"]), ("snapshot --rss", [midden, "snapshot", "--rss"])):
+        runs = [look(holder, command) for _ in range(rounds)]
+        took_s, pause_s, idle_s = (statistics.median(column) for column in zip(*runs))
+        print(
+            f"  midden {name:15} {took_s:6.2f} s, pause {1000 * pause_s:6.1f} ms "
+            f"({1000 * pause_s / gib:.0f} ms per GiB; {1000 * min(r[1] for r in runs):.1f} to "
+            f"{1000 * max(r[1] for r in runs):.1f}), without a look {1000 * idle_s:.1f} ms",
+            flush=True,
+        )
+
+
+def main():
+    arguments = parse_arguments()
+    midden = arguments.build / "midden"
+    with tempfile.TemporaryDirectory() as name:
+        directory = Path(name)
+        program = build_holder(directory)
+        for case in CASES:
+            holder = Holder(midden, program, directory / f"{case[0]}.mdn", case)
+            measure(midden, holder, case, arguments.rounds)
+            if holder.end() != 0:
+                raise SystemExit("looks.py: the program failed")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

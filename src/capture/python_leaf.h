@@ -1,0 +1,60 @@
+/* python_leaf.h -- the native ends of recent stacks of Python, from a hook's caller to the loop.
+ * Runs: any thread of the target, inside malloc. Called by python.c.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What is native below the innermost Python function has mostly been walked before, at another
+ * height of the stack or below other functions. As in shortcut.h, an end is where it starts, the
+ * words that lead from there to the evaluation loop's frame, and the places it passes, with all
+ * addresses relative to the stack pointer at its start. The loop's frame is the one that holds a
+ * certain address (walk_goal.h), which must be as far away as it was. */
+#ifndef MIDDEN_CAPTURE_PYTHON_LEAF_H
+#define MIDDEN_CAPTURE_PYTHON_LEAF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "capture/walk_goal.h"
+
+#define PYTHON_LEAF_SET_BITS 6
+#define PYTHON_LEAF_WAYS     4
+#define PYTHON_LEAF_WORDS    14
+#define PYTHON_LEAF_PLACES   14 /* ends with more frames or words are walked again */
+
+struct python_leaf {
+	_Alignas(64) uint64_t pc;
+	uint64_t goal; /* less sp; 0: the loop is known by its code */
+	uint64_t fp;   /* less sp; where it is used */
+	uint32_t generation;
+	uint32_t outer_node; /* of the Python function that it was met below last */
+	uint32_t node;	     /* then the whole stack had this one */
+	uint32_t hash;	     /* of the places as a run, and STACKTREE_BASE to the power of their */
+	uint32_t scale;	     /* number: see stacktree_hash */
+	uint16_t saved;	     /* bit i: words[i] is a saved frame pointer */
+	uint8_t place_count;
+	uint8_t word_count;
+	bool is_whole;			     /* false: nothing is here */
+	bool uses_fp;			     /* a frame is found by fp as it is at the start */
+	uint16_t offsets[PYTHON_LEAF_WORDS]; /* where, in words from sp */
+	uint64_t values[PYTHON_LEAF_WORDS];  /* what must be as it was: see shortcut.h */
+	uint32_t places[PYTHON_LEAF_PLACES]; /* that are shown, leaf first */
+};
+
+_Static_assert(sizeof(struct python_leaf) == 256, "four cache lines");
+
+struct python_leaves {
+	uint32_t turn; /* which way is replaced next */
+	struct python_leaf at[PYTHON_LEAF_WAYS << PYTHON_LEAF_SET_BITS];
+};
+
+void python_leaf_forget(struct python_leaves *table);
+
+/* The end of the stack that starts here and has its loop at `goal`; NULL: none is known. */
+struct python_leaf *python_leaf_find(struct python_leaves *table, struct thread *t,
+				     const struct walk_start *start, uint64_t goal);
+
+/* Notes what a walk to that goal has found, with the frames that it has kept. NULL: it is not one
+ * that can be. */
+struct python_leaf *python_leaf_note(struct python_leaves *table, const struct walk_start *start,
+				     const struct walk_goal *goal);
+
+#endif

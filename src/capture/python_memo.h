@@ -1,0 +1,87 @@
+/* python_memo.h -- the last walk of a thread's Python frames, kept so that the next one can stop
+ * where nothing has changed. Runs: any thread of the target, inside malloc. Called by python.c.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What a walk shows of a frame is a function of four things in it (its code object, its
+ * instruction, who owns it, the frame outside of it) and of the code object. A walk that comes to
+ * the address of a frame of the last one, and finds these four unchanged there and in all frames
+ * further out, would go on to find what that one has found, as long as the code objects are the
+ * same. They are: each was alive then, and python_memo_codes_ended says whether any has been freed
+ * since. */
+#ifndef MIDDEN_CAPTURE_PYTHON_MEMO_H
+#define MIDDEN_CAPTURE_PYTHON_MEMO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "capture/python_frames.h"
+#include "capture/python_names.h"
+
+/* A frame of the interpreter's, shown or not. */
+struct python_memo_frame {
+	uint64_t at;
+	uint64_t code; /* this and the next two: words of the frame, as they are there */
+	uint64_t instruction;
+	uint64_t previous;
+	uint64_t stamp;	     /* of the code object; see python_frame */
+	uint64_t activation; /* where the shim is that it runs on, if that is how they are found */
+	uint32_t node;	     /* of the stack up to it; its caller's if it is not shown */
+	uint32_t hash;	     /* of the path there: see stacktree.h */
+	uint32_t place;
+	uint8_t owner;
+	bool is_shown;
+	bool is_shim;
+};
+
+struct python_memo {
+	uint64_t codes_ended;
+	uint32_t room;
+	uint32_t count;			  /* of `frames` */
+	struct python_memo_frame *frames; /* root first */
+	struct python_memo_frame *fresh;  /* of a walk under way, leaf first */
+};
+
+/* A walk: the outermost `kept` frames of the memo, and `fresh` new ones in front of them. */
+struct python_memo_walk {
+	uint32_t kept;
+	uint32_t fresh;
+	bool is_empty; /* no frame is shown */
+};
+
+/* How many code objects have been freed, as far as they are counted. */
+extern _Atomic uint64_t python_memo_codes_ended HIDDEN;
+
+/* Has the interpreter whose PyCode_Type is at `code_type` count them. */
+void python_memo_count_codes(uint64_t code_type);
+
+/* Bytes that a memo of `room` frames needs besides the struct. */
+static inline size_t python_memo_bytes(uint32_t room)
+{
+	return 2 * (size_t)room * sizeof(struct python_memo_frame);
+}
+
+void python_memo_init(struct python_memo *m, uint32_t room, void *memory);
+
+/* Walks all frames from where the chain stands. False: there are more than there is room for, or
+ * something was not as it should be; nothing is known then. */
+bool python_memo_read(struct python_memo *m, const struct python_chain *c,
+		      const struct python_namer *n, struct python_memo_walk *w);
+
+/* The innermost frame of a walk, which has one. */
+static inline const struct python_memo_frame *python_memo_leaf(const struct python_memo *m,
+							       const struct python_memo_walk *w)
+{
+	return w->fresh ? &m->fresh[0] : &m->frames[w->kept - 1];
+}
+
+/* Puts the places of the fresh frames that are shown at `places`, leaf first; their number. */
+uint32_t python_memo_list(const struct python_memo *m, const struct python_memo_walk *w,
+			  uint32_t *places);
+
+/* The memo becomes that walk. Nodes of its fresh frames are those on the way up from `leaf`, which
+ * is that of the innermost one. */
+void python_memo_commit(struct python_memo *m, const struct python_memo_walk *w,
+			const struct segment_node *nodes, uint32_t leaf);
+
+#endif
