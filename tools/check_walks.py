@@ -102,6 +102,7 @@ def build_checking(out):
 def run(midden, library, program, profile):
     """(walks, differences) of one recording."""
     command, options, environment = program
+    profile.unlink(missing_ok=True)  # so that one that was not written is not taken for the last one
     record = [midden, "record", "-q", "--no-symbols", "--library", library, "-o", profile, *options, "--"]
     done = subprocess.run(
         [*record, *command],

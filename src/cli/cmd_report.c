@@ -50,6 +50,8 @@ static int show(struct report_options *o, const char *file)
 
 	if (!p)
 		return COMMAND_FAILED;
+	if (o->sheet.shape == SHEET_GLOBALS)
+		load_globals(p, &o->shared.load);
 	load_fill_model(&o->shared.load, &o->shared.model);
 	if (report_options_apply(o, p, &e) == 0)
 		status = print_report(p, o);

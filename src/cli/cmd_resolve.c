@@ -176,6 +176,7 @@ static int resolve(struct profile *p, const char *file, const struct request *r)
 	}
 	load_note_damage(p, file);
 	load_symbols(p, &r->load, r->force ? RESOLVE_ALL : RESOLVE_BETTER, &outcome);
+	load_globals(p, &r->load);
 	map_sources(p, &r->load.paths);
 	int status = write_result(p, file, r->output);
 	if (status == COMMAND_GOOD) {

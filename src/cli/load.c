@@ -16,6 +16,7 @@
 #include "cli/message.h"
 #include "cli/progress.h"
 #include "model/carry.h"
+#include "model/globals.h"
 #include "model/map_view.h"
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -161,6 +162,15 @@ void load_new_symbols(struct profile *p, const struct profile *before,
 	};
 
 	(void)resolve_profile(p, &how, NULL);
+	free(dirs);
+}
+
+void load_globals(struct profile *p, const struct load_options *options)
+{
+	const char **dirs = list_debug_dirs(options);
+	struct symbol_options symbols = {.sysroot = options->sysroot, .debug_dirs = dirs};
+
+	(void)globals_resolve(p, GLOBALS_ALL, &symbols);
 	free(dirs);
 }
 

@@ -106,6 +106,9 @@ void load_symbols(struct profile *p, const struct load_options *options, enum re
 void load_new_symbols(struct profile *p, const struct profile *before,
 		      const struct load_options *options);
 
+/* all variables of the objects that it had loaded (model/globals.h); */
+void load_globals(struct profile *p, const struct load_options *options);
+
 /* writing a profile back over its file, which keeps its time: the newest one is the last recording,
  * not the last one looked at. 0, or -1 with `e`. */
 int load_write_back(const struct profile *p, const char *file, struct error *e);

@@ -472,6 +472,7 @@ static void resolve(struct profile *p, const struct recording_job *job,
 {
 	struct symbol_teller teller = {.out = job->wires->report_out};
 	const struct resolve_options how = {
+		.variables = true,
 		.progress = job->options->symbol_progress ? tell_symbols : NULL,
 		.context = &teller,
 	};

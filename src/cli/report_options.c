@@ -42,6 +42,8 @@ const char report_options_help[] =
 	"                       them is dead; recorded with --rss or `midden snapshot --rss`\n"
 	"  --at WHEN            --rss then: @peak (of the resident size), @end, or a snapshot's\n"
 	"                       name or number (default: the last look)\n"
+	"  --globals            global and thread-local variables of the program and its "
+	"libraries\n"
 	"  --findings           habits that cost time or memory, with the evidence\n" LOAD_MAPS_HELP
 	"\n"
 	"Which stacks:\n"
@@ -83,6 +85,7 @@ enum option_code {
 	OPTION_FINDINGS,
 	OPTION_RSS,
 	OPTION_AT,
+	OPTION_GLOBALS,
 	OPTION_MODULE,
 	OPTION_NOT_MODULE,
 	OPTION_TAG,
@@ -113,6 +116,7 @@ static const struct option options[] = {
 	{"findings", no_argument, NULL, OPTION_FINDINGS},
 	{"rss", no_argument, NULL, OPTION_RSS},
 	{"at", required_argument, NULL, OPTION_AT},
+	{"globals", no_argument, NULL, OPTION_GLOBALS},
 	{"include", required_argument, NULL, 'i'},
 	{"exclude", required_argument, NULL, 'x'},
 	{"module", required_argument, NULL, OPTION_MODULE},
@@ -310,6 +314,9 @@ static void parse_form(struct report_options *o, int code)
 	case OPTION_RSS:
 		o->sheet.shape = SHEET_RSS;
 		break;
+	case OPTION_GLOBALS:
+		o->sheet.shape = SHEET_GLOBALS;
+		break;
 	default:
 		o->sheet.shape = code == OPTION_TIMELINE ? SHEET_TIMELINE : SHEET_FINDINGS;
 	}
@@ -357,6 +364,7 @@ static int parse_option(void *request, int code, const char *argument)
 	case OPTION_SNAPSHOTS:
 	case OPTION_TIMELINE:
 	case OPTION_FINDINGS:
+	case OPTION_GLOBALS:
 	case OPTION_RSS:
 		parse_form(o, code);
 		return COMMAND_GOOD;
@@ -384,6 +392,8 @@ static int check(const struct report_options *o)
 	if ((s->shape == SHEET_SIZES || s->shape == SHEET_LIFETIMES) &&
 	    !filter_is_empty(&o->filter))
 		return message_usage("report", "--histogram is of the whole program: no filters");
+	if (s->shape == SHEET_GLOBALS && !filter_is_empty(&o->filter))
+		return message_usage("report", "--globals is of the whole program: no filters");
 	if (o->rss_at && s->shape != SHEET_RSS)
 		return message_usage("report", "--at goes with --rss");
 	if (s->shape == SHEET_RSS && (o->by_thread || s->key == FLAT_BY_TAG))
@@ -495,6 +505,9 @@ int report_options_apply(struct report_options *o, const struct profile *p, stru
 
 	if (check_maps(o, p, e) != 0 || check_threads(o, p, e) != 0)
 		return -1;
+	if (o->sheet.shape == SHEET_GLOBALS && !p->variables.count)
+		return error_set(e, "no variables are known: a merged profile has none, nor one "
+				    "recorded with --tags or by an older midden");
 	if (o->sheet.shape == SHEET_RSS)
 		return apply_rss(o, p, e);
 	if (v->figure != FIGURE_LIVE && v->figure != FIGURE_GROWTH)

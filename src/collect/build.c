@@ -541,6 +541,7 @@ static struct profile *build(struct collector *c, bool brief)
 		build_series(&b);
 		build_snapshots(&b);
 		survey_build(c, b.p);
+		objects_build(&c->objects, b.p, to_ns(&b, c->objects.ticks));
 	}
 	build_totals(&b);
 	build_losses(&b, &losses);

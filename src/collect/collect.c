@@ -120,6 +120,7 @@ void collect_free(struct collector *c)
 		return;
 	watch_close(&c->watch);
 	lost_fini(&c->lost);
+	objects_fini(&c->objects);
 	drain_fini(&c->drain);
 	tag_counts_fini(&c->tags);
 	surveys_fini(&c->surveys);
@@ -257,6 +258,8 @@ void collect_freeze(struct collector *c)
 	c->account.trace = NULL;
 	ticks_calibrate(&c->clock);
 	c->end_ticks = c->drain.limit;
+	if (!watch_is_gone(&c->watch))
+		stackdepth_look(c);
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #include "collect/collect.h"
 #include "collect/drain.h"
 #include "collect/lost.h"
+#include "collect/objects.h"
 #include "collect/segment_map.h"
 #include "collect/streams.h"
 #include "collect/survey.h"
@@ -32,6 +33,7 @@ struct collector {
 	uint32_t marks; /* of the target's, handled */
 	struct watch watch;
 	struct lost lost;
+	struct objects objects;
 	uint64_t open_lost; /* events lost by live threads, as last looked up */
 	uint64_t end_ticks; /* when the recording ended; 0: it goes on */
 	/* CLOCK_MONOTONIC of when something was last done or seen. */

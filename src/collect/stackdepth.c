@@ -132,13 +132,36 @@ static void note_slot(struct collector *c, struct look *l, uint32_t slot)
 	thread->stack = now;
 }
 
-static void obey_look(struct collector *c, struct look *l, const struct look_order *order)
+static void look_at_all(struct collector *c, struct look *l)
 {
-	if (!order->all)
-		note_slot(c, l, order->slot);
-	for (uint32_t slot = 1; order->all && slot <= c->streams.used; slot++)
+	uint64_t own_end = __atomic_load_n(&c->map.header->own_end, __ATOMIC_RELAXED);
+	struct error ignored = {0};
+
+	for (uint32_t slot = 1; slot <= c->streams.used; slot++)
 		if (c->streams.at[slot].state == STREAM_OPEN)
 			note_slot(c, l, slot);
+	if (objects_look(&c->objects, &l->regions, &l->pages, own_end - 1, &ignored) != 0)
+		return;
+	c->objects.ticks = ticks_get_now(&c->clock);
+	c->objects.threads = watch_count_threads(&c->watch);
+}
+
+static void obey_look(struct collector *c, struct look *l, const struct look_order *order)
+{
+	if (order->all)
+		look_at_all(c, l);
+	else
+		note_slot(c, l, order->slot);
+}
+
+void stackdepth_look(struct collector *c)
+{
+	struct look l;
+
+	if (!look_begin(&l, c->hello.pid))
+		return;
+	look_at_all(c, &l);
+	look_end(&l);
 }
 
 void stackdepth_serve(struct collector *c)

@@ -10,4 +10,7 @@
  * them go on. */
 void stackdepth_serve(struct collector *c);
 
+/* Looks at all stacks and loaded objects that are there now. */
+void stackdepth_look(struct collector *c);
+
 #endif

@@ -98,6 +98,16 @@ bool watch_is_gone(const struct watch *w)
 	return (kill(w->pid, 0) < 0 && errno == ESRCH) || is_zombie(w->pid);
 }
 
+/* Of its directory of threads, the kernel counts the links as if they were directories. */
+uint32_t watch_count_threads(const struct watch *w)
+{
+	struct stat file;
+
+	if (w->task_fd < 0 || fstat(w->task_fd, &file) != 0 || file.st_nlink < 3)
+		return 0;
+	return (uint32_t)file.st_nlink - 2;
+}
+
 void watch_await_end(const struct watch *w, uint64_t ns)
 {
 	struct pollfd poll_fd = {.fd = w->pidfd, .events = POLLIN}; /* -1: none */

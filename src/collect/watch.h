@@ -42,6 +42,9 @@ bool watch_has_segment(const struct watch *w, uint64_t inode);
 /* The thread exists, as far as we can tell. */
 bool watch_has_thread(const struct watch *w, uint32_t tid);
 
+/* How many threads it has; 0: not known. */
+uint32_t watch_count_threads(const struct watch *w);
+
 /* What the thread is called now; false if that cannot be had. For the main thread until it has been
  * waited for, for others while they run. */
 bool watch_read_main_name(const struct watch *w, char *name, size_t room);

@@ -77,6 +77,8 @@ enum wire_section_flags {
 #define WIRE_TAG_SURVEYS    WIRE_TAG('R', 'S', 'S', 'T') /* looks at what is resident */
 #define WIRE_TAG_PINS	    WIRE_TAG('R', 'S', 'S', 'S') /* ... by site */
 #define WIRE_TAG_CELLS	    WIRE_TAG('R', 'S', 'S', 'M') /* ... as a map */
+#define WIRE_TAG_EXTENTS    WIRE_TAG('P', 'A', 'G', 'E') /* resident pages of loaded objects */
+#define WIRE_TAG_VARIABLES  WIRE_TAG('V', 'A', 'R', 'S') /* ... and their variables */
 /* no payload; its sequence counts the others */
 #define WIRE_TAG_END WIRE_TAG('E', 'N', 'D', ' ')
 
@@ -129,6 +131,8 @@ enum wire_info_column {
 	WIRE_INFO_SURVEYS = 50,
 	WIRE_INFO_PINS = 51,
 	WIRE_INFO_CELLS = 52,
+	WIRE_INFO_EXTENTS = 60,
+	WIRE_INFO_VARIABLES = 61,
 };
 
 enum wire_text_column {
@@ -168,6 +172,8 @@ enum wire_run_column {
 	WIRE_RUN_LOST_PAUSE_NS = 62,
 	WIRE_RUN_LOST_READ_BYTES = 63,
 	WIRE_RUN_LOST_UNREAD_BYTES = 64,
+	WIRE_RUN_GLOBALS_TIME_NS = 70, /* of the look at objects, 0 none */
+	WIRE_RUN_GLOBALS_THREADS = 71, /* at most at once */
 };
 
 enum wire_inputs_column {
@@ -407,6 +413,25 @@ enum wire_cells_column {
 	WIRE_CELLS_HELD_PAGES = 5,
 	WIRE_CELLS_LIVE_BYTES = 6,
 	WIRE_CELLS_SITE = 7, /* plus one */
+};
+
+enum wire_extents_column {
+	WIRE_EXTENTS_MODULE = 1,
+	WIRE_EXTENTS_START = 2,
+	WIRE_EXTENTS_BYTES = 3,
+};
+
+enum wire_variables_column {
+	WIRE_VARIABLES_NAME = 1,
+	WIRE_VARIABLES_SECTION = 2,
+	WIRE_VARIABLES_FILE = 3,
+	WIRE_VARIABLES_LINE = 4,
+	WIRE_VARIABLES_MODULE = 5,
+	WIRE_VARIABLES_COUNT = 6,
+	WIRE_VARIABLES_THREAD_LOCAL = 7,
+	WIRE_VARIABLES_ADDRESS = 8,
+	WIRE_VARIABLES_SIZE_BYTES = 9,
+	WIRE_VARIABLES_RESIDENT_BYTES = 10,
 };
 
 enum wire_tags_column {

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "model/globals.h"
 #include "model/holders.h"
 #include "model/lookup.h"
 #include "symbol/perfmap.h"
@@ -392,6 +393,8 @@ size_t resolve_profile(struct profile *p, const struct resolve_options *options,
 	list_wanted(&r);
 	resolve_files(&r, resolve_generated(&r));
 	holders_resolve(p, options->symbols);
+	if (options->variables)
+		(void)globals_resolve(p, GLOBALS_BRIEF, options->symbols);
 	if (options->scope != RESOLVE_MISSING)
 		drop_unused_frames(p);
 	p->resolved = true;

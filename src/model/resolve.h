@@ -19,6 +19,7 @@ enum resolve_scope {
 struct resolve_options {
 	const struct symbol_options *symbols;
 	enum resolve_scope scope;
+	bool variables;		 /* those of loaded objects too, in brief: see globals.h */
 	uint32_t known_nodes;	 /* the first ones that need not be looked up: see carry.h */
 	unsigned threads;	 /* 0: as many as there are cores */
 	const char *perfmap_dir; /* NULL: /tmp */

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "profile/columns.h"
 
-#include <string.h>
+#include <stddef.h>
 
 #include "format/wire.h"
 #include "profile/trace.h"
@@ -35,6 +35,8 @@ static const struct column info_columns[] = {
 	COLUMN(WIRE_INFO_SURVEYS, PLAIN, U64, struct columns_info, rows[COLUMNS_SURVEYS]),
 	COLUMN(WIRE_INFO_PINS, PLAIN, U64, struct columns_info, rows[COLUMNS_PINS]),
 	COLUMN(WIRE_INFO_CELLS, PLAIN, U64, struct columns_info, rows[COLUMNS_CELLS]),
+	COLUMN(WIRE_INFO_EXTENTS, PLAIN, U64, struct columns_info, rows[COLUMNS_EXTENTS]),
+	COLUMN(WIRE_INFO_VARIABLES, PLAIN, U64, struct columns_info, rows[COLUMNS_VARIABLES]),
 	COLUMN(WIRE_INFO_RESOLVED, PLAIN, BOOL, struct columns_info, resolved),
 	COLUMN(WIRE_INFO_DAMAGED, PLAIN, BOOL, struct columns_info, damaged),
 	COLUMN(WIRE_INFO_DAMAGE, BYTES, BYTES, struct columns_info, damage),
@@ -78,6 +80,8 @@ static const struct column run_columns[] = {
 	COLUMN(WIRE_RUN_LOST_PAUSE_NS, PLAIN, U64, struct profile_run, lost_pause_ns),
 	COLUMN(WIRE_RUN_LOST_READ_BYTES, PLAIN, U64, struct profile_run, lost_read_bytes),
 	COLUMN(WIRE_RUN_LOST_UNREAD_BYTES, PLAIN, U64, struct profile_run, lost_unread_bytes),
+	COLUMN(WIRE_RUN_GLOBALS_TIME_NS, PLAIN, U64, struct profile_run, globals_time_ns),
+	COLUMN(WIRE_RUN_GLOBALS_THREADS, PLAIN, U32, struct profile_run, globals_threads),
 };
 
 static const struct column totals_columns[] = {
@@ -423,6 +427,25 @@ static const struct column cells_columns[] = {
 	COLUMN(WIRE_CELLS_SITE, PLAIN, U32, struct profile_cell, site),
 };
 
+static const struct column extents_columns[] = {
+	COLUMN(WIRE_EXTENTS_MODULE, DELTA, U32, struct profile_extent, module),
+	COLUMN(WIRE_EXTENTS_START, DELTA, U64, struct profile_extent, start),
+	COLUMN(WIRE_EXTENTS_BYTES, PLAIN, U64, struct profile_extent, bytes),
+};
+
+static const struct column variables_columns[] = {
+	COLUMN(WIRE_VARIABLES_NAME, PLAIN, U32, struct profile_variable, name),
+	COLUMN(WIRE_VARIABLES_SECTION, PLAIN, U32, struct profile_variable, section),
+	COLUMN(WIRE_VARIABLES_FILE, PLAIN, U32, struct profile_variable, file),
+	COLUMN(WIRE_VARIABLES_LINE, PLAIN, U32, struct profile_variable, line),
+	COLUMN(WIRE_VARIABLES_MODULE, DELTA, U32, struct profile_variable, module),
+	COLUMN(WIRE_VARIABLES_COUNT, PLAIN, U32, struct profile_variable, count),
+	COLUMN(WIRE_VARIABLES_THREAD_LOCAL, PLAIN, U32, struct profile_variable, is_thread_local),
+	COLUMN(WIRE_VARIABLES_ADDRESS, DELTA, U64, struct profile_variable, address),
+	COLUMN(WIRE_VARIABLES_SIZE_BYTES, DELTA, U64, struct profile_variable, size_bytes),
+	COLUMN(WIRE_VARIABLES_RESIDENT_BYTES, PLAIN, U64, struct profile_variable, resident_bytes),
+};
+
 static const struct column events_columns[] = {
 	COLUMN(WIRE_TRACE_TICKS, DELTA, U64, struct trace_event, time_ns),
 	COLUMN(WIRE_TRACE_THREAD, PLAIN, U32, struct trace_event, thread),
@@ -501,6 +524,10 @@ const struct table columns_vecs[COLUMNS_VECS] = {
 	[COLUMNS_PINS] = IN_VEC("sites with pages", WIRE_TAG_PINS, pins, struct profile_pin, pins),
 	[COLUMNS_CELLS] =
 		IN_VEC("pieces of page maps", WIRE_TAG_CELLS, cells, struct profile_cell, cells),
+	[COLUMNS_EXTENTS] = IN_VEC("resident pages of objects", WIRE_TAG_EXTENTS, extents,
+				   struct profile_extent, extents),
+	[COLUMNS_VARIABLES] = IN_VEC("variables", WIRE_TAG_VARIABLES, variables,
+				     struct profile_variable, variables),
 	[COLUMNS_INPUTS] = IN_VEC("inputs", WIRE_TAG_INPUTS, inputs, struct profile_input, inputs),
 };
 
@@ -524,72 +551,4 @@ const struct column *columns_find(const struct table *t, uint64_t id)
 		if (t->columns[i].id == id)
 			return &t->columns[i];
 	return NULL;
-}
-
-/* The VECs of a profile are distinct types of one shape. Their members are copied in and out
- * through this one, not pointed at, as the compiler takes distinct types to be distinct objects. */
-struct any_vec {
-	void *at;
-	size_t count;
-	size_t room;
-};
-
-#define SAME_SHAPE(member) \
-	_Static_assert(sizeof(((struct profile *)0)->member) == sizeof(struct any_vec), #member)
-SAME_SHAPE(strings);
-SAME_SHAPE(inputs);
-SAME_SHAPE(modules);
-SAME_SHAPE(nodes);
-SAME_SHAPE(frames);
-SAME_SHAPE(sites);
-SAME_SHAPE(threads);
-SAME_SHAPE(points);
-SAME_SHAPE(changes);
-SAME_SHAPE(parts);
-SAME_SHAPE(blocks);
-SAME_SHAPE(snapshots);
-SAME_SHAPE(tags);
-SAME_SHAPE(map_kinds);
-SAME_SHAPE(map_sites);
-SAME_SHAPE(lost);
-SAME_SHAPE(links);
-SAME_SHAPE(surveys);
-SAME_SHAPE(pins);
-SAME_SHAPE(cells);
-
-static struct any_vec get_vec(const struct table *t, const void *base)
-{
-	struct any_vec vec;
-
-	memcpy(&vec, (const char *)base + t->place, sizeof(vec));
-	return vec;
-}
-
-size_t columns_get_count(const struct table *t, const void *base)
-{
-	return t->fixed_rows ? t->fixed_rows : get_vec(t, base).count;
-}
-
-/* Like strchr: the writer hands in a constant profile and only reads, the reader its own and
- * writes. */
-void *columns_get_row(const struct table *t, const void *base, size_t row)
-{
-	char *rows = (char *)(uintptr_t)base + t->place;
-
-	if (!t->fixed_rows)
-		rows = get_vec(t, base).at;
-	return row ? rows + row * t->row_bytes : rows; /* there may be none at all */
-}
-
-void columns_set_count(const struct table *t, void *base, size_t count)
-{
-	struct any_vec vec = get_vec(t, base);
-
-	if (count > vec.count) {
-		vec.at = vec_grow(vec.at, &vec.room, count, t->row_bytes);
-		memset((char *)vec.at + vec.count * t->row_bytes, 0,
-		       (count - vec.count) * t->row_bytes);
-	}
-	vec.count = count;
-	memcpy((char *)base + t->place, &vec, sizeof(vec));
 }

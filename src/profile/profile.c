@@ -54,6 +54,8 @@ void profile_free(struct profile *p)
 	vec_free(&p->surveys);
 	vec_free(&p->pins);
 	vec_free(&p->cells);
+	vec_free(&p->extents);
+	vec_free(&p->variables);
 	trace_store_free(p->trace);
 	if (p->index)
 		free(p->index->ids);
@@ -151,11 +153,12 @@ static bool has_string(const struct profile *p, struct string_id id)
 static int check_counts(const struct profile *p, struct error *e)
 {
 	const size_t counts[] = {
-		p->strings.count,   p->modules.count, p->nodes.count,	  p->frames.count,
-		p->sites.count,	    p->threads.count, p->points.count,	  p->changes.count,
-		p->parts.count,	    p->blocks.count,  p->snapshots.count, p->inputs.count,
-		p->tags.count,	    p->lost.count,    p->links.count,	  p->map_kinds.count,
-		p->map_sites.count, p->surveys.count, p->pins.count,	  p->cells.count};
+		p->strings.count,   p->modules.count,  p->nodes.count,	   p->frames.count,
+		p->sites.count,	    p->threads.count,  p->points.count,	   p->changes.count,
+		p->parts.count,	    p->blocks.count,   p->snapshots.count, p->inputs.count,
+		p->tags.count,	    p->lost.count,     p->links.count,	   p->map_kinds.count,
+		p->map_sites.count, p->surveys.count,  p->pins.count,	   p->cells.count,
+		p->extents.count,   p->variables.count};
 
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
 		if (counts[i] > UINT32_MAX)
@@ -433,6 +436,38 @@ static int check_cells(const struct profile *p, struct error *e)
 	return 0;
 }
 
+static int check_extents(const struct profile *p, struct error *e)
+{
+	for (size_t i = 0; i < p->extents.count; i++) {
+		const struct profile_extent *x = &p->extents.at[i];
+		if (x->module >= p->modules.count)
+			return error_set(e, "extent %zu: module %u not defined", i, x->module);
+		if (!x->bytes || x->bytes > UINT64_MAX - x->start)
+			return error_set(e, "extent %zu: impossible size", i);
+		if (i && (x[-1].module > x->module ||
+			  (x[-1].module == x->module && x[-1].start + x[-1].bytes > x->start)))
+			return error_set(e, "extent %zu: out of order", i);
+	}
+	return 0;
+}
+
+static int check_variables(const struct profile *p, struct error *e)
+{
+	for (size_t i = 0; i < p->variables.count; i++) {
+		const struct profile_variable *v = &p->variables.at[i];
+		if (v->module >= p->modules.count)
+			return error_set(e, "variable %zu: module %u not defined", i, v->module);
+		if (!has_string(p, v->name) || !has_string(p, v->section) ||
+		    !has_string(p, v->file))
+			return error_set(e, "variable %zu: string not defined", i);
+		if (v->resident_bytes > v->size_bytes)
+			return error_set(e, "variable %zu: more resident than there is", i);
+		if (i && v[-1].size_bytes < v->size_bytes)
+			return error_set(e, "variable %zu: out of order", i);
+	}
+	return 0;
+}
+
 static int check_lost(const struct profile *p, struct error *e)
 {
 	for (size_t i = 0; i < p->lost.count; i++) {
@@ -458,7 +493,7 @@ int profile_check(const struct profile *p, struct error *e)
 	    check_frames(p, e) || check_sites(p, e) || check_maps(p, e) || check_parts(p, e) ||
 	    check_inputs(p, e) || check_time_line(p, e) || check_trace(p, e) ||
 	    check_snapshots(p, e) || check_tags(p, e) || check_lost(p, e) || check_surveys(p, e) ||
-	    check_pins(p, e) || check_cells(p, e))
+	    check_pins(p, e) || check_cells(p, e) || check_extents(p, e) || check_variables(p, e))
 		return -1;
 	return 0;
 }

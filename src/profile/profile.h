@@ -102,6 +102,9 @@ struct profile_run {
 	uint64_t lost_pause_ns;	  /* for which the program was stopped */
 	uint64_t lost_read_bytes; /* of its memory */
 	uint64_t lost_unread_bytes;
+	/* The look at loaded objects: `extents` are as of then. 0: there was none. */
+	uint64_t globals_time_ns;
+	uint32_t globals_threads; /* that there were at most at once, as far as is known */
 };
 
 struct profile_totals {
@@ -397,6 +400,28 @@ struct profile_cell {
 	uint64_t live_bytes;
 };
 
+/* Pages of a loaded object that are in memory, one after another. Ordered by (module, start). An
+ * object that has none was not there when somebody looked. */
+struct profile_extent {
+	uint32_t module;
+	uint64_t start; /* run-time address */
+	uint64_t bytes;
+};
+
+/* A variable of a loaded object. The largest come first, objects mixed. */
+struct profile_variable {
+	struct string_id name;	  /* demangled; "": stands for others of this object and section */
+	struct string_id section; /* ".data" */
+	struct string_id file;	  /* where it is defined; "" not known */
+	uint32_t line;
+	uint32_t module;
+	uint32_t count; /* 1, or those that it stands for; 0: what no symbol tells of */
+	uint32_t is_thread_local;
+	uint64_t address;	 /* ELF virtual; of a thread-local one, where in its block */
+	uint64_t size_bytes;	 /* of a thread-local one, in each thread */
+	uint64_t resident_bytes; /* of it on resident pages; 0 if nobody looked or thread-local */
+};
+
 /* What a thread has done inside a path of tags (include/midden/midden.h), tags inside it apart.
  * Bytes are requested bytes where it says so, and the blocks' usable sizes otherwise: the size that
  * was asked for is not known when a block is freed. */
@@ -494,6 +519,8 @@ struct profile {
 	VEC(struct profile_survey) surveys;
 	VEC(struct profile_pin) pins;
 	VEC(struct profile_cell) cells;
+	VEC(struct profile_extent) extents;
+	VEC(struct profile_variable) variables;
 	VEC(struct profile_tag) tags;
 	/* What the program has mapped itself, as if maps were blocks: all of it, by kind (their
 	 * node is 0) and by stack and kind. A map that is gone in part is one still, with fewer

@@ -111,6 +111,11 @@ static void trim_strings(struct profile *p)
 		trim_index(&p->links.at[i].name.v, p->strings.count);
 	for (size_t i = 0; i < p->surveys.count; i++)
 		trim_index(&p->surveys.at[i].fault.v, p->strings.count);
+	for (size_t i = 0; i < p->variables.count; i++) {
+		trim_index(&p->variables.at[i].name.v, p->strings.count);
+		trim_index(&p->variables.at[i].section.v, p->strings.count);
+		trim_index(&p->variables.at[i].file.v, p->strings.count);
+	}
 	for (size_t i = 0; i < p->frames.count; i++) {
 		trim_index(&p->frames.at[i].function.v, p->strings.count);
 		trim_index(&p->frames.at[i].file.v, p->strings.count);
@@ -214,6 +219,22 @@ static void trim_surveys(struct profile *p)
 		trim_index(&p->cells.at[i].site, p->sites.count + 1);
 }
 
+/* Rows of objects that got lost. */
+static void trim_variables(struct profile *p)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->extents.count; i++)
+		if (p->extents.at[i].module < p->modules.count && p->extents.at[i].bytes)
+			p->extents.at[kept++] = p->extents.at[i];
+	p->extents.count = kept;
+	kept = 0;
+	for (size_t i = 0; i < p->variables.count; i++)
+		if (p->variables.at[i].module < p->modules.count)
+			p->variables.at[kept++] = p->variables.at[i];
+	p->variables.count = kept;
+}
+
 void recover_trim(struct profile *p)
 {
 	trim_strings(p);
@@ -224,5 +245,6 @@ void recover_trim(struct profile *p)
 	trim_tags(p);
 	trim_lost(p);
 	trim_surveys(p);
+	trim_variables(p);
 	trim_changes(p);
 }

@@ -11,6 +11,7 @@
 #include "report/chart.h"
 #include "report/findings_report.h"
 #include "report/flat_text.h"
+#include "report/globals_report.h"
 #include "report/header.h"
 #include "report/histogram.h"
 #include "report/lifetime_report.h"
@@ -179,6 +180,15 @@ static void print_threads(const struct printer *p)
 	vec_free(&threads.rows);
 }
 
+static void print_globals(const struct printer *p)
+{
+	const struct globals_report r = {model_get_profile(p->model), p->sheet->tree.threshold,
+					 p->sheet->limit};
+
+	fputc('\n', p->out);
+	globals_report_print(p->out, &r, p->style);
+}
+
 static void print_rss(const struct printer *p, const uint8_t *verdicts)
 {
 	const struct sheet *s = p->sheet;
@@ -260,6 +270,9 @@ void sheet_print(FILE *out, const struct model *m, const struct sheet *s, const 
 		break;
 	case SHEET_THREADS:
 		print_threads(&p);
+		break;
+	case SHEET_GLOBALS:
+		print_globals(&p);
 		break;
 	case SHEET_LIFETIME:
 	case SHEET_TIMELINE:

@@ -22,6 +22,7 @@ enum sheet_shape {
 	SHEET_FINDINGS,
 	SHEET_SNAPSHOTS,
 	SHEET_RSS,
+	SHEET_GLOBALS,
 };
 
 struct sheet {

@@ -7,6 +7,7 @@
 #include "report/answer_json.h"
 #include "report/chart.h"
 #include "report/findings_report.h"
+#include "report/globals_report.h"
 #include "report/histogram.h"
 #include "report/lifetime_report.h"
 #include "report/rss_report.h"
@@ -169,6 +170,9 @@ void sheet_print_json(FILE *out, const struct model *m, const struct sheet *s)
 		break;
 	case SHEET_SNAPSHOTS:
 		snapshots_text_add(&p.json, profile);
+		break;
+	case SHEET_GLOBALS:
+		globals_report_add(&p.json, profile, true);
 		break;
 	case SHEET_THREADS:
 		add_threads(&p);

@@ -7,6 +7,7 @@
 #include "model/map_view.h"
 #include "model/shares.h"
 #include "profile/trace.h"
+#include "report/globals_report.h"
 #include "report/histogram.h"
 #include "report/interval_json.h"
 #include "report/names.h"
@@ -274,6 +275,7 @@ void stats_json_print(FILE *out, const struct model *m, const struct stats_json_
 	add_lifetimes(&j, p);
 	add_threads(&j, p);
 	rss_report_add_surveys(&j, "rss", p);
+	globals_report_add(&j, p, false);
 	if (options->sites)
 		add_sites(&j, m);
 	if (options->points)

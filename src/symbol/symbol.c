@@ -18,6 +18,7 @@
 #include "symbol/object.h"
 #include "symbol/symtab.h"
 #include "symbol/units.h"
+#include "symbol/variables.h"
 
 struct symbol_module {
 	struct object *object;
@@ -29,6 +30,7 @@ struct symbol_module {
 	struct units *units;	  /* NULL: not read */
 	struct symtab *symtab;	  /* NULL: not read */
 	struct symtab *variables; /* so too */
+	struct variables all;	  /* as last listed */
 	struct notes names;
 	struct units_frames frames;
 };
@@ -57,7 +59,9 @@ static void open_dwarf(struct symbol_module *m, const struct symbol_options *opt
 {
 	struct object *from = m->object;
 
-	if (!object_has_dwarf(from)) {
+	if (!object_has_dwarf(from) && options && options->object_only) {
+		from = NULL;
+	} else if (!object_has_dwarf(from)) {
 		m->debug = debugfile_find(from, options);
 		from = m->debug;
 	}
@@ -160,6 +164,7 @@ void symbol_close(struct symbol_module *m)
 	units_free(m->units);
 	symtab_free(m->symtab);
 	symtab_free(m->variables);
+	variables_fini(&m->all);
 	notes_free(&m->names);
 	vec_free(&m->frames.list);
 	dwarf_end(m->dwarf);
@@ -265,6 +270,44 @@ const char *symbol_find_variable(struct symbol_module *m, uint64_t address, uint
 		read_variables(m);
 	const char *raw = symtab_find_offset(m->variables, address, offset);
 	return raw ? demangle_find(&m->names, raw, &mangled) : NULL;
+}
+
+size_t symbol_list_variables(struct symbol_module *m, bool places,
+			     const struct symbol_variable **list)
+{
+	struct variables *v = &m->all;
+
+	v->list.count = 0;
+	if (!variables_read(v, m->object, SHT_SYMTAB) &&
+	    !(m->debug && variables_read(v, m->debug, SHT_SYMTAB)))
+		(void)variables_read(v, m->object, SHT_DYNSYM);
+	variables_build(v);
+	if (places && m->dwarf)
+		variables_place(v, m->dwarf);
+	for (size_t i = 0; i < v->list.count; i++) {
+		bool mangled = false;
+
+		v->list.at[i].name = demangle_find(&m->names, v->list.at[i].name, &mangled);
+	}
+	variables_add_sections(v, m->object);
+	*list = v->list.at;
+	return v->list.count;
+}
+
+uint64_t symbol_get_load_address(const struct symbol_module *m)
+{
+	Elf *elf = object_get_elf(m->object);
+	uint64_t lowest = UINT64_MAX;
+	GElf_Phdr segment;
+	size_t count = 0;
+
+	if (elf_getphdrnum(elf, &count) != 0)
+		return 0;
+	for (size_t i = 0; i < count; i++)
+		if (gelf_getphdr(elf, (int)i, &segment) && segment.p_type == PT_LOAD &&
+		    segment.p_vaddr < lowest)
+			lowest = segment.p_vaddr;
+	return lowest == UINT64_MAX ? 0 : lowest;
 }
 
 char *symbol_demangle(const char *name)

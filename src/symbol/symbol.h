@@ -15,6 +15,7 @@ struct symbol_options {
 	const char *sysroot; /* prefix for paths, or NULL */
 	/* Searched before /usr/lib/debug; ends with NULL. Or NULL. */
 	const char *const *debug_dirs;
+	bool object_only; /* separate debug information is not looked for */
 };
 
 struct symbol_module;
@@ -60,6 +61,26 @@ size_t symbol_find(struct symbol_module *m, uint64_t address, const struct symbo
 /* The variable around an ELF virtual address, and where in it that is; NULL if there is none. The
  * text belongs to the module. */
 const char *symbol_find_variable(struct symbol_module *m, uint64_t address, uint64_t *offset);
+
+struct symbol_variable {
+	const char *name;    /* demangled; NULL: a whole section */
+	const char *section; /* ".data" */
+	const char *file;    /* NULL unknown */
+	uint32_t line;	     /* 0 unknown */
+	uint64_t address;    /* ELF virtual; of a thread-local one, where in its block */
+	uint64_t size_bytes;
+	bool is_thread_local;
+	bool is_exported;
+};
+
+/* All variables, none inside another, and the sections that are for variables; with `places` (which
+ * reads all debug information) where they are defined. Returns how many. All belongs to the module,
+ * the array until the next call. */
+size_t symbol_list_variables(struct symbol_module *m, bool places,
+			     const struct symbol_variable **list);
+
+/* The lowest ELF virtual address that is loaded. */
+uint64_t symbol_get_load_address(const struct symbol_module *m);
 
 /* Demangles one linkage name (C++ Itanium, Rust legacy and v0, D). malloc'ed text, or NULL if it is
  * not mangled. */

@@ -45,7 +45,9 @@ static void print_all(const struct profile *p, unsigned choice)
 	suppress_add_known(&rules);
 	choose_times(&s.view, p, choice);
 	s.tree.figure = s.view.figure;
-	for (unsigned shape = SHEET_TREE; shape <= SHEET_FINDINGS; shape++) {
+	for (unsigned shape = SHEET_TREE; shape <= SHEET_GLOBALS; shape++) {
+		if (shape == SHEET_RSS && !p->surveys.count)
+			continue; /* the command refuses it */
 		s.shape = (enum sheet_shape)shape;
 		sheet_print(nowhere, m, &s, &style);
 		sheet_print_json(nowhere, m, &s);

@@ -73,6 +73,10 @@ done
 $CC -std=gnu11 $flags -fPIC -fno-builtin -shared "$here/bump_allocator.c" -o "$out/libbump_allocator.so"
 c_victim signal_anywhere signal_anywhere "$out/libbump_allocator.so" "-Wl,-rpath,\$ORIGIN"
 
+# Variables of a library; both stay together.
+$CC -std=gnu11 $flags -fPIC -shared "$here/known_globals_library.c" -o "$out/libknown_globals.so"
+c_victim known_globals known_globals "$out/libknown_globals.so" "-Wl,-rpath,\$ORIGIN"
+
 # The allocators: their own interfaces, and ordinary victims linked to them.
 for allocator in jemalloc:libjemalloc.so.2 tcmalloc:libtcmalloc_minimal.so.4 mimalloc:libmimalloc.so.2; do
 	kind=${allocator%%:*}

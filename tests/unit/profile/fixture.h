@@ -226,6 +226,34 @@ static inline void fixture_add_surveys(struct profile *p)
 	}
 }
 
+/* Two extents of an object, and three variables. */
+static inline void fixture_add_variables(struct profile *p)
+{
+	uint32_t module = (uint32_t)p->modules.count - 1;
+
+	for (uint32_t i = 0; i < 2; i++) {
+		struct profile_extent *x = vec_push(&p->extents);
+		memset(x, 0, sizeof(*x));
+		x->module = module;
+		x->start = 65536 + i * 16384u;
+		x->bytes = 4096 + i * 4096u;
+	}
+	for (uint32_t i = 0; i < 3; i++) {
+		struct profile_variable *v = vec_push(&p->variables);
+		memset(v, 0, sizeof(*v));
+		v->name = p->run.host;
+		v->section = p->run.program;
+		v->file = p->run.command;
+		v->line = i;
+		v->module = module;
+		v->count = 1 + i;
+		v->is_thread_local = i == 2;
+		v->address = 65536 + i;
+		v->size_bytes = 9000 - i;
+		v->resident_bytes = i;
+	}
+}
+
 /* Two trees, at the end and at a snapshot. */
 static inline void fixture_add_maps(struct profile *p)
 {
@@ -327,6 +355,7 @@ static inline struct profile *fixture_profile(uint64_t seed, const struct fixtur
 	fixture_add_tags(p);
 	fixture_add_maps(p);
 	fixture_add_surveys(p);
+	fixture_add_variables(p);
 	p->resolved = true;
 	return p;
 }
@@ -436,6 +465,8 @@ static inline void fixture_assert_equal(const struct profile *a, const struct pr
 	FIXTURE_ROWS_EQUAL(a, b, surveys);
 	FIXTURE_ROWS_EQUAL(a, b, pins);
 	FIXTURE_ROWS_EQUAL(a, b, cells);
+	FIXTURE_ROWS_EQUAL(a, b, extents);
+	FIXTURE_ROWS_EQUAL(a, b, variables);
 	assert_int_equal(a->resolved, b->resolved);
 	assert_int_equal(a->damaged, b->damaged);
 	assert_string_equal(a->damage, b->damage);

@@ -1,0 +1,340 @@
+/* globals.c -- reads the variables of the objects that a program has loaded into its profile. Runs:
+ * offline; called when a recording ends, by reports and by `midden resolve`.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Resident are those bytes of a variable that lie on resident pages: a page that several share is
+ * split by their bytes, and what is between them is nobody's. */
+#include "model/globals.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define KEPT_MOST  64u	 /* of each object in brief: a profile grows by a few KiB for each */
+#define PAGE_USUAL 4096u /* of a profile that does not say */
+
+struct reader {
+	struct profile *profile;
+	enum globals_scope scope;
+	const struct symbol_options *options;
+	VEC(struct profile_variable) found; /* of all objects */
+};
+
+/* An object that is being read. */
+struct object {
+	uint32_t module;
+	uint64_t bias;
+	const struct profile_extent *extents;
+	size_t extent_count;
+};
+
+/* ---- pages ----------------------------------------------------------------------------------- */
+
+static struct object find_object(const struct profile *p, uint32_t module)
+{
+	struct object o = {.module = module};
+	size_t first = 0;
+
+	while (first < p->extents.count && p->extents.at[first].module < module)
+		first++;
+	o.extents = p->extents.at + first;
+	while (first + o.extent_count < p->extents.count &&
+	       o.extents[o.extent_count].module == module)
+		o.extent_count++;
+	return o;
+}
+
+/* One that is on no stack has been seen from outside alone: where it begins, not where its file
+ * wanted it to. */
+static uint64_t get_bias(const struct profile *p, uint32_t module, const struct symbol_module *m)
+{
+	const struct profile_module *from = &p->modules.at[module];
+	uint64_t page = p->run.page_bytes ? p->run.page_bytes : PAGE_USUAL;
+	uint64_t load = symbol_get_load_address(m);
+
+	return from->bias == from->map_start ? from->map_start - load / page * page : from->bias;
+}
+
+static uint64_t count_resident(const struct object *o, const struct symbol_variable *v)
+{
+	uint64_t start = o->bias + v->address, end = start + v->size_bytes, bytes = 0;
+
+	if (v->is_thread_local)
+		return 0;
+	for (size_t i = 0; i < o->extent_count; i++) {
+		const struct profile_extent *x = &o->extents[i];
+		uint64_t from = start > x->start ? start : x->start;
+		uint64_t to = end < x->start + x->bytes ? end : x->start + x->bytes;
+
+		bytes += from < to ? to - from : 0;
+	}
+	return bytes;
+}
+
+/* ---- one object ------------------------------------------------------------------------------ */
+
+/* Rows without a name: what a section holds beyond the variables that have rows. */
+static void add_rests(struct reader *r, const struct object *o, size_t first,
+		      const struct symbol_variable *list, size_t count)
+{
+	size_t end = r->found.count;
+
+	for (size_t i = 0; i < count; i++) {
+		struct string_id section = profile_add_string(r->profile, list[i].section);
+		struct profile_variable rest = {
+			.section = section,
+			.module = o->module,
+			.address = list[i].address,
+			.is_thread_local = list[i].is_thread_local,
+			.size_bytes = list[i].size_bytes,
+			.resident_bytes = count_resident(o, &list[i]),
+		};
+
+		if (list[i].name)
+			continue;
+		for (size_t k = first; k < end; k++) {
+			const struct profile_variable *v = &r->found.at[k];
+
+			if (v->section.v != section.v || v->size_bytes > rest.size_bytes)
+				continue;
+			rest.size_bytes -= v->size_bytes;
+			rest.resident_bytes -= v->resident_bytes < rest.resident_bytes
+						       ? v->resident_bytes
+						       : rest.resident_bytes;
+		}
+		if (rest.resident_bytes > rest.size_bytes)
+			rest.resident_bytes = rest.size_bytes;
+		if (rest.size_bytes)
+			*vec_push(&r->found) = rest;
+	}
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct profile_variable *a = left, *b = right;
+
+	if (a->size_bytes != b->size_bytes)
+		return a->size_bytes > b->size_bytes ? -1 : 1;
+	if (a->module != b->module)
+		return a->module < b->module ? -1 : 1;
+	return (a->address > b->address) - (a->address < b->address);
+}
+
+/* Sums up those from `first` on by section, where they are more than are to be kept. */
+static void fold(struct reader *r, size_t first)
+{
+	size_t kept = first + KEPT_MOST;
+
+	if (r->scope == GLOBALS_ALL || r->found.count <= kept)
+		return;
+	qsort(r->found.at + first, r->found.count - first, sizeof(*r->found.at), compare);
+	size_t sums = kept;
+	for (size_t i = kept; i < r->found.count; i++) {
+		const struct profile_variable v = r->found.at[i];
+		size_t at = kept;
+
+		while (at < sums && r->found.at[at].section.v != v.section.v)
+			at++;
+		if (at == sums)
+			r->found.at[sums++] = (struct profile_variable){
+				.section = v.section,
+				.module = v.module,
+				.is_thread_local = v.is_thread_local,
+				.address = v.address,
+			};
+		r->found.at[at].count++;
+		r->found.at[at].size_bytes += v.size_bytes;
+		r->found.at[at].resident_bytes += v.resident_bytes;
+	}
+	r->found.count = sums;
+}
+
+static void add_variable(struct reader *r, const struct object *o, const struct symbol_variable *v)
+{
+	struct profile *p = r->profile;
+
+	*vec_push(&r->found) = (struct profile_variable){
+		.name = profile_add_string(p, v->name),
+		.section = profile_add_string(p, v->section),
+		.file = profile_add_string(p, v->file),
+		.line = v->line,
+		.module = o->module,
+		.count = 1,
+		.is_thread_local = v->is_thread_local,
+		.address = v->address,
+		.size_bytes = v->size_bytes,
+		.resident_bytes = count_resident(o, v),
+	};
+}
+
+/* In brief, names of what is folded are not to be in the profile: they are added when it is known
+ * which ones stay. */
+static void read_object(struct reader *r, const struct object *o, struct symbol_module *m)
+{
+	const struct symbol_variable *list;
+	size_t count = symbol_list_variables(m, r->scope == GLOBALS_ALL, &list);
+	size_t first = r->found.count;
+
+	for (size_t i = 0; i < count; i++) {
+		struct symbol_variable v = list[i];
+
+		if (!v.name)
+			continue;
+		if (r->scope == GLOBALS_BRIEF)
+			v.name = NULL;
+		add_variable(r, o, &v);
+		/* Which one it was. */
+		if (r->scope == GLOBALS_BRIEF)
+			r->found.at[r->found.count - 1].line = (uint32_t)i;
+	}
+	fold(r, first);
+	for (size_t i = first; r->scope == GLOBALS_BRIEF && i < r->found.count; i++) {
+		struct profile_variable *v = &r->found.at[i];
+
+		if (i < first + KEPT_MOST)
+			v->name = profile_add_string(r->profile, list[v->line].name);
+		v->line = 0;
+	}
+	add_rests(r, o, first, list, count);
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+static struct symbol_module *open_object(const struct reader *r, uint32_t module)
+{
+	const struct profile_module *from = &r->profile->modules.at[module];
+	const char *path = profile_string(r->profile, from->path);
+	struct symbol_options options = r->options ? *r->options : (struct symbol_options){0};
+	struct error ignored = {0};
+
+	/* In brief it must be quick, and not fetch debug files that nobody asked for. */
+	options.object_only = r->scope == GLOBALS_BRIEF;
+
+	if (!*path)
+		path = profile_string(r->profile, r->profile->run.executable);
+	return symbol_open(path, from->build_id_bytes ? from->build_id : NULL, from->build_id_bytes,
+			   &options, &ignored);
+}
+
+static void keep_known(struct reader *r, uint32_t module)
+{
+	for (size_t i = 0; i < r->profile->variables.count; i++)
+		if (r->profile->variables.at[i].module == module)
+			*vec_push(&r->found) = r->profile->variables.at[i];
+}
+
+/* The recorder's library is no part of the program. */
+static bool is_own(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return strncmp(slash ? slash + 1 : path, "libmidden.so", strlen("libmidden.so")) == 0;
+}
+
+/* Those that were there when somebody looked; without a look, all that are known. */
+static bool is_wanted(const struct profile *p, const struct object *o)
+{
+	const struct profile_module *module = &p->modules.at[o->module];
+
+	if (is_own(profile_string(p, module->path)))
+		return false;
+	return p->run.globals_time_ns ? o->extent_count != 0 : module->map_end != 0;
+}
+
+size_t globals_resolve(struct profile *p, enum globals_scope scope,
+		       const struct symbol_options *options)
+{
+	struct reader r = {.profile = p, .scope = scope, .options = options};
+	size_t missing = 0;
+
+	if (p->run.merge != PROFILE_MERGE_NONE)
+		return 0;
+	for (uint32_t i = 1; i < p->modules.count; i++) {
+		struct object o = find_object(p, i);
+		struct symbol_module *m = is_wanted(p, &o) ? open_object(&r, i) : NULL;
+
+		if (m) {
+			o.bias = get_bias(p, i, m);
+			read_object(&r, &o, m);
+			symbol_close(m);
+		} else if (is_wanted(p, &o)) {
+			keep_known(&r, i);
+			missing++;
+		}
+	}
+	if (r.found.count)
+		qsort(r.found.at, r.found.count, sizeof(*r.found.at), compare);
+	vec_free(&p->variables);
+	for (size_t i = 0; i < r.found.count; i++)
+		*vec_push(&p->variables) = r.found.at[i];
+	vec_free(&r.found);
+	return missing;
+}
+
+/* ---- sums ------------------------------------------------------------------------------------ */
+
+static void add_to(struct globals_sum *sum, const struct profile_variable *v)
+{
+	sum->variables += v->count;
+	sum->bytes += v->size_bytes;
+	sum->resident_bytes += v->resident_bytes;
+}
+
+static struct globals_object *find_sum(struct globals *g, const struct profile *p, uint32_t module)
+{
+	const char *path = profile_string(p, p->modules.at[module].path);
+
+	for (size_t i = 0; i < g->objects.count; i++)
+		if (g->objects.at[i].module == module)
+			return &g->objects.at[i];
+	*vec_push(&g->objects) = (struct globals_object){
+		.module = module,
+		.path = *path ? path : profile_string(p, p->run.executable),
+	};
+	return &g->objects.at[g->objects.count - 1];
+}
+
+static struct globals_section *find_section(struct globals_object *o, const char *name,
+					    bool is_thread_local)
+{
+	for (size_t i = 0; i < o->sections.count; i++)
+		if (strcmp(o->sections.at[i].name, name) == 0)
+			return &o->sections.at[i];
+	*vec_push(&o->sections) =
+		(struct globals_section){.name = name, .is_thread_local = is_thread_local};
+	return &o->sections.at[o->sections.count - 1];
+}
+
+static int compare_objects(const void *left, const void *right)
+{
+	const struct globals_object *a = left, *b = right;
+	uint64_t a_bytes = a->shared.bytes + a->local.bytes,
+		 b_bytes = b->shared.bytes + b->local.bytes;
+
+	if (a_bytes != b_bytes)
+		return a_bytes > b_bytes ? -1 : 1;
+	return (a->module > b->module) - (a->module < b->module);
+}
+
+void globals_build(struct globals *g, const struct profile *p)
+{
+	g->threads = p->run.globals_threads ? p->run.globals_threads : 1;
+	for (size_t i = 0; i < p->variables.count; i++) {
+		const struct profile_variable *v = &p->variables.at[i];
+		struct globals_object *o = find_sum(g, p, v->module);
+
+		add_to(v->is_thread_local ? &g->local : &g->shared, v);
+		add_to(v->is_thread_local ? &o->local : &o->shared, v);
+		add_to(&find_section(o, profile_string(p, v->section), v->is_thread_local)->sum, v);
+	}
+	if (g->objects.count)
+		qsort(g->objects.at, g->objects.count, sizeof(*g->objects.at), compare_objects);
+}
+
+void globals_fini(struct globals *g)
+{
+	for (size_t i = 0; i < g->objects.count; i++)
+		vec_free(&g->objects.at[i].sections);
+	vec_free(&g->objects);
+}
