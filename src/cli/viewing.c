@@ -12,6 +12,7 @@
 #include "model/findings.h"
 #include "model/leaks.h"
 #include "report/findings_report.h"
+#include "report/globals_report.h"
 #include "report/leaks_json.h"
 #include "report/stats_json.h"
 
@@ -31,6 +32,15 @@ static void print_findings(FILE *out, const struct model *m)
 	findings_report_add(&j, m, f);
 	json_end_object(&j);
 	findings_free(f);
+}
+
+static void print_globals(FILE *out, const struct model *m)
+{
+	struct json j = {.out = out};
+
+	json_begin_object(&j, NULL);
+	globals_report_add(&j, model_get_profile(m), true);
+	json_end_object(&j);
 }
 
 /* The page has the rows in columns: here are the sums. */
@@ -73,10 +83,14 @@ void viewing_init(struct viewing *v, struct profile *p, const struct load_option
 	v->stats = text_of(print_stats, v->model);
 	v->findings = text_of(print_findings, v->model);
 	v->leaks = p->run.lost_flags ? text_of(print_leaks, v->model) : NULL;
+	v->globals = text_of(print_globals, v->model);
 	v->request = (struct pack_request){
 		.model = v->model,
 		.suppress = &v->suppress,
-		.texts = {.stats = v->stats, .findings = v->findings, .leaks = v->leaks},
+		.texts = {.stats = v->stats,
+			  .findings = v->findings,
+			  .leaks = v->leaks,
+			  .globals = v->globals},
 	};
 }
 
@@ -86,6 +100,7 @@ int viewing_open(struct viewing *v, const char *file, const struct load_options 
 
 	if (!p)
 		return COMMAND_FAILED;
+	load_globals(p, load);
 	viewing_init(v, p, load);
 	return COMMAND_GOOD;
 }
@@ -100,5 +115,6 @@ void viewing_close(struct viewing *v)
 	free(v->stats);
 	free(v->findings);
 	free(v->leaks);
+	free(v->globals);
 	*v = (struct viewing){0};
 }

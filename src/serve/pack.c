@@ -321,6 +321,7 @@ static char *make_header(const struct packing *p, const struct pack_request *r, 
 	write_text(&j, "findings", r->texts.findings);
 	write_text(&j, "diff", r->texts.diff);
 	write_text(&j, "leaks", r->texts.leaks);
+	write_text(&j, "globals", r->texts.globals);
 	json_add_uint(&j, "page_bytes", p->profile->run.page_bytes);
 	write_text(&j, "lines", r->lines_json);
 	write_columns_table(&j, p);

@@ -11,6 +11,7 @@ import { Profile } from "./model/profile.ts";
 import { callers } from "./views/callers.ts";
 import { compare } from "./views/compare.ts";
 import { flame } from "./views/flame.ts";
+import { globals } from "./views/globals.ts";
 import { leaks } from "./views/leaks.ts";
 import { maps } from "./views/maps.ts";
 import { overview } from "./views/overview.ts";
@@ -22,7 +23,7 @@ import { threads } from "./views/threads.ts";
 import { timeline } from "./views/timeline.ts";
 import { samplingNote } from "./views/within.ts";
 
-const VIEWS: View[] = [overview, timeline, flame, table, callers, source, sizes, threads, leaks, resident, maps, compare];
+const VIEWS: View[] = [overview, timeline, flame, table, callers, source, sizes, threads, leaks, resident, maps, globals, compare];
 
 const REFRESH_MS = 1000;
 

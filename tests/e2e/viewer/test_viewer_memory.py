@@ -141,6 +141,22 @@ def test_lost_blocks_are_those_of_the_command(page, midden, recorder, need_victi
     assert "main" in seen[5]
 
 
+def test_globals_are_those_of_the_command(page, midden, recorder):
+    profile = recorder.victim("known_globals").path
+    wanted = ask(midden, "report", "--globals", "--json", profile)["globals"]
+    rows = "[...document.querySelectorAll('#variables tbody tr[data-name]')].map(r => [r.dataset.name, Number(r.dataset.bytes), Number(r.querySelector('[data-resident]')?.dataset.resident ?? -1)])"
+    sums, objects, first, few, address = page(
+        profile, ("goto", "#globals"), ("wait", "#variables tbody tr"), ("eval", "({...document.querySelector('#globals-sums').dataset})"),
+        ("eval", "[...document.querySelectorAll('#global-objects tbody tr')].map(r => [r.dataset.object, Number(r.dataset.bytes)])"),
+        ("eval", rows), ("fill", "#globals-search", "BIG_ZEROS"), ("eval", rows), ("hash",),
+    )
+    assert {key: int(value) for key, value in sums.items()} == {"bytes": wanted["bytes"], "variables": wanted["variables"], "local": wanted["thread_local_total_bytes"]}
+    assert objects == [[o["path"], o["bytes"]] for o in wanted["objects"]]
+    listed = {(v["name"], v["bytes"], v.get("resident_bytes", -1)) for v in wanted["list"]}
+    assert len(first) > 10 and {tuple(row) for row in first} <= listed and first[0][0] == "big_zeros"
+    assert few == [first[0]] and "search=BIG_ZEROS" in address
+
+
 def test_pages_without_data_are_not_there(page, record):
     profile = record.victim("basic_heap").path
     pages, line = page(profile, ("texts", "nav a"), ("text", "#not-recorded"))

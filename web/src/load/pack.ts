@@ -14,6 +14,7 @@ export interface Header {
   diff: { [key: string]: Json } | null;
   leaks?: { [key: string]: Json } | null;
   page_bytes?: number;
+  globals?: { [key: string]: Json } | null;
   lines: { files: { [path: string]: (number | string)[][] } } | null;
   columns: { [name: string]: { type: string; at: number; count: number } };
 }

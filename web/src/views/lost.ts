@@ -35,8 +35,8 @@ function linkText(app: App, link: Link): string {
   if (!link.isBlock) return `from ${link.text}`;
   const { profile } = app;
   const frame = link.site >= 0 ? ownFrame(profile, link.site) : -1;
-  const where = frame >= 0 ? `${profile.functionName(frame)} ${profile.place(frame)}` : "a block whose stack is not known";
-  return `a block of ${where}${link.inside ? `, by a pointer ${formatCount(link.inside)} bytes into it` : ""}${link.offset ? `, at ${formatCount(link.offset)} bytes of its holder` : ""}`;
+  const where = frame >= 0 ? `a block allocated by ${profile.functionName(frame)} ${profile.place(frame)}` : "a block whose stack is not known";
+  return `${where}${link.inside ? `, by a pointer ${formatCount(link.inside)} bytes into it` : ""}${link.offset ? `, at ${formatCount(link.offset)} bytes of its holder` : ""}`;
 }
 
 function chainList(app: App, lost: Lost): HTMLElement | null {
@@ -64,7 +64,7 @@ function section(app: App, kind: LostClass, group: LostGroup): HTMLElement | nul
   const list = h("div");
   appendInPieces(list, group.largest.length, (i) => item(app, kind, group.largest[i]!));
   return h("section", { id: `lost-${kind}`, "data-bytes": group.bytes, "data-blocks": group.blocks, "data-stacks": group.stacks }, h("h2", {}, TITLES[kind]),
-    h("p.note", {}, `${formatBytes(group.bytes)} in ${blocksOf(group.blocks)}, ${formatCount(group.stacks)} stacks`), list,
+    h("p.note", {}, `${formatBytes(group.bytes)} in ${blocksOf(group.blocks)}, ${formatCount(group.stacks)} ${group.stacks === 1 ? "stack" : "stacks"}`), list,
     rest ? h("p.note", {}, `and ${formatCount(rest)} stacks with less`) : null);
 }
 
