@@ -8,7 +8,7 @@ SETUP  := true
 endif
 
 .DEFAULT_GOAL := all
-.PHONY: all help setup demo test test-quick test-portability test-programs torture soak check-walks sanitizers golden bench bench-looks fuzz web web-speed format lint install clean
+.PHONY: all help setup demo test test-quick test-portability test-programs torture soak check-walks sanitizers golden bench bench-looks bench-python fuzz web web-speed format lint install clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -89,6 +89,12 @@ bench-looks: ## how long looks at lost blocks and resident pages take, and keep 
 	@cmake --preset release >/dev/null
 	@cmake --build $(BUILD) --target midden libmidden
 	@bench/looks.py
+
+bench-python: ## what recording Python costs beside memray, in a release of Debian that has it (as root)
+	@$(SETUP) build bench
+	@cmake --preset release >/dev/null
+	@cmake --build $(BUILD) --target midden libmidden
+	@bench/python_peers.py
 
 fuzz: ## run each fuzzer for a minute (SECONDS_EACH=…)
 	@$(SETUP) build test

@@ -31,6 +31,7 @@ struct python_thread {
 	struct python_reads reads;
 	struct python_memo memo;
 	uint32_t walks;
+	struct python_names_mark marks[1 << PYTHON_NAMES_MARK_BITS];
 	char text[PYTHON_NAMES_TEXT];
 };
 
@@ -139,6 +140,7 @@ static struct python_thread *get_thread(struct thread *t)
 		python_reads_forget(&p->reads);
 		python_leaf_forget(&p->leaves);
 		python_memo_init(&p->memo, t->max_depth, p + 1);
+		__builtin_memset(p->marks, 0, sizeof(p->marks));
 		p->walks = 0;
 		t->python_ready = true;
 	}
@@ -202,16 +204,11 @@ struct python_walk {
 };
 
 /* At the loop that runs what is left, by an address in its frame or, where that is 0, its code. */
-static void aim_at(struct python_walk *w, uint64_t activation)
-{
-	w->goal.address = activation;
-	w->goal.code_start = interpreter.eval_start;
-	w->goal.code_bytes = w->rest.at ? interpreter.eval_bytes : 0;
-}
-
 static void aim(struct python_walk *w)
 {
-	aim_at(w, python_frames_find_activation(&w->rest));
+	w->goal.address = python_frames_find_activation(&w->rest);
+	w->goal.code_start = interpreter.eval_start;
+	w->goal.code_bytes = w->rest.at ? interpreter.eval_bytes : 0;
 }
 
 static void start_over(struct python_walk *w)
@@ -286,14 +283,14 @@ static uint32_t finish(struct python_walk *w)
 /* ---- what has changed since the last one ----------------------------------------------------- */
 
 /* Native frames below the innermost Python function. False: they do not lead to it. */
-static bool find_leaf(struct python_walk *w, const struct walk_start *start)
+static bool find_leaf(struct python_walk *w, const struct walk_start *start, uint64_t goal)
 {
 	struct python_thread *p = w->p;
-	uint64_t goal = w->goal.address;
 
 	w->leaf = python_leaf_find(&p->leaves, w->t, start, goal);
 	if (likely(w->leaf))
 		return true;
+	w->goal = (struct walk_goal){0};
 	w->goal.frames = w->t->memo.fresh;
 	w->goal.room = w->t->memo.room;
 	walk_native(w, start);
@@ -311,56 +308,61 @@ static uint32_t list_leaf(const struct python_walk *w)
 	return w->leaf->place_count;
 }
 
-/* The node of a run; 0: the tree is full, and the stack is cut. */
-static uint32_t find_or_add(struct python_walk *w, const struct stacktree_run *run, uint32_t hash,
-			    uint32_t *cut)
-{
-	const struct stacktree tree = stacktree_get();
-	uint32_t node = run->count ? stacktree_find(&tree, run, hash) : run->outer;
-	bool full = false;
-
-	if (unlikely(!node))
-		node = stacktree_add(w->t, &tree, run, &full);
-	*cut = node;
-	return full ? 0 : node;
-}
-
 /* The node of the native frames below the Python frames that were read. */
-static uint32_t intern(struct python_walk *w, const struct python_memo_walk *read)
+static NOINLINE uint32_t intern(struct python_walk *w, const struct python_memo_walk *read)
 {
 	struct python_memo *m = &w->p->memo;
-	const struct python_memo_frame *kept = read->kept ? &m->frames[read->kept - 1] : NULL;
-	uint32_t native = list_leaf(w), *places = w->t->frames, cut;
-	const struct stacktree_run run = {
-		.outer = kept ? kept->node : 0,
-		.outer_hash = kept ? kept->hash : 0,
-		.places = places,
-		.count = native + python_memo_list(m, read, places + native),
-	};
-	uint32_t hash = python_memo_leaf(m, read)->hash;
+	const struct python_memo_frame *leaf = python_memo_leaf(m, read);
+	const struct python_memo_frame none = {0};
+	const struct python_memo_frame *outer = read->is_known ? leaf
+						: read->kept   ? &m->frames[read->kept - 1]
+							       : &none;
+	const struct stacktree tree = stacktree_get();
+	uint32_t native = list_leaf(w), *places = w->t->frames, hash = leaf->hash;
+	struct stacktree_run run = {
+		.outer = outer->node, .outer_hash = outer->hash, .places = places, .count = native};
+	bool full = false;
 
+	if (!read->is_known)
+		run.count += python_memo_list(m, read, places + native);
 	for (uint32_t i = native; i-- > 0;)
 		hash = stacktree_hash(hash, places[i]);
-	uint32_t node = find_or_add(w, &run, hash, &cut), outer = node;
-	if (unlikely(!node)) {
+	uint32_t node = run.count ? stacktree_find(&tree, &run, hash) : run.outer;
+	if (!node)
+		node = stacktree_add(w->t, &tree, &run, &full);
+	if (unlikely(full)) {
 		m->count = 0; /* the frames do not all have nodes */
-		return cut;
+		return node;
 	}
-	const struct segment_node *nodes = process_node(0);
+	uint32_t python = node;
 	for (uint32_t i = 0; i < native; i++)
-		outer = segment_node_parent(nodes, outer);
-	python_memo_commit(m, read, nodes, outer);
-	if (w->leaf) {
-		w->leaf->outer_node = outer;
-		w->leaf->node = node;
-	}
+		python = segment_node_parent(tree.nodes, python);
+	python_memo_commit(m, read, tree.nodes, python);
+	if (w->leaf)
+		*python_leaf_pair(&w->p->leaves, w->leaf, python) = (struct python_leaf_pair){
+			.outer = python, .serial = w->leaf->serial, .node = node};
 	return node;
+}
+
+/* The node of an end that has been met below the same Python function before; 0: it was not. */
+static inline uint32_t recall(struct python_walk *w, const struct python_memo_walk *read,
+			      uint32_t python)
+{
+	if (!read->is_known || !w->leaf)
+		return 0;
+	const struct python_leaf_pair *pair = python_leaf_pair(&w->p->leaves, w->leaf, python);
+	if (pair->outer != python || pair->serial != w->leaf->serial)
+		return 0;
+	if (read->fresh)
+		python_memo_commit(&w->p->memo, read, NULL, 0);
+	return pair->node;
 }
 
 /* One frame after another, whatever the last walk was, into t->frames; their number. */
 static uint32_t walk_plainly(struct python_walk *w, const struct walk_start *start, bool native)
 {
 	w->p->memo.count = 0;
+	w->goal = (struct walk_goal){0};
 	start_over(w);
 	if (native)
 		walk_native(w, start);
@@ -378,17 +380,16 @@ static uint32_t walk_below(struct python_walk *w, const struct walk_start *start
 	if (unlikely(!python_memo_read(&w->p->memo, &w->chain, &w->namer, &read) || read.is_empty))
 		return stacktree_intern(w->t, walk_plainly(w, start, native));
 	const struct python_memo_frame *leaf = python_memo_leaf(&w->p->memo, &read);
+	uint64_t goal = leaf->activation ? leaf->activation : w->chain.cframe;
+	uint32_t python = leaf->node;
 	w->sink.count = 0;
-	w->rest = w->chain;
-	aim_at(w, leaf->is_shim || leaf->activation ? leaf->activation : w->chain.cframe);
-	if (native && !find_leaf(w, start))
+	if (native && !find_leaf(w, start, goal))
 		return finish(w); /* not where it should be: all of it is native */
 	uint32_t below = w->leaf ? w->leaf->place_count : w->sink.count;
 	if (unlikely(below >= depth - depth / 4 - 1 || read.kept + read.fresh + below > depth))
 		return stacktree_intern(w->t, walk_plainly(w, start, native));
-	if (!read.fresh && w->leaf && w->leaf->outer_node == leaf->node)
-		return w->leaf->node;
-	return intern(w, &read);
+	uint32_t node = recall(w, &read, python);
+	return likely(node) ? node : intern(w, &read);
 }
 
 /* Whether the interpreter itself allocates: nothing else is below the innermost frame. */
@@ -407,7 +408,7 @@ static bool is_own_allocation(const struct python_walk *w)
 
 static uint32_t walk_between(struct python_walk *w, const struct walk_start *start)
 {
-	w->goal.arrive = keep_activation;
+	w->goal = (struct walk_goal){.arrive = keep_activation};
 	walk_native(w, start);
 	return finish(w);
 }
@@ -420,11 +421,11 @@ static bool begin(struct python_walk *w, struct thread *t)
 
 	if (!state)
 		return false;
-	*w = (struct python_walk){
-		.t = t,
-		.p = p,
-		.namer = {.i = &interpreter, .reads = &p->reads, .text = p->text},
-	};
+	w->t = t;
+	w->p = p;
+	w->namer = (struct python_namer){
+		.i = &interpreter, .reads = &p->reads, .text = p->text, .marks = p->marks};
+	w->leaf = NULL;
 	python_frames_begin(&w->chain, &interpreter, &p->reads, state);
 	return w->chain.at != 0;
 }
@@ -441,6 +442,7 @@ bool python_walk(struct thread *t, const struct walk_start *start, uint32_t *nod
 		return false;
 	uint32_t mode = process->header->python;
 	if (mode == SEGMENT_PYTHON_DOMAINS) {
+		w.goal = (struct walk_goal){0};
 		walk_native(&w, start);
 		if (!is_own_allocation(&w))
 			return false;

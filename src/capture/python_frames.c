@@ -13,8 +13,11 @@ void python_frames_begin(struct python_chain *c, const struct python_interpreter
 	uint64_t cframe = 0;
 
 	*c = (struct python_chain){.i = i, .reads = reads, .left = FRAMES_MOST};
-	if (!python_reads_has(reads, thread, 512))
-		return;
+	if (unlikely(thread != reads->thread)) {
+		if (!python_reads_has(reads, thread, 512))
+			return;
+		reads->thread = thread;
+	}
 	if (o->thread_cframe) {
 		cframe = python_reads_word(thread + o->thread_cframe);
 		c->cframe = cframe != thread + o->thread_root ? cframe : 0;

@@ -96,13 +96,20 @@ static inline bool python_frames_find_offset(const struct python_offsets *o, uin
 	       *offset / 2 <= (int64_t)python_reads_word(code + PYTHON_FRAMES_SIZE);
 }
 
+/* Before the first instruction that belongs to a line. */
+static inline bool python_frames_is_early(const struct python_offsets *o,
+					  const struct python_frame *f)
+{
+	return o->code_start &&
+	       f->offset < 2 * (int64_t)(int32_t)python_reads_half(f->code + o->code_traceable);
+}
+
 /* A frame that is being made: its function has not begun, and Python itself does not show it. */
 static inline bool python_frames_is_incomplete(const struct python_offsets *o, uint64_t at,
 					       const struct python_frame *f)
 {
-	if (!o->code_start || python_reads_byte(at + o->frame_owner) == PYTHON_OWNER_GENERATOR)
-		return false;
-	return f->offset < 2 * (int64_t)(int32_t)python_reads_half(f->code + o->code_traceable);
+	return python_frames_is_early(o, f) &&
+	       python_reads_byte(at + o->frame_owner) != PYTHON_OWNER_GENERATOR;
 }
 
 /* Reads the frame at `at`, which can be one and is no shim. False: it is none. */

@@ -12,6 +12,7 @@ void python_leaf_forget(struct python_leaves *table)
 	table->turn = 0;
 	for (uint32_t i = 0; i < PYTHON_LEAF_WAYS << PYTHON_LEAF_SET_BITS; i++)
 		table->at[i].is_whole = false;
+	__builtin_memset(table->pairs, 0, sizeof(table->pairs));
 }
 
 /* The first of those among which the end is. */
@@ -29,15 +30,27 @@ static inline uint64_t read_word(const struct python_leaf *s, uint32_t i, uint64
 	return memo_read(sp + s->offsets[i] * UINT64_C(8));
 }
 
-static inline bool is_unchanged(const struct python_leaf *s, uint64_t sp)
+static NOINLINE bool is_unchanged_with_fp(const struct python_leaf *s, uint64_t sp)
 {
+	uint64_t changed = 0;
+
 	for (uint32_t i = 0; i < s->word_count; i++) {
 		uint64_t now = read_word(s, i, sp);
 
-		if (s->values[i] != (s->saved >> i & 1 ? now - sp : arch_strip(now)))
-			return false;
+		changed |= s->values[i] ^ (s->saved >> i & 1 ? now - sp : arch_strip(now));
 	}
-	return true;
+	return changed == 0;
+}
+
+static inline bool is_unchanged(const struct python_leaf *s, uint64_t sp)
+{
+	uint64_t changed = 0;
+
+	if (unlikely(s->saved))
+		return is_unchanged_with_fp(s, sp);
+	for (uint32_t i = 0; i < s->word_count; i++)
+		changed |= arch_strip(read_word(s, i, sp)) ^ s->values[i];
+	return changed == 0;
 }
 
 struct python_leaf *python_leaf_find(struct python_leaves *table, struct thread *t,
@@ -172,6 +185,7 @@ struct python_leaf *python_leaf_note(struct python_leaves *table, const struct w
 	*s = (struct python_leaf){.pc = start->pc,
 				  .goal = distance,
 				  .fp = start->fp - start->sp,
+				  .serial = table->turn,
 				  .generation = goal->generation};
 	if (!put_frames(&d, goal))
 		return NULL;

@@ -25,11 +25,10 @@ struct python_leaf {
 	uint64_t goal; /* less sp; 0: the loop is known by its code */
 	uint64_t fp;   /* less sp; where it is used */
 	uint32_t generation;
-	uint32_t outer_node; /* of the Python function that it was met below last */
-	uint32_t node;	     /* then the whole stack had this one */
-	uint32_t hash;	     /* of the places as a run, and STACKTREE_BASE to the power of their */
-	uint32_t scale;	     /* number: see stacktree_hash */
-	uint16_t saved;	     /* bit i: words[i] is a saved frame pointer */
+	uint32_t serial; /* no other end of this thread has it */
+	uint32_t hash;	 /* of the places as a run, and STACKTREE_BASE to the power of their */
+	uint32_t scale;	 /* number: see stacktree_hash */
+	uint16_t saved;	 /* bit i: words[i] is a saved frame pointer */
 	uint8_t place_count;
 	uint8_t word_count;
 	bool is_whole;			     /* false: nothing is here */
@@ -41,8 +40,18 @@ struct python_leaf {
 
 _Static_assert(sizeof(struct python_leaf) == 256, "four cache lines");
 
+/* An end below a Python function, and the node of the whole. */
+struct python_leaf_pair {
+	uint32_t outer;
+	uint32_t serial; /* 0: nothing is here */
+	uint32_t node;
+};
+
+#define PYTHON_LEAF_PAIR_BITS 10
+
 struct python_leaves {
-	uint32_t turn; /* which way is replaced next */
+	uint32_t turn; /* how many have been noted: which way is replaced next */
+	struct python_leaf_pair pairs[1 << PYTHON_LEAF_PAIR_BITS];
 	struct python_leaf at[PYTHON_LEAF_WAYS << PYTHON_LEAF_SET_BITS];
 };
 
@@ -51,6 +60,15 @@ void python_leaf_forget(struct python_leaves *table);
 /* The end of the stack that starts here and has its loop at `goal`; NULL: none is known. */
 struct python_leaf *python_leaf_find(struct python_leaves *table, struct thread *t,
 				     const struct walk_start *start, uint64_t goal);
+
+/* Where the node is remembered, or can be, that an end has below `outer`. */
+static inline struct python_leaf_pair *python_leaf_pair(struct python_leaves *table,
+							const struct python_leaf *s, uint32_t outer)
+{
+	uint32_t hash = (outer ^ s->serial << 20) * UINT32_C(0x9e3779b1);
+
+	return &table->pairs[hash >> (32 - PYTHON_LEAF_PAIR_BITS)];
+}
 
 /* Notes what a walk to that goal has found, with the frames that it has kept. NULL: it is not one
  * that can be. */

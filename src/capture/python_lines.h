@@ -21,8 +21,21 @@ struct python_lines {
 	int32_t first_line;
 };
 
+/* Where a search has come to: what is before it belongs to instructions before `end`. All zero: it
+ * begins. */
+struct python_lines_mark {
+	size_t at; /* in the table */
+	int64_t end;
+	int64_t step; /* the line less the first one */
+};
+
 /* The line of the instruction at `offset` bytes; the first line for a frame that has not begun (an
  * offset less than 0), 0 for an instruction that belongs to none. */
 uint32_t python_lines_find(const struct python_lines *l, int64_t offset);
+
+/* The same from where the last search in the same table has come to, if the instruction is not
+ * before that: modules are long, and run from their beginning to their end. */
+uint32_t python_lines_find_from(const struct python_lines *l, int64_t offset,
+				struct python_lines_mark *mark);
 
 #endif

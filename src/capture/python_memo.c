@@ -31,6 +31,45 @@ void python_memo_count_codes(uint64_t code_type)
 	__atomic_store_n(slot, count_and_free, __ATOMIC_RELEASE);
 }
 
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+static inline struct python_memo_step *step_of(struct python_memo *m, uint32_t outer,
+					       const struct python_memo_frame *f)
+{
+	uint64_t hash = (f->instruction ^ f->code << 20 ^ (uint64_t)outer << 40) *
+			UINT64_C(0x9e3779b97f4a7c15);
+
+	return &m->steps[hash >> (64 - PYTHON_MEMO_STEP_BITS)];
+}
+
+/* Whether it is known what the frame leads to below `outer`; then it has it. */
+static inline bool follow(struct python_memo *m, uint32_t outer, struct python_memo_frame *f)
+{
+	const struct python_memo_step *s = step_of(m, outer, f);
+
+	if (s->code != f->code || s->instruction != f->instruction || s->outer != outer ||
+	    s->ended != (uint32_t)m->codes_ended || !s->node)
+		return false;
+	f->stamp = s->stamp;
+	f->node = s->node;
+	f->hash = s->hash;
+	f->place = s->place;
+	f->is_shown = f->is_read = true;
+	return true;
+}
+
+static void note(struct python_memo *m, uint32_t outer, const struct python_memo_frame *f)
+{
+	*step_of(m, outer, f) = (struct python_memo_step){.code = f->code,
+							  .instruction = f->instruction,
+							  .stamp = f->stamp,
+							  .ended = (uint32_t)m->codes_ended,
+							  .outer = outer,
+							  .node = f->node,
+							  .hash = f->hash,
+							  .place = f->place};
+}
+
 /* ---- reading --------------------------------------------------------------------------------- */
 
 void python_memo_init(struct python_memo *m, uint32_t room, void *memory)
@@ -43,52 +82,36 @@ void python_memo_init(struct python_memo *m, uint32_t room, void *memory)
 /* The memo's frame with this address, among the outermost `top`; -1: there is none. */
 static inline int64_t find(const struct python_memo *m, int64_t top, uint64_t at)
 {
-	while (--top >= 0 && m->frames[top].at != at)
+	const struct python_memo_frame *f = m->frames + top;
+
+	while (--f >= m->frames && f->at != at)
 		;
-	return top;
+	return f - m->frames;
 }
 
-/* Whether the memo's frame is still what it was. Its page is one that python_reads knows. */
-static inline bool is_unchanged(const struct python_offsets *o, const struct python_memo_frame *f)
-{
-	const uint64_t at = f->at;
-
-	return ((python_reads_word(at + o->frame_code) ^ f->code) |
-		(python_reads_word(at + o->frame_instruction) ^ f->instruction) |
-		(python_reads_word(at + o->frame_previous) ^ f->previous) |
-		(uint64_t)(python_reads_byte(at + o->frame_owner) ^ f->owner)) == 0;
-}
-
-/* Compares frames[top] and outwards. -1: all are unchanged; else the innermost that is not. */
+/* Compares frames[top] and outwards, whose pages python_reads knows. -1: all are unchanged; else
+ * the innermost that is not. */
 static inline int64_t verify(const struct python_memo *m, const struct python_offsets *o,
 			     int64_t top)
 {
-	while (top >= 0 && likely(is_unchanged(o, &m->frames[top])))
-		top--;
-	return top;
+	const struct python_memo_frame *f = m->frames + top;
+	const uint64_t code = o->frame_code, instruction = o->frame_instruction,
+		       previous = o->frame_previous;
+
+	for (; f >= m->frames; f--)
+		if (unlikely((python_reads_word(f->at + code) ^ f->code) |
+			     (python_reads_word(f->at + instruction) ^ f->instruction) |
+			     (python_reads_word(f->at + previous) ^ f->previous)))
+			break;
+	return f - m->frames;
 }
 
-static bool name(const struct python_namer *n, struct python_memo_frame *f,
-		 const struct python_frame *frame)
-{
-	struct python_name name = {.frame = *frame};
-
-	f->stamp = frame->stamp;
-	f->is_shown = !python_frames_is_incomplete(n->i->o, f->at, frame);
-	if (f->is_shown) {
-		python_names_find(n, &name);
-		f->place = name.place;
-	}
-	return true;
-}
-
-/* Reads the frame at `at`; `before` is the memo's frame of the same address, or NULL. False: it is
- * not what it should be. */
-static bool read_frame(const struct python_chain *c, const struct python_namer *n, uint64_t at,
-		       const struct python_memo_frame *before, struct python_memo_frame *f)
+/* What is in the frame at `at`; `before` is the memo's frame of the same address, or NULL. False:
+ * there is none. */
+static inline bool look(const struct python_chain *c, uint64_t at,
+			const struct python_memo_frame *before, struct python_memo_frame *f)
 {
 	const struct python_offsets *o = c->i->o;
-	struct python_frame frame;
 
 	if (!before && !python_frames_has(c, at))
 		return false;
@@ -97,20 +120,35 @@ static bool read_frame(const struct python_chain *c, const struct python_namer *
 		.code = python_reads_word(at + o->frame_code),
 		.instruction = python_reads_word(at + o->frame_instruction),
 		.previous = python_reads_word(at + o->frame_previous),
-		.owner = python_reads_byte(at + o->frame_owner),
+		.is_shim = python_frames_is_shim(c, at),
 	};
-	if (python_frames_is_shim(c, at)) {
-		f->is_shim = true;
-		f->activation = at;
-		return true;
+	if (before && before->code == f->code)
+		f->stamp = before->stamp;
+	return true;
+}
+
+/* What a frame's code object says. False: it is none. */
+static NOINLINE bool read_code(const struct python_chain *c, const struct python_namer *n,
+			       struct python_memo_frame *f)
+{
+	const struct python_offsets *o = c->i->o;
+	struct python_name name = {
+		.frame = {.code = f->code & ~(uint64_t)PYTHON_FRAMES_TAG, .stamp = f->stamp}};
+
+	if (f->stamp ? !python_frames_find_offset(o, f->at, name.frame.code, &name.frame.offset)
+		     : !python_frames_read(c, f->at, &name.frame))
+		return false;
+	f->stamp = name.frame.stamp;
+	f->is_shown = !python_frames_is_incomplete(o, f->at, &name.frame);
+	f->is_read = true;
+	if (f->is_shown) {
+		python_names_find(n, &name);
+		f->place = name.place;
 	}
-	if (before && before->code == f->code && before->stamp) { /* it is a code object */
-		frame.code = f->code & ~(uint64_t)PYTHON_FRAMES_TAG;
-		frame.stamp = before->stamp;
-		return python_frames_find_offset(o, at, frame.code, &frame.offset) &&
-		       name(n, f, &frame);
-	}
-	return python_frames_read(c, at, &frame) && name(n, f, &frame);
+	/* Where its owner decides what is shown, which is not compared, it is not to be met. */
+	if (python_frames_is_early(o, &name.frame))
+		f->instruction = ~f->instruction;
+	return true;
 }
 
 /* Frames `from` down to but without `to` of the memo are those of this walk too, below others. */
@@ -120,30 +158,36 @@ static void take_over(struct python_memo *m, struct python_memo_walk *w, int64_t
 		m->fresh[w->fresh++] = m->frames[from];
 }
 
-/* What each fresh frame has of those outside of it: the shim that it runs on, and the path. */
-static void settle(struct python_memo *m, const struct python_memo_walk *w)
+/* Gives each fresh frame what follows from those outside of it: the shim that it runs on, its path
+ * and, as far as it is known, its node. False: one is not what it should be. */
+static bool settle(struct python_memo *m, const struct python_chain *c,
+		   const struct python_namer *n, struct python_memo_walk *w)
 {
 	const struct python_memo_frame none = {0};
 	const struct python_memo_frame *outer = w->kept ? &m->frames[w->kept - 1] : &none;
 
-	for (uint32_t i = w->fresh; i-- > 0;) {
+	w->is_known = true;
+	w->is_empty = !outer->node;
+	for (uint32_t i = w->fresh; i-- > 0; outer = &m->fresh[i]) {
 		struct python_memo_frame *f = &m->fresh[i];
 
-		if (!f->is_shim)
-			f->activation = outer->activation;
-		f->hash = f->is_shown ? stacktree_hash(outer->hash, f->place) : outer->hash;
-		outer = f;
+		f->hash = outer->hash;
+		f->node = outer->node;
+		if (f->is_shim)
+			continue;
+		f->activation = outer->activation;
+		if (likely(w->is_known && follow(m, outer->node, f))) {
+			w->is_empty = false;
+			continue;
+		}
+		if (!f->is_read && !read_code(c, n, f))
+			return false;
+		if (!f->is_shown)
+			continue;
+		f->hash = stacktree_hash(outer->hash, f->place);
+		w->is_known = w->is_empty = false;
 	}
-}
-
-static bool has_shown(const struct python_memo *m, const struct python_memo_walk *w)
-{
-	if (w->kept && m->frames[w->kept - 1].node)
-		return true;
-	for (uint32_t i = 0; i < w->fresh; i++)
-		if (m->fresh[i].is_shown)
-			return true;
-	return false;
+	return true;
 }
 
 bool python_memo_read(struct python_memo *m, const struct python_chain *c,
@@ -176,13 +220,13 @@ bool python_memo_read(struct python_memo *m, const struct python_chain *c,
 			top = changed;
 		}
 		if (unlikely(w->fresh == m->room) ||
-		    unlikely(!read_frame(c, n, at, before, &m->fresh[w->fresh])))
+		    unlikely(!look(c, at, before, &m->fresh[w->fresh])))
 			return false;
+		if (m->fresh[w->fresh].is_shim)
+			m->fresh[w->fresh].activation = at;
 		at = m->fresh[w->fresh++].previous;
 	}
-	settle(m, w);
-	w->is_empty = !has_shown(m, w);
-	return w->kept + w->fresh <= m->room;
+	return settle(m, c, n, w) && w->kept + w->fresh <= m->room;
 }
 
 /* ---- keeping --------------------------------------------------------------------------------- */
@@ -206,8 +250,12 @@ void python_memo_commit(struct python_memo *m, const struct python_memo_walk *w,
 		struct python_memo_frame *f = &m->frames[m->count - 1 - i];
 
 		*f = m->fresh[i];
+		if (w->is_known)
+			continue;
 		f->node = leaf;
-		if (f->is_shown)
-			leaf = segment_node_parent(nodes, leaf);
+		if (!f->is_shown)
+			continue;
+		leaf = segment_node_parent(nodes, leaf);
+		note(m, leaf, f);
 	}
 }

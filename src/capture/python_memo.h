@@ -2,12 +2,14 @@
  * where nothing has changed. Runs: any thread of the target, inside malloc. Called by python.c.
  * SPDX-License-Identifier: Apache-2.0
  *
- * What a walk shows of a frame is a function of four things in it (its code object, its
- * instruction, who owns it, the frame outside of it) and of the code object. A walk that comes to
- * the address of a frame of the last one, and finds these four unchanged there and in all frames
- * further out, would go on to find what that one has found, as long as the code objects are the
- * same. They are: each was alive then, and python_memo_codes_ended says whether any has been freed
- * since. */
+ * What a walk shows of a frame is a function of three words in it (its code object, its
+ * instruction, the frame outside of it) and of the code object. A walk that comes to the address of
+ * a frame of the last one, and finds these unchanged there and in all frames further out, would go
+ * on to find what that one has found, as long as the code objects are the same. They are: each was
+ * alive then, and python_memo_codes_ended says whether any has been freed since.
+ *
+ * Frames that are new are mostly so because they have gone on to another instruction, where they
+ * have been before: which node that led to is remembered too. */
 #ifndef MIDDEN_CAPTURE_PYTHON_MEMO_H
 #define MIDDEN_CAPTURE_PYTHON_MEMO_H
 
@@ -29,10 +31,26 @@ struct python_memo_frame {
 	uint32_t node;	     /* of the stack up to it; its caller's if it is not shown */
 	uint32_t hash;	     /* of the path there: see stacktree.h */
 	uint32_t place;
-	uint8_t owner;
 	bool is_shown;
 	bool is_shim;
+	bool is_read; /* what is said of its code object is */
 };
+
+_Static_assert(sizeof(struct python_memo_frame) == 64, "a cache line");
+
+/* A frame below a node, and the node that it led to. */
+struct python_memo_step {
+	uint64_t code;
+	uint64_t instruction;
+	uint64_t stamp;
+	uint32_t ended; /* of python_memo_codes_ended, then */
+	uint32_t outer;
+	uint32_t node; /* 0: nothing is here */
+	uint32_t hash;
+	uint32_t place;
+};
+
+#define PYTHON_MEMO_STEP_BITS 9
 
 struct python_memo {
 	uint64_t codes_ended;
@@ -40,6 +58,7 @@ struct python_memo {
 	uint32_t count;			  /* of `frames` */
 	struct python_memo_frame *frames; /* root first */
 	struct python_memo_frame *fresh;  /* of a walk under way, leaf first */
+	struct python_memo_step steps[1 << PYTHON_MEMO_STEP_BITS];
 };
 
 /* A walk: the outermost `kept` frames of the memo, and `fresh` new ones in front of them. */
@@ -47,6 +66,7 @@ struct python_memo_walk {
 	uint32_t kept;
 	uint32_t fresh;
 	bool is_empty; /* no frame is shown */
+	bool is_known; /* all fresh ones have nodes */
 };
 
 /* How many code objects have been freed, as far as they are counted. */
@@ -79,8 +99,8 @@ static inline const struct python_memo_frame *python_memo_leaf(const struct pyth
 uint32_t python_memo_list(const struct python_memo *m, const struct python_memo_walk *w,
 			  uint32_t *places);
 
-/* The memo becomes that walk. Nodes of its fresh frames are those on the way up from `leaf`, which
- * is that of the innermost one. */
+/* The memo becomes that walk. Unless they are known, the nodes of its fresh frames are those on the
+ * way up from `leaf`, which is that of the innermost one. */
 void python_memo_commit(struct python_memo *m, const struct python_memo_walk *w,
 			const struct segment_node *nodes, uint32_t leaf);
 

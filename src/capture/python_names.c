@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "capture/named.h"
+#include "capture/python_memo.h"
 #include "capture/texts.h"
 
 #define OBJECT_TYPE 8  /* of a PyObject */
@@ -211,6 +212,17 @@ static void put(struct entry *e, const struct python_name *name)
 	atomic_store_explicit(&e->check, check_of(name), memory_order_release);
 }
 
+/* Of another code object at this address, that has been freed: it begins anew. */
+static struct python_lines_mark *find_mark(const struct python_namer *n, uint64_t code)
+{
+	uint64_t ended = atomic_load_explicit(&python_memo_codes_ended, memory_order_relaxed);
+	struct python_names_mark *m = &n->marks[mix(1, code) >> (64 - PYTHON_NAMES_MARK_BITS)];
+
+	if (m->code != code || m->ended != ended)
+		*m = (struct python_names_mark){.code = code, .ended = ended};
+	return &m->mark;
+}
+
 static NOINLINE void make(const struct python_namer *n, struct python_name *name)
 {
 	const struct python_offsets *o = n->i->o;
@@ -223,7 +235,8 @@ static NOINLINE void make(const struct python_namer *n, struct python_name *name
 	wanted.function = copy_text(n, &texts, python_reads_word(code + o->code_name));
 	wanted.file = copy_text(n, &texts, python_reads_word(code + o->code_file));
 	if (find_lines(n, code, &lines))
-		wanted.line = python_lines_find(&lines, name->frame.offset);
+		wanted.line =
+			python_lines_find_from(&lines, name->frame.offset, find_mark(n, code));
 	name->place = named_add(&named, &wanted);
 }
 

@@ -21,11 +21,21 @@ struct python_name {
 
 #define PYTHON_NAMES_TEXT (SEGMENT_TEXT_MAX + 5) /* room for a text, and a character more */
 
+/* Where the last line of a code object was found. */
+struct python_names_mark {
+	uint64_t code;
+	uint64_t ended; /* code objects that had been freed by then: python_memo.h */
+	struct python_lines_mark mark;
+};
+
+#define PYTHON_NAMES_MARK_BITS 4
+
 /* What is needed to read names. */
 struct python_namer {
 	const struct python_interpreter *i;
 	struct python_reads *reads;
-	char *text; /* of PYTHON_NAMES_TEXT bytes */
+	char *text;			 /* of PYTHON_NAMES_TEXT bytes */
+	struct python_names_mark *marks; /* 1 << PYTHON_NAMES_MARK_BITS */
 };
 
 /* Gives name->frame its place. */

@@ -13,8 +13,7 @@
 #define BEFORE_311                                                                    \
 	.thread_frame = 24, .thread_id = 176, .frame_previous = 24, .frame_code = 32, \
 	.frame_bytes = 112, .code_line = 40, .code_file = 104, .code_name = 112,      \
-	.code_table = 120, .code_bytes = 128, .text_ascii = 48, .text_compact = 72,   \
-	.frame_owner = 8 /* there is none: a byte that stays as it is */
+	.code_table = 120, .code_bytes = 128, .text_ascii = 48, .text_compact = 72
 
 #define SINCE_312                                                                                \
 	.instruction = PYTHON_INSTRUCTION_AT, .lines = PYTHON_LINES_PLACES, .frame_previous = 8, \

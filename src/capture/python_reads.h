@@ -23,6 +23,7 @@
 struct python_reads {
 	/* Numbers of pages that are there, the last one asked for first; 0: free. */
 	uint64_t pages[PYTHON_READS_SETS][PYTHON_READS_WAYS];
+	uint64_t thread; /* a thread state that is there */
 };
 
 void python_reads_forget(struct python_reads *r);

@@ -337,18 +337,14 @@ static NOINLINE uint32_t walk_cold(struct thread *t, const struct walk_start *st
 static NOINLINE uint32_t walk_new(struct thread *t, const struct walk_start *start)
 {
 	struct memo *m = &t->memo;
-	uint32_t generation = atomic_load_explicit(&modules_generation, memory_order_acquire);
 	uint32_t fresh, kept;
 	struct walk w;
 
-	if (unlikely(m->generation != generation)) {
-		if (python_is_here())
-			return walk_python(t, start, generation);
-		m->generation = generation;
+	walk_begin(&w, t, start);
+	if (unlikely(m->generation != w.generation)) {
+		m->generation = w.generation;
 		return walk_cold(t, start);
 	}
-	walk_begin(&w, t, start);
-	w.generation = generation;
 	if (unlikely(walk_to_memo(&w, m, &fresh, &kept) != WALK_END || w.far))
 		return walk_over(t, start);
 	const struct stacktree tree = stacktree_get();
@@ -378,6 +374,8 @@ static inline uint32_t walk_quickly(struct thread *t, const struct walk_start *s
 		uint32_t node = shortcut_find(t, start);
 		if (node)
 			return node;
+	} else if (m->generation != generation && python_is_here()) {
+		return walk_python(t, start, generation);
 	}
 	return walk_new(t, start);
 }

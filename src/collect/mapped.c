@@ -68,6 +68,7 @@ static uint32_t get_kind(const struct mapped *m, uint32_t site)
 struct passing {
 	struct mapped *m;
 	uint64_t ticks;
+	bool is_news; /* the figures have started over since it went: they know of no going */
 };
 
 static void shrink(struct holding *h, const struct peak *p, uint64_t bytes)
@@ -98,6 +99,22 @@ static void leave(void *context, const struct range *range)
 	}
 }
 
+static void take_back(struct holding *h, uint64_t bytes, uint64_t blocks)
+{
+	h->freed_bytes -= bytes;
+	h->frees -= blocks;
+}
+
+static void add_back(struct holding *h, uint64_t bytes, uint64_t blocks, uint64_t ticks)
+{
+	h->allocated_bytes += bytes;
+	h->allocations += blocks;
+	if (holding_get_bytes(h) > h->own_peak_bytes) {
+		h->own_peak_bytes = holding_get_bytes(h);
+		h->own_peak_ticks = ticks;
+	}
+}
+
 /* The opposite, for what was not unmapped after all. */
 static void come_back(void *context, const struct range *range)
 {
@@ -112,8 +129,10 @@ static void come_back(void *context, const struct range *range)
 	map->in_hands--;
 	for (unsigned i = 0; i < 2; i++) {
 		holding_settle(both[i], &m->peak);
-		both[i]->freed_bytes -= bytes;
-		both[i]->frees -= was_gone;
+		if (by->is_news)
+			add_back(both[i], bytes, was_gone, by->ticks);
+		else
+			take_back(both[i], bytes, was_gone);
 	}
 	peak_add_many(&m->peak, bytes, was_gone, by->ticks);
 }
@@ -157,11 +176,12 @@ static struct range_tree take(struct mapped *m, uint64_t start, uint64_t bytes)
 
 static void remove_range(struct mapped *m, const struct event *e, uint64_t bytes)
 {
-	struct passing by = {m, e->ticks};
+	struct passing by = {.m = m, .ticks = e->ticks};
 	struct mapped_taken *taken = &m->taken[e->slot];
 
 	taken->tree = take(m, e->ptr, bytes);
 	taken->state = TAKEN_AWAY;
+	taken->clears = m->clears;
 	ranges_visit(&m->ranges, taken->tree, leave, &by);
 	m->unknown += taken->tree.root == 0;
 }
@@ -178,8 +198,8 @@ static void detach(struct mapped *m, const struct event *e)
 
 static void keep(struct mapped *m, const struct event *e)
 {
-	struct passing by = {m, e->ticks};
 	struct mapped_taken *taken = &m->taken[e->slot];
+	struct passing by = {m, e->ticks, taken->clears != m->clears};
 
 	if (taken->state == TAKEN_AWAY) {
 		ranges_visit(&m->ranges, taken->tree, come_back, &by);
@@ -204,7 +224,7 @@ static uint32_t find_site(struct account *a, const struct event *e, uint32_t kin
 /* Whatever was there is there no more. */
 static void clear_way(struct mapped *m, const struct event *e)
 {
-	struct passing by = {m, e->ticks};
+	struct passing by = {.m = m, .ticks = e->ticks};
 	struct range_tree old = take(m, e->ptr, e->size);
 
 	ranges_visit(&m->ranges, old, leave, &by);
@@ -243,7 +263,8 @@ static void finish_move(struct account *a, const struct event *e)
 {
 	struct mapped *m = a->mapped;
 	struct mapped_taken *taken = &m->taken[e->slot];
-	struct passing kind = {m, SEGMENT_MAP_ANONYMOUS}, by = {m, e->ticks};
+	struct passing kind = {.m = m, .ticks = SEGMENT_MAP_ANONYMOUS};
+	struct passing by = {.m = m, .ticks = e->ticks};
 	bool was_known = taken->state == TAKEN_TO_MOVE && taken->tree.root != 0;
 
 	if (was_known) {
@@ -341,9 +362,10 @@ void mapped_clear(struct mapped *m, uint64_t ticks)
 	}
 	for (unsigned i = 0; i < SEGMENT_MAP_KINDS; i++)
 		clear_holding(&m->kinds[i], ticks);
-	m->peak.bytes = m->peak.live_bytes;
+	m->peak.bytes = m->peak.span_bytes = m->peak.live_bytes;
 	m->peak.blocks = m->peak.live_blocks;
 	m->peak.ticks = ticks;
 	m->peak.number++;
 	m->moved = m->failed = m->unknown = 0;
+	m->clears++;
 }

@@ -29,6 +29,7 @@ struct mapped_taken {
 	struct range_tree tree;
 	uint32_t thread; /* index */
 	uint32_t state;	 /* enum in mapped.c */
+	uint64_t clears; /* as of the table, when it was taken */
 };
 
 struct mapped {
@@ -44,6 +45,7 @@ struct mapped {
 	uint64_t failed;
 	uint64_t unknown; /* unmapped, and nothing was known to be there */
 	uint64_t lost;	  /* maps that there was no room for */
+	uint64_t clears;  /* how often the figures have started over */
 };
 
 void mapped_free(struct mapped *m);

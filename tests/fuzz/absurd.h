@@ -157,6 +157,103 @@ static inline void absurd_add_tags(struct profile *p, struct absurd_input *in)
 	}
 }
 
+/* What is lost, and chains of who holds it. */
+static inline void absurd_add_lost(struct profile *p, struct absurd_input *in)
+{
+	for (uint32_t i = 0, count = absurd_take_byte(in) % ABSURD_ROWS; i < count; i++) {
+		uint8_t how = absurd_take_byte(in);
+		struct profile_link link = {.kind = how % PROFILE_LINK_KINDS,
+					    .module = how / 8 % 3,
+					    .thread = how,
+					    .holder = absurd_take_byte(in) % (i + 1),
+					    .name = p->frames.at[how % 9].function};
+		uint64_t *numbers = &link.address;
+
+		link.site = absurd_take_byte(in) % ((uint32_t)p->sites.count + 1);
+		for (unsigned k = 0; k < 3; k++)
+			numbers[k] = absurd_take_number(in);
+		*vec_push(&p->links) = link;
+	}
+	for (unsigned i = absurd_take_byte(in) % ABSURD_ROWS; i-- > 0 && p->sites.count;) {
+		struct profile_lost lost = {.site = absurd_take_byte(in) % (uint32_t)p->sites.count,
+					    .class = absurd_take_byte(in) % PROFILE_LOST_CLASSES,
+					    .chain = absurd_take_byte(in) %
+						     ((uint32_t)p->links.count + 1)};
+		uint64_t *numbers = &lost.blocks;
+
+		for (unsigned k = 0; k < 4; k++)
+			numbers[k] = absurd_take_number(in);
+		*vec_push(&p->lost) = lost;
+	}
+}
+
+/* Looks at pages: sites and starts of cells rise within each, as the file has them. */
+static inline void absurd_add_look(struct profile *p, struct absurd_input *in, uint32_t survey)
+{
+	uint64_t start = 0;
+
+	for (uint32_t site = 0; site < p->sites.count; site++) {
+		struct profile_pin pin = {.survey = survey, .site = site};
+		uint64_t *numbers = &pin.live_blocks;
+
+		for (unsigned k = 0; k < 6; k++)
+			numbers[k] = absurd_take_number(in);
+		if (absurd_take_byte(in) % 4)
+			*vec_push(&p->pins) = pin;
+	}
+	for (unsigned i = absurd_take_byte(in) % 4; i-- > 0;) {
+		start += 1 + (absurd_take_number(in) >> 4);
+		struct profile_cell cell = {.survey = survey,
+					    .pages = (uint32_t)absurd_take_number(in),
+					    .resident_pages = (uint32_t)absurd_take_number(in),
+					    .held_pages = (uint32_t)absurd_take_number(in),
+					    .start = start,
+					    .live_bytes = absurd_take_number(in)};
+		cell.site = absurd_take_byte(in) % ((uint32_t)p->sites.count + 1);
+		*vec_push(&p->cells) = cell;
+	}
+}
+
+static inline void absurd_add_pages(struct profile *p, struct absurd_input *in)
+{
+	for (uint32_t i = 0, count = absurd_take_byte(in) % 4; i < count; i++) {
+		uint8_t how = absurd_take_byte(in);
+		struct profile_survey survey = {.reason = how % PROFILE_REASONS};
+		uint64_t *numbers = &survey.time_ns;
+
+		survey.snapshot = how / 4 % ((uint32_t)p->snapshots.count + 1);
+		if (how > 200)
+			survey.fault = p->frames.at[how % 9].function;
+		for (unsigned k = 0; k < 16; k++)
+			numbers[k] = absurd_take_number(in);
+		*vec_push(&p->surveys) = survey;
+		absurd_add_look(p, in, i);
+	}
+}
+
+static inline struct profile_site absurd_take_map(struct profile *p, struct absurd_input *in)
+{
+	struct profile_site map = {.node = absurd_take_byte(in) % (uint32_t)p->nodes.count,
+				   .kind = absurd_take_byte(in) % PROFILE_MAP_KINDS};
+	uint64_t *numbers = &map.allocations;
+
+	for (unsigned k = 0; k < 17; k++)
+		numbers[k] = absurd_take_number(in);
+	return map;
+}
+
+static inline void absurd_add_maps(struct profile *p, struct absurd_input *in)
+{
+	uint64_t *totals = &p->map_totals.allocations;
+
+	for (unsigned i = 0; i < 12; i++)
+		totals[i] = absurd_take_number(in);
+	for (unsigned i = absurd_take_byte(in) % 8; i-- > 0;)
+		*vec_push(&p->map_kinds) = absurd_take_map(p, in);
+	for (unsigned i = absurd_take_byte(in) % ABSURD_ROWS; i-- > 0;)
+		*vec_push(&p->map_sites) = absurd_take_map(p, in);
+}
+
 /* May fail profile_check. */
 static inline struct profile *absurd_make(struct absurd_input *in)
 {
@@ -182,6 +279,11 @@ static inline struct profile *absurd_make(struct absurd_input *in)
 		absurd_add_names_and_doubts(p, in);
 		absurd_add_snapshots(p, in);
 		absurd_add_tags(p, in);
+	}
+	if (in->left) {
+		absurd_add_lost(p, in);
+		absurd_add_pages(p, in);
+		absurd_add_maps(p, in);
 	}
 	return p;
 }

@@ -2,16 +2,19 @@
  * Runs: under libFuzzer, or on single files with replay_main.c.
  * SPDX-License-Identifier: Apache-2.0
  *
- * The input is a list of things to add to an empty profile, each {u8 kind, ...}; see add_next. What
- * comes out is what the profile reader could let through: it passes profile_check. Exports must
- * neither fail nor touch what is not theirs. */
+ * The input is a list of things to add to an empty profile, each {u8 kind, ...}; see add_next. With
+ * 0x40 in its first byte it makes an absurd one instead (absurd.h), with 0x20 too the maps of that.
+ * What comes out is what the profile reader could let through: it passes profile_check. Exports
+ * must neither fail nor touch what is not theirs. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "absurd.h"
 #include "export/export.h"
+#include "model/map_view.h"
 #include "profile/cursor.h"
 
 #define TEXT_MOST 64u
@@ -116,15 +119,32 @@ static void export_all(const struct model *m, uint8_t figure)
 	}
 }
 
+static struct profile *make_profile(struct cursor *c, uint8_t choice)
+{
+	struct error e = {0};
+
+	if (choice & 0x40) {
+		size_t left = cursor_get_left(c);
+		struct absurd_input in = {cursor_take_bytes(c, left), left};
+		struct profile *absurd = absurd_make(&in);
+
+		if ((choice & 0x20) && profile_check(absurd, &e) == 0)
+			(void)map_view_choose(absurd, PROFILE_MAP_KINDS, &e);
+		return absurd;
+	}
+	struct profile *p = profile_new();
+	while (cursor_get_left(c))
+		add_next(p, c);
+	return p;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	struct cursor c = cursor_init(data, bytes);
-	struct profile *p = profile_new();
 	struct error e = {0};
 	uint8_t choice = take_byte(&c);
+	struct profile *p = make_profile(&c, choice);
 
-	while (cursor_get_left(&c))
-		add_next(p, &c);
 	if (profile_check(p, &e) == 0) {
 		struct model_options options = {.all_frames = choice & 0x80};
 		struct model *m = model_new(p, &options);

@@ -9,6 +9,11 @@
 #include <string.h>
 
 #include "absurd.h"
+#include "model/leaks.h"
+#include "model/map_view.h"
+#include "report/leaks_json.h"
+#include "report/leaks_report.h"
+#include "report/map_text.h"
 #include "report/sheet.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
@@ -26,6 +31,26 @@ static void choose_times(struct view *v, const struct profile *p, unsigned choic
 	v->figure = (enum figure)(choice % FIGURE_ALL);
 	if (v->figure == FIGURE_KINDS || moment_find(p, &names[choice % 4], &v->at, &e) != 0)
 		v->figure = FIGURE_PEAK;
+}
+
+static void print_lost(const struct model *m, const struct style *style)
+{
+	struct leaks l;
+
+	leaks_build(&l, m, NULL, (1u << PROFILE_LOST_CLASSES) - 1);
+	leaks_report_print(nowhere, &l, 3, style);
+	leaks_json_print(nowhere, &l);
+	leaks_free(&l);
+}
+
+/* Each look at the pages, by what the choice says. */
+static void print_pages(const struct model *m, struct sheet *s, const struct style *style)
+{
+	s->shape = SHEET_RSS;
+	for (s->survey = 0; s->survey < model_get_profile(m)->surveys.count; s->survey++) {
+		sheet_print(nowhere, m, s, style);
+		sheet_print_json(nowhere, m, s);
+	}
 }
 
 static void print_all(const struct profile *p, unsigned choice)
@@ -52,6 +77,9 @@ static void print_all(const struct profile *p, unsigned choice)
 		sheet_print(nowhere, m, &s, &style);
 		sheet_print_json(nowhere, m, &s);
 	}
+	print_lost(m, &style);
+	print_pages(m, &s, &style);
+	map_text_print(nowhere, p, &style);
 	suppress_free(&rules);
 	model_free(m);
 }
@@ -66,6 +94,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	uint8_t choice = absurd_take_byte(&in);
 	struct profile *p = absurd_make(&in);
 	if (nowhere && profile_check(p, &e) == 0)
+		print_all(p, choice);
+	if (nowhere && !e.set && map_view_choose(p, choice % (PROFILE_MAP_KINDS + 1), &e) == 0 &&
+	    profile_check(p, &e) == 0)
 		print_all(p, choice);
 	profile_free(p);
 	return 0;

@@ -125,7 +125,7 @@ def compare_counts(plan, image, stats, is_forked):
     if not done <= stats["failed_allocations"] <= begun:
         yield f"failed_allocations are {stats['failed_allocations']}, not {done} to {begun}"
     done, begun = image.counts["foreign"]
-    missed = stats["reentrant_calls"] + stats["lost_events"]
+    missed = missed_by(plan, stats, is_forked)
     # libc may give back what it held before a fork.
     if not done - missed <= stats["foreign_frees"] or (not is_forked and stats["foreign_frees"] > begun + missed):
         yield f"foreign_frees are {stats['foreign_frees']}, not {done} to {begun}"
@@ -167,15 +167,22 @@ def compare_calm(image, stats, others):
             yield f"{name} are {stats[name]}, not {getattr(image, name)} and {extra} of others"
 
 
-def missed_by(stats):
-    """How many events may be missing: those of blocks that are not known are foreign frees."""
-    return stats["reentrant_calls"] + stats["lost_events"] + stats["foreign_frees"]
+def missed_by(plan, stats, is_forked):
+    """How many calls may be missing.
+
+    A child of a thread that a handler has jumped out of a hook of is recorded once that shows, and has nowhere to count
+    its calls before.
+    """
+    if plan.kind == "jumping" and is_forked:
+        return sys.maxsize
+    return stats["reentrant_calls"] + stats["lost_events"]
 
 
 def compare_image(plan, image, stats, is_forked):
     sums = sum_sites(stats)
     if plan.is_entered:
-        yield from compare_sites_loosely(image, sums, missed_by(stats))
+        # Events of blocks that are not known are foreign frees.
+        yield from compare_sites_loosely(image, sums, missed_by(plan, stats, is_forked) + stats["foreign_frees"])
     else:
         yield from compare_sites(image, sums)
     yield from compare_counts(plan, image, stats, is_forked)
@@ -202,7 +209,7 @@ def compare(plan, status, images, profiles):
         own = [image for image in recorded if image.pid == pid]
         found = [stats for stats in profiles if stats["pid"] == pid]
         if plan.kind == "jumping" and pid != main and not found:
-            continue  # forked by a thread that a handler had jumped out of a hook of: docs/robustness.md
+            continue  # it never showed: see missed_by
         if len(own) != len(found):
             faults.append(f"process {pid}: {len(found)} profiles for {len(own)} images")
             continue

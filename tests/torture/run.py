@@ -14,7 +14,7 @@ steps; --kind makes all of one kind:
   calm      one thread, nothing but its own blocks: peak and temporary blocks are compared too
   wild      all there is
   anywhere  the same, above an allocator that handlers may enter at any moment: they interrupt midden's hooks
-  jumping   and leave them by longjmp, which costs events; not among those that are drawn
+  jumping   and leave them by longjmp, which costs events
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -92,7 +92,7 @@ class Plan:
 
     def __init__(self, seed, allocators, kind=None):
         draw = random.Random(seed)
-        drawn = draw.choice(("calm", "wild", "wild", "wild", "anywhere"))
+        drawn = draw.choice(("calm", "wild", "wild", "wild", "anywhere", "jumping"))
         self.seed = seed
         self.kind = kind or drawn
         self.allocator = draw.choice(("libc", "libc", *ALLOCATORS))

@@ -33,6 +33,14 @@ def format_size(size):
     return f"{size} B" if unit == "B" else f"{value:.2f} {unit}"
 
 
+def _is_own(site):
+    """Whether it is of what begins or ends a part, by whatever that has called."""
+    if site.where().file.startswith(_OWN):
+        return True
+    edges = (name for frame in site.frames if frame.file.startswith(_OWN) for name in frame.function.split("."))
+    return not {"__enter__", "__exit__"}.isdisjoint(edges)
+
+
 class Measurement:
     """The figures of a part, once it has ended; `is_recorded` is False where midden is not there, and all are 0."""
 
@@ -137,4 +145,4 @@ class measured(contextlib.ContextDecorator):
     def _find_sites(self, profile, end):
         """The largest Sites, without those of this module, which has to allocate a little itself."""
         sites = profile.growth(f"@snapshot:{_BEGIN}", end)
-        return [site for site in sites if not site.where().file.startswith(_OWN)][: self._sites]
+        return [site for site in sites if not _is_own(site)][: self._sites]

@@ -31,7 +31,7 @@ _MACHINERY = ("/_pytest/", "/pytest/", "/pluggy/", "/xdist/", "/execnet/", "<fro
 
 def parse_size(text):
     """"24 MB", "1.5 GiB", "300K" or a number, in bytes. All units are powers of 1024."""
-    if isinstance(text, int):
+    if isinstance(text, int) and not isinstance(text, bool) and text >= 0:
         return text
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", str(text))
     if not found or found[2].upper() not in _UNITS:
@@ -124,6 +124,25 @@ class Limited(measured):
         return ends
 
 
+def _refuse(mark, why):
+    pytest.fail(f"{mark.name}: {why}", pytrace=False)
+
+
+def _take_words(mark, other):
+    """The size and the other argument of a mark, None if it has none; a mark that makes no sense fails the test."""
+    words = dict(zip(("size", other), mark.args))
+    unknown = [name for name in mark.kwargs if name not in ("size", other) or name in words]
+    if unknown or len(mark.args) > 2:
+        _refuse(mark, f"it takes a size and {other}, not {', '.join(unknown) or 'more'}")
+    words.update(mark.kwargs)
+    if "size" not in words:
+        _refuse(mark, f'it needs a size: {mark.name}("24 MB")')
+    try:
+        return parse_size(words["size"]), words.get(other)
+    except ValueError as why:
+        _refuse(mark, why)
+
+
 class Watcher:
     """Measures tests in the process that runs them."""
 
@@ -155,16 +174,18 @@ class Watcher:
         mark = item.get_closest_marker("limit_memory")
         if not mark:
             return None
-        thread_only = mark.kwargs.get("current_thread_only", False)
-        return parse_size(mark.args[0]), midden.THIS_THREAD if thread_only else midden.ALL_THREADS
+        size, thread_only = _take_words(mark, "current_thread_only")
+        return size, midden.THIS_THREAD if thread_only else midden.ALL_THREADS
 
     @staticmethod
     def _leak_limit(item):
         mark = item.get_closest_marker("limit_leaks")
         if not mark:
             return None
-        accepts = mark.kwargs.get("filter_fn") or (mark.args[1] if len(mark.args) > 1 else None)
-        return parse_size(mark.args[0]), accepts
+        size, accepts = _take_words(mark, "filter_fn")
+        if accepts is not None and not callable(accepts):
+            _refuse(mark, f"filter_fn is {accepts!r}, which is no function")
+        return size, accepts
 
     def _check_memory(self, limit, result):
         if not limit or result.peak_bytes <= limit[0]:

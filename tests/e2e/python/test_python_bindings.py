@@ -145,9 +145,36 @@ def test_the_profile_of_a_run_can_be_kept(run, tmp_path):
     assert (tmp_path / "all.mdn").exists()
 
 
+WRONG = {
+    "limit_memory('4 pints')": "limit_memory: '4 pints' is no size",
+    "limit_memory()": 'limit_memory: it needs a size: limit_memory("24 MB")',
+    "limit_memory(-1)": "limit_memory: -1 is no size",
+    "limit_memory('1 KB', False, 3)": "limit_memory: it takes a size and current_thread_only, not more",
+    "limit_leaks('1 KB', threads=1)": "limit_leaks: it takes a size and filter_fn, not threads",
+    "limit_leaks('1 KB', filter_fn=7)": "limit_leaks: filter_fn is 7, which is no function",
+}
+
+
 def test_what_is_wrong_with_limits_is_said(run, tmp_path):
-    (tmp_path / "test_one.py").write_text("import pytest\n@pytest.mark.limit_memory('4 pints')\ndef test_one(): pass\n")
-    assert "'4 pints' is no size" in run(*PYTEST, "--midden", "test_one.py", status=1)
+    tests = [f"@pytest.mark.{mark}\ndef test_{number}(): pass\n" for number, mark in enumerate(WRONG)]
+    (tmp_path / "test_marks.py").write_text("import pytest\n" + "".join(tests))
+    text = run(*PYTEST, "--midden", "test_marks.py", status=1)
+    assert [said for said in WRONG.values() if said not in text] == []
+    assert f"{len(WRONG)} failed" in text and "Error" not in text
+
+
+def test_what_midden_allocates_itself_is_no_fault_of_the_test(run, tmp_path):
+    lines = (
+        "import pytest",
+        "kept = []",
+        "@pytest.mark.limit_leaks(0)",
+        "@pytest.mark.limit_memory(0)",
+        "def test_one(): kept.append(bytearray(5_000))",
+    )
+    (tmp_path / "test_one.py").write_text("\n".join(lines))
+    text = run(*PYTEST, "--midden", "--midden-stacks", "100", "test_one.py", status=1)
+    assert re.search(r"4\.\d+ KiB in \d blocks?\n +test_one ", text)
+    assert "tempfile" not in text and "measure.py" not in text
 
 
 # ---- the package -----------------------------------------------------------------------------------------------

@@ -21,12 +21,13 @@ def test_damaged_frames_neither_crash_nor_lose_anything(record, midden, how, sma
     count = int(recording.stdout)
     assert count > 500
     assert (recording.stats["lost_events"], recording.stats["foreign_frees"]) == (0, 0)
-    # The function that allocates is not damaged: each block has it. Its callers' frames are gone where they had to be.
+    # The function that allocates is not damaged: each block has it. Its callers' frames are gone where they had to be;
+    # a code object that was read before it was damaged need not be read again.
     large = [(f, s) for f, s in Stacks(midden, recording.path).all if 3000 <= s["size_min"] <= s["size_max"] < 3100]
     made = [([name for name, *_ in f], s["allocations"]) for f, s in large]
     assert sum(blocks for names, blocks in made if "allocate" in names) == count
     cut = sum(blocks for names, blocks in made if "allocate" in names and "caller" not in names)
-    assert 100 < cut < count
+    assert 50 < cut < count
 
 
 def test_a_killed_python_keeps_what_its_threads_held(record, midden, tmp_path):

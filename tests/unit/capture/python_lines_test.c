@@ -84,6 +84,30 @@ static void any_bytes_give_some_line(void **state)
 	}
 }
 
+static void a_search_that_goes_on_finds_what_a_new_one_does(void **state)
+{
+	static const char steps[] = "\x04\x01\x06\xff\x00\x7f\x02\x03";
+	static const char ranges[] = "\x04\x01\x02\x80\x06\x02";
+	static const char places[] = "\xd8\x01\x02\x81\x05\xe8\x05\xf2\x4c\x04\x01\x01\x01\xf8";
+	const struct python_lines all[] = {
+		{PYTHON_LINES_STEPS, (const uint8_t *)steps, sizeof(steps) - 1, 10},
+		{PYTHON_LINES_RANGES, (const uint8_t *)ranges, sizeof(ranges) - 1, 10},
+		{PYTHON_LINES_PLACES, (const uint8_t *)places, sizeof(places) - 1, 10},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		struct python_lines_mark mark = {0};
+
+		for (int64_t from = -2; from < 20; from++)
+			for (int64_t to = -2; to < 20; to++) {
+				(void)python_lines_find_from(&all[i], from, &mark);
+				assert_int_equal(python_lines_find_from(&all[i], to, &mark),
+						 python_lines_find(&all[i], to));
+			}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -92,6 +116,7 @@ int main(void)
 		cmocka_unit_test(a_range_may_have_no_line),
 		cmocka_unit_test(places_have_lines_in_five_ways),
 		cmocka_unit_test(any_bytes_give_some_line),
+		cmocka_unit_test(a_search_that_goes_on_finds_what_a_new_one_does),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

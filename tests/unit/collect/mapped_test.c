@@ -173,6 +173,26 @@ static void figures_that_start_over_count_what_is_there(void **state)
 	assert_int_equal(m->kinds[0].freed_bytes, 100);
 }
 
+static void what_comes_back_after_figures_started_over_counts_as_mapped(void **state)
+{
+	struct bench *b = *state;
+	const struct mapped *m = apply(b, SEGMENT_MAP_ADDED, 1000, 100, 0);
+
+	(void)apply(b, SEGMENT_MAP_ADDED, 2000, 50, 0);
+	(void)apply(b, SEGMENT_MAP_REMOVED, 1040, 2000, 0); /* a part of one, all of the other */
+	mapped_clear(b->account.mapped, b->now);
+	assert_int_equal(m->kinds[0].allocated_bytes, 40);
+	(void)apply(b, SEGMENT_MAP_KEPT, 0, 0, 0);
+	assert_int_equal(m->kinds[0].allocations, 2);
+	assert_int_equal(m->kinds[0].allocated_bytes, 150);
+	assert_int_equal(m->kinds[0].frees, 0);
+	assert_int_equal(m->kinds[0].freed_bytes, 0);
+	assert_int_equal(m->kinds[0].own_peak_bytes, 150);
+	assert_int_equal(m->peak.live_bytes, 150);
+	assert_int_equal(m->peak.live_blocks, 2);
+	assert_int_equal(m->peak.bytes, 150);
+}
+
 /* Maps that are not in use are in a list, by their sites: with many in it, a map that got there too
  * early leads far out of the sites. */
 static void a_map_is_kept_while_another_thread_may_bring_a_part_back(void **state)
@@ -222,6 +242,7 @@ int main(void)
 		TEST(a_map_replaces_what_was_there),
 		TEST(only_a_shared_segment_is_detached_by_its_address),
 		TEST(figures_that_start_over_count_what_is_there),
+		TEST(what_comes_back_after_figures_started_over_counts_as_mapped),
 		TEST(a_map_is_kept_while_another_thread_may_bring_a_part_back),
 		TEST(answers_without_a_question_change_nothing),
 	};
