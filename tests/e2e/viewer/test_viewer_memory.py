@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0
 import json
 import os
 import subprocess
+import time
 
 import pytest
 from recording import TIMEOUT_S, Recorder, read_stats
@@ -69,7 +70,12 @@ def record_two_looks(midden, recorder):
     running.process.stdout.readline()
     children = open(f"/proc/{running.process.pid}/task/{running.process.pid}/children").read().split()
     child = next(pid for pid in children if "pinned_pages" in os.readlink(f"/proc/{pid}/exe"))
-    done = subprocess.run([midden, "snapshot", "--rss", child, "first"], capture_output=True, text=True, timeout=TIMEOUT_S)
+    deadline = time.monotonic() + TIMEOUT_S
+    while True:  # until the recorder listens
+        done = subprocess.run([midden, "snapshot", "--rss", child, "first"], capture_output=True, text=True, timeout=TIMEOUT_S)
+        if "is not being recorded" not in done.stderr or time.monotonic() > deadline:
+            break
+        time.sleep(0.05)
     profile = running.finish(input=b"\n").path
     assert done.returncode == 0, done.stderr
     return profile
