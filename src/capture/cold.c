@@ -231,12 +231,13 @@ static bool is_on_alternate_stack(void)
 
 /* Whether the hook that keeps the thread busy is gone: a signal handler that interrupted it has
  * jumped out (longjmp), so that we are called from no further in than it was. */
-static bool is_cut_off(const struct thread *t, uint64_t frame)
+static bool is_cut_off(struct thread *t, uint64_t frame)
 {
 	uint32_t outwards = (uint32_t)frame - (uint32_t)(uintptr_t)t->limit;
 
-	return outwards <= (uint32_t)INT32_MAX &&
-	       frame - t->stack.low < t->stack.high - t->stack.low && !is_on_alternate_stack();
+	/* The hook may have been the first one so far in, and not have come to its walk. */
+	return outwards <= (uint32_t)INT32_MAX && stackrange_covers(&t->stack, frame) &&
+	       !is_on_alternate_stack();
 }
 
 /* In a fork child whose thread has left the hook that its parent began: begins as any child. */

@@ -26,6 +26,15 @@ def test_so_is_the_child_of_a_thread_whose_stack_is_not_the_first(record, own_al
     check_jumps(child)
 
 
+def test_so_is_a_thread_that_was_never_so_far_in_before(record, own_allocator):
+    recording = record.victim("signal_jump", "deep", env=own_allocator)
+    assert recording.status == 0, recording.stderr
+    stats = recording.stats
+    assert stats["reentrant_calls"] == 0
+    assert stats["lost_events"] <= 20
+    assert stats["leaked_bytes"] >= 20 * 1000
+
+
 def check_jumps(stats):
     # What a hook was about to record when it was left is lost, and counted.
     assert 0 < stats["lost_events"] <= 200
