@@ -10,7 +10,10 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "model/findings.h"
+#include "model/leaks.h"
 #include "report/findings_report.h"
+#include "report/globals_report.h"
+#include "report/leaks_json.h"
 #include "report/stats_json.h"
 
 typedef void (*print_fn)(FILE *out, const struct model *m);
@@ -29,6 +32,30 @@ static void print_findings(FILE *out, const struct model *m)
 	findings_report_add(&j, m, f);
 	json_end_object(&j);
 	findings_free(f);
+}
+
+static void print_globals(FILE *out, const struct model *m)
+{
+	struct json j = {.out = out};
+
+	json_begin_object(&j, NULL);
+	globals_report_add(&j, model_get_profile(m), true);
+	json_end_object(&j);
+}
+
+/* The page has the rows in columns: here are the sums. */
+static void print_leaks(FILE *out, const struct model *m)
+{
+	struct suppress_list known = {0};
+	struct leaks l;
+
+	suppress_add_known(&known);
+	bool *suppressed = suppress_list_sites(&known, m);
+	leaks_build(&l, m, suppressed, 0);
+	leaks_json_print(out, &l);
+	leaks_free(&l);
+	free(suppressed);
+	suppress_free(&known);
 }
 
 /* What a function prints, as a text; NULL if there is no memory for it. */
@@ -55,10 +82,15 @@ void viewing_init(struct viewing *v, struct profile *p, const struct load_option
 	suppress_add_known(&v->suppress);
 	v->stats = text_of(print_stats, v->model);
 	v->findings = text_of(print_findings, v->model);
+	v->leaks = p->run.lost_flags ? text_of(print_leaks, v->model) : NULL;
+	v->globals = text_of(print_globals, v->model);
 	v->request = (struct pack_request){
 		.model = v->model,
 		.suppress = &v->suppress,
-		.texts = {.stats = v->stats, .findings = v->findings},
+		.texts = {.stats = v->stats,
+			  .findings = v->findings,
+			  .leaks = v->leaks,
+			  .globals = v->globals},
 	};
 }
 
@@ -68,6 +100,7 @@ int viewing_open(struct viewing *v, const char *file, const struct load_options 
 
 	if (!p)
 		return COMMAND_FAILED;
+	load_globals(p, load);
 	viewing_init(v, p, load);
 	return COMMAND_GOOD;
 }
@@ -81,5 +114,7 @@ void viewing_close(struct viewing *v)
 	suppress_free(&v->suppress);
 	free(v->stats);
 	free(v->findings);
+	free(v->leaks);
+	free(v->globals);
 	*v = (struct viewing){0};
 }

@@ -14,6 +14,8 @@ struct viewing {
 	struct suppress_list suppress;
 	char *stats;
 	char *findings;
+	char *leaks; /* NULL: nobody looked */
+	char *globals;
 	struct pack_request request; /* of all the above */
 };
 

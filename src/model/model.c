@@ -394,11 +394,9 @@ static uint32_t push_import(const struct model *m, uint32_t node, struct model_s
 }
 
 /* `origins` may be NULL. */
-static void collect(const struct model *m, size_t site, struct model_stack *stack,
+static void collect(const struct model *m, uint32_t node, struct model_stack *stack,
 		    struct model_stack *origins)
 {
-	uint32_t node = m->profile->sites.at[site].node;
-
 	stack->frames.count = 0;
 	for (; node && stack->frames.count < MODEL_STACK_MAX;
 	     node = m->profile->nodes.at[node].parent) {
@@ -432,13 +430,18 @@ static void tidy(const struct model *m, struct model_stack *stack, struct model_
 
 void model_get_stack(const struct model *m, size_t site, struct model_stack *stack)
 {
-	collect(m, site, stack, NULL);
+	model_get_path(m, m->profile->sites.at[site].node, stack);
+}
+
+void model_get_path(const struct model *m, uint32_t node, struct model_stack *stack)
+{
+	collect(m, node, stack, NULL);
 	tidy(m, stack, NULL, false);
 }
 
 void model_get_named_stack(const struct model *m, size_t site, struct model_stack *stack)
 {
-	collect(m, site, stack, NULL);
+	collect(m, m->profile->sites.at[site].node, stack, NULL);
 	tidy(m, stack, NULL, true);
 }
 
@@ -452,7 +455,7 @@ void model_get_calls(const struct model *m, size_t site, struct model_stack *sta
 		     struct model_stack *origins)
 {
 	origins->frames.count = 0;
-	collect(m, site, stack, origins);
+	collect(m, m->profile->sites.at[site].node, stack, origins);
 	fill_up(origins, stack->frames.count, 0);
 	tidy(m, stack, origins, false);
 }

@@ -72,7 +72,10 @@ const struct model_frame *model_get_frame(const struct model *m, uint32_t id);
  * MODEL_STACK_MAX. */
 void model_get_stack(const struct model *m, size_t site, struct model_stack *stack);
 
-/* The same with what plumbing.h leaves out: for who looks for names. */
+/* The same of the stack that ends in a node of the profile. */
+void model_get_path(const struct model *m, uint32_t node, struct model_stack *stack);
+
+/* The same as model_get_stack with what plumbing.h leaves out: for who looks for names. */
 void model_get_named_stack(const struct model *m, size_t site, struct model_stack *stack);
 
 /* Puts the frames of one node of the profile, other than 0, in place of what `stack` holds: what

@@ -19,6 +19,8 @@
 struct pack_texts {
 	const char *stats;    /* an object: `midden stats --json` */
 	const char *findings; /* an object with the list `findings` */
+	const char *leaks;    /* an object: `midden leaks --json` without its stacks */
+	const char *globals;  /* an object with the member `globals`, if anything is known */
 	const char *diff;     /* the changes against another profile, by function */
 };
 

@@ -8,11 +8,11 @@ import { ByThread } from "./model/bythread.ts";
 import type { CallTree } from "./model/calltree.ts";
 import { carryState } from "./model/next.ts";
 import { Profile } from "./model/profile.ts";
-import { answer, COLUMNS, type Answer, type Question } from "./model/question.ts";
+import { answer, COLUMNS, figuresOf, isOfPages, type Answer, type Question } from "./model/question.ts";
 import type { Work } from "./model/stacks.ts";
 import { TopDown } from "./model/topdown.ts";
 import { Union } from "./model/union.ts";
-import { FIRST_STATE, parseState, printState, type State } from "./state.ts";
+import { FIRST_STATE, parseState, printState, tidyState, type State } from "./state.ts";
 
 export interface View {
   id: string;
@@ -33,7 +33,9 @@ export interface ViewInstance {
 
 /** Everything the views share. */
 export class App {
-  profile: Profile;
+  /** What was allocated, and what the program mapped itself: null if that was not recorded. */
+  blocks: Profile;
+  maps: Profile | null;
   readonly old: Profile | null;
   state: State;
   onChange: () => void = () => {};
@@ -42,16 +44,22 @@ export class App {
   private both: Union | null = null;
 
   constructor(readonly source: Source) {
-    this.profile = new Profile(source.pack);
+    this.blocks = new Profile(source.pack);
+    this.maps = mapsOf(this.blocks);
     this.old = source.old ? new Profile(source.old) : null;
     this.state = parseState(location.hash);
     this.clampRange();
     window.addEventListener("hashchange", () => this.readAddress());
   }
 
+  /** What the page at hand is about. */
+  get profile(): Profile {
+    return this.state.maps && this.maps ? this.maps : this.blocks;
+  }
+
   /** Changes what is looked at. `remember` false: the step back passes over it. */
   go(change: Partial<State>, remember = true): void {
-    this.state = { ...this.state, ...change };
+    this.state = this.next(change);
     const address = printState(this.state);
     if (address !== location.hash) history[remember ? "pushState" : "replaceState"](null, "", address);
     this.onChange();
@@ -59,7 +67,14 @@ export class App {
 
   /** The address of what would be looked at. */
   link(change: Partial<State>): string {
-    return printState({ ...this.state, ...change });
+    return printState(this.next(change));
+  }
+
+  /** What is meant for maps is not for blocks, and the other way round: figures of one are none of the other. */
+  private next(change: Partial<State>): State {
+    const s = tidyState({ ...this.state, ...change });
+    const of = s.maps && this.maps ? this.maps : this.blocks;
+    return figuresOf(of).includes(s.figure) ? s : { ...s, figure: FIRST_STATE.figure };
   }
 
   reset(page: string): void {
@@ -68,9 +83,10 @@ export class App {
 
   /** A program that is still running has gone on. */
   replaceProfile(profile: Profile): void {
-    this.state = carryState(this.state, this.profile, profile);
+    this.state = carryState(this.state, this.blocks, profile);
     if (printState(this.state) !== location.hash && location.hash) history.replaceState(null, "", printState(this.state));
-    this.profile = profile;
+    this.blocks = profile;
+    this.maps = mapsOf(profile);
     this.answers.clear();
     this.trees.clear();
     this.clampRange();
@@ -84,7 +100,7 @@ export class App {
   }
 
   private clampRange(): void {
-    const last = this.profile.pack.f64("point.time_ns").length - 1;
+    const last = this.blocks.pack.f64("point.time_ns").length - 1;
     if (this.state.to > last || this.state.from > last) this.state = { ...this.state, from: -1, to: -1 };
   }
 
@@ -92,10 +108,12 @@ export class App {
     const s = this.state;
     return {
       figure: s.figure,
-      range: s.from >= 0 ? { from: s.from, to: s.to } : null,
-      thread: s.thread || null,
+      range: s.from >= 0 && this.profile === this.blocks ? { from: s.from, to: s.to } : null,
+      thread: this.profile === this.blocks ? s.thread || null : null,
       functions: s.functions,
       module: s.module,
+      look: isOfPages(s.figure) ? s.look : -1,
+      maps: this.maps ? s.maps : "",
       ...change,
     };
   }
@@ -112,7 +130,7 @@ export class App {
 
   /** As `tree`, with calls to itself folded and threads told apart if that is wanted. */
   shapedTree(): CallTree {
-    return this.makeTree(this.state.fold, this.state.byThread);
+    return this.makeTree(this.state.fold, this.state.byThread && this.profile === this.blocks);
   }
 
   private makeTree(fold: boolean, byThread: boolean): CallTree {
@@ -129,14 +147,14 @@ export class App {
 
   /** The two profiles side by side; only if there is one to compare with. */
   union(): Union {
-    if (this.both?.now !== this.profile) this.both = new Union(this.profile, this.old!);
+    if (this.both?.now !== this.blocks) this.both = new Union(this.blocks, this.old!);
     return this.both;
   }
 
   /** What pages will ask for, in the order in which they are likely to. */
   preparations(): Work[] {
-    const { profile } = this;
-    const isStill = (work: Work): Work => ({ step: () => profile !== this.profile || work.step() });
+    const profile = this.blocks;
+    const isStill = (work: Work): Work => ({ step: () => profile !== this.blocks || work.step() });
     return [...profile.preparations(), ...(this.old ? [{ step: () => this.union().step() }] : [])].map(isStill);
   }
 
@@ -144,6 +162,11 @@ export class App {
   nameOf(frame: number): string {
     return frame < this.profile.frameCount ? this.profile.functionName(frame) : this.profile.threadName(frame - this.profile.frameCount);
   }
+}
+
+function mapsOf(blocks: Profile): Profile | null {
+  const pack = blocks.pack.ofMaps();
+  return pack && new Profile(pack);
 }
 
 const REMEMBERED = 8;

@@ -11,8 +11,11 @@ import { Profile } from "./model/profile.ts";
 import { callers } from "./views/callers.ts";
 import { compare } from "./views/compare.ts";
 import { flame } from "./views/flame.ts";
+import { globals } from "./views/globals.ts";
 import { leaks } from "./views/leaks.ts";
+import { maps } from "./views/maps.ts";
 import { overview } from "./views/overview.ts";
+import { resident } from "./views/resident.ts";
 import { sizes } from "./views/sizes.ts";
 import { source } from "./views/source.ts";
 import { table } from "./views/table.ts";
@@ -20,7 +23,7 @@ import { threads } from "./views/threads.ts";
 import { timeline } from "./views/timeline.ts";
 import { samplingNote } from "./views/within.ts";
 
-const VIEWS: View[] = [overview, timeline, flame, table, callers, source, sizes, threads, leaks, compare];
+const VIEWS: View[] = [overview, timeline, flame, table, callers, source, sizes, threads, leaks, resident, maps, globals, compare];
 
 const REFRESH_MS = 1000;
 
@@ -41,7 +44,7 @@ function listenForKeys(app: App, shown: () => View[]): void {
 
 /** Of a program that is still running: a button that stops the page from going on. */
 function followLive(app: App, status: HTMLElement): void {
-  if (!app.profile.pack.header.live) return;
+  if (!app.blocks.pack.header.live) return;
   let paused = false;
   const button = h("button", { type: "button", id: "pause", onclick: () => {
     paused = !paused;
@@ -53,8 +56,8 @@ function followLive(app: App, status: HTMLElement): void {
     try {
       const pack = paused ? null : await app.source.refresh();
       if (pack && !paused) app.replaceProfile(new Profile(pack));
-      if (!app.profile.pack.header.live) return clear(status, "the program has ended");
-      text.textContent = `recording, ${formatTime(app.profile.pack.header.duration_ns)}`;
+      if (!app.blocks.pack.header.live) return clear(status, "the program has ended");
+      text.textContent = `recording, ${formatTime(app.blocks.pack.header.duration_ns)}`;
     } catch {
       text.textContent = "the server does not answer";
     }
@@ -78,7 +81,7 @@ function start(app: App, root: HTMLElement): void {
   const nav = h("nav", { "aria-label": "Pages" });
   const main = h("main");
   const status = h("span.status", { role: "status" });
-  const program = String(app.profile.pack.header.stats?.["program"] ?? "");
+  const program = String(app.blocks.pack.header.stats?.["program"] ?? "");
   const shown = () => VIEWS.filter((v) => v.isPossible?.(app) ?? true);
   clear(root, h("header.top", {}, h("h1", {}, program || "midden"), nav, status), samplingNote(app), main);
   document.title = `${program} – midden`;
@@ -101,7 +104,7 @@ function start(app: App, root: HTMLElement): void {
   app.onChange();
   // A running program's next profile comes in a second: then what was made ahead is of no use.
   const pictures = () => shown().flatMap((view) => instanceOf(view).prepare?.(main.clientWidth) ?? []);
-  if (!app.profile.pack.header.live)
+  if (!app.blocks.pack.header.live)
     doWhenIdle(app.preparations(), () => doWhenIdle(pictures(), () => document.documentElement.toggleAttribute("data-ready", true)));
 }
 

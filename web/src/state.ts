@@ -25,6 +25,9 @@ export interface State {
   file: number; // text of the source file shown
   line: number;
   cell: string; // of the size map: "size,life"
+  maps: string; // pages of stacks show maps of this kind, or "all", in place of blocks; "": blocks
+  look: number; // at the heap's pages; -1: the last
+  site: number; // that is shown among those that keep pages; -1: none
 }
 
 export const FIRST_STATE: State = {
@@ -46,6 +49,9 @@ export const FIRST_STATE: State = {
   file: 0,
   line: 0,
   cell: "",
+  maps: "",
+  look: -1,
+  site: -1,
 };
 
 /** "#page?name=value&…" with what differs from the first state. */
@@ -70,16 +76,24 @@ export function parseState(hash: string): State {
   const [page, query] = hash.replace(/^#/, "").split("?", 2) as [string, string | undefined];
   const words = new URLSearchParams(query ?? "");
   const s: State = { ...FIRST_STATE, page: page || FIRST_STATE.page };
-  const whole = (key: "from" | "to" | "thread" | "file" | "line") => {
+  const whole = (key: "from" | "to" | "thread" | "file" | "line" | "look" | "site") => {
     const n = Number(words.get(key) ?? NaN);
     if (Number.isSafeInteger(n) && n >= 0) s[key] = n;
   };
-  for (const key of ["from", "to", "thread", "file", "line"] as const) whole(key);
-  for (const key of ["functions", "module", "search", "sort", "cell"] as const) s[key] = words.get(key) ?? "";
+  for (const key of ["from", "to", "thread", "file", "line", "look", "site"] as const) whole(key);
+  for (const key of ["functions", "module", "search", "sort", "cell", "maps"] as const) s[key] = words.get(key) ?? "";
   for (const key of ["inverted", "byLine", "fold", "byThread"] as const) s[key] = words.get(key) === "1";
   const figure = words.get("figure");
   if (FIGURES.includes(figure as Figure)) s.figure = figure as Figure;
   for (const key of ["zoom", "pair"] as const) s[key] = (words.get(key) ?? "").split(".").filter(Boolean).map(Number).filter(Number.isSafeInteger);
   if (s.from < 0 || s.to < s.from) s.from = s.to = -1;
-  return s;
+  return tidyState(s);
+}
+
+/** Pages that can show maps. */
+const OF_STACKS = ["flame", "table", "callers", "source"];
+
+/** Who leaves those pages leaves the maps, too: what the others lead to is about blocks. */
+export function tidyState(s: State): State {
+  return s.maps && !OF_STACKS.includes(s.page) ? { ...s, maps: "" } : s;
 }

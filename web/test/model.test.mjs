@@ -12,8 +12,11 @@ import { blocksWithin, bytesWithin, errorOf } from "../src/model/interval.ts";
 import { findLeaks } from "../src/model/leaks.ts";
 import { allFiles, linesOf } from "../src/model/lines.ts";
 import { carryState } from "../src/model/next.ts";
-import { answer, COLUMNS } from "../src/model/question.ts";
+import { answer, COLUMNS, figuresOf } from "../src/model/question.ts";
 import { bucketOf, bucketRange, sitesInCell } from "../src/model/sizes.ts";
+import { chainOf, findLost } from "../src/model/lost.ts";
+import { listCells, listHolders } from "../src/model/resident.ts";
+import { Profile } from "../src/model/profile.ts";
 import { liveByThread } from "../src/model/threads.ts";
 import { TopDown } from "../src/model/topdown.ts";
 import { Union } from "../src/model/union.ts";
@@ -266,4 +269,49 @@ test("intervals are those that the commands print", () => {
 	assert.deepEqual(blocksWithin(0, 0), { low: 0, high: 0 });
 	assert.deepEqual(blocksWithin(1000, (1000 * 1000) / 16), { low: 595, high: 1585 });
 	assert.equal(errorOf(100 * 100), 196);
+});
+
+const u32 = (...list) => ["u32", list];
+const f64 = (...list) => ["f64", list];
+const PINS = {
+	"pin.survey": u32(0, 0, 2), "pin.site": u32(0, 1, 1), "pin.resident_bytes": f64(4096, 8192, 100), "pin.pinned_bytes": f64(4000, 10, 1),
+	"pin.live_bytes": f64(96, 8182, 99), "pin.live_blocks": f64(1, 2, 3), "pin.lone_pages": f64(1, 0, 0), "pin.alone_bytes": f64(4096, 8192, 0),
+	"cell.survey": u32(0, 2), "cell.pages": u32(2, 3), "cell.resident_pages": u32(1, 3), "cell.held_pages": u32(1, 0), "cell.site": u32(2, 0), "cell.start": f64(65536, 0), "cell.live_bytes": f64(8182, 0),
+};
+
+test("what is resident goes by look, and one that failed is none", () => {
+	const rss = [{ reason: "end", time_ns: 5 }, { reason: "snapshot", time_ns: 6, fault: "gone" }, { reason: "peak", time_ns: 7 }];
+	const p = makeProfile({ sites: [peak("main a", 1), peak("main b", 1)], more: PINS, header: { stats: { rss } } });
+	assert.deepEqual(p.looks().map((l) => l.index), [0, 2]);
+	assert.equal(p.findLook(1).index, 2);
+	assert.ok(figuresOf(p).includes("pinned") && !figuresOf(p).includes("live"));
+	assert.deepEqual([...answer(p, { ...ALL, figure: "resident", look: 0 }).bytes], [4096, 8192]);
+	assert.deepEqual([...answer(p, { ...ALL, figure: "pinned" }).bytes], [0, 1]);
+	assert.deepEqual(listHolders(p, p.pinsOf(p.looks()[0])).map((holder) => [p.functionName(holder.frame), holder.alone]), [["b", 8192], ["a", 4096]]);
+	assert.deepEqual(listCells(p, p.looks()[0]), [{ start: 65536, pages: 2, resident: 1, held: 1, live: 8182, site: 1 }]);
+	assert.equal(makeProfile({ sites: [] }).looks().length, 0);
+});
+
+test("maps take the place of blocks and have kinds", () => {
+	const blocks = makeProfile({ sites: [peak("main a", 1), peak("main b", 2)], more: { "map.node": u32(1, 2, 2), "map.kind": u32(0, 1, 4), "map.thread": u32(0, 0, 0), "map.at_peak_bytes": f64(10, 20, 30), "map.at_peak_blocks": f64(1, 1, 1) }, header: { stats: { sample_period: 512, peak_bytes: 3, maps: { peak_bytes: 60 } } } });
+	const p = new Profile(blocks.pack.ofMaps());
+	assert.equal(p.siteCount, 3);
+	assert.equal(answer(p, { ...ALL, maps: "all" }).total, 60);
+	assert.equal(answer(p, { ...ALL, maps: "break" }).total, 30);
+	assert.equal(answer(p, { ...ALL, maps: "break", functions: "b" }).total, 0);
+	assert.equal(answer(p, ALL).variance, null);
+	assert.equal(p.pack.header.stats.peak_bytes, 60);
+	assert.deepEqual([answer(blocks, ALL).total, p.pack.u32("thread.serial").length], [3, 0]);
+	assert.equal(makeProfile({ sites: [] }).pack.ofMaps(), null);
+});
+
+test("lost rows that a rule names do not count, and a chain ends", () => {
+	const more = {
+		"lost.site": u32(0, 1, 1), "lost.class": u32(0, 0, 3), "lost.chain": u32(0, 0, 2), "lost.bytes": f64(10, 20, 30), "lost.blocks": f64(1, 1, 1), "lost.held_bytes": f64(0, 0, 0), "lost.held_blocks": f64(0, 0, 0),
+		"link.block": u32(0, 1), "link.site": u32(0, 2), "link.holder": u32(2, 1), "link.text": u32(0, 0), "link.offset": f64(0, 8), "link.inside": f64(0, 16),
+	};
+	const p = makeProfile({ sites: [peak("main a", 1), peak("main b", 1, { rule: "leak:b" })], more });
+	const lost = findLost(p, 10);
+	assert.deepEqual([lost.definite.bytes, lost.definite.stacks, lost.reachable.bytes], [10, 1, 30]);
+	assert.deepEqual(chainOf(p, lost.reachable.largest[0]).map((l) => [l.isBlock, l.site, l.offset]), [[true, 1, 8], [false, -1, 0]]);
 });

@@ -39,8 +39,8 @@ class Texts {
 }
 
 /** A profile of `sites`: {stack: "root leaf", …figures, thread, rule, parts: [{thread, …figures}]}; `points` are times,
- * `changes` [point, site, bytes, blocks]. A function is in the module "app" unless it is written module`function. */
-export function makeProfile({ sites = [], points = [], changes = [], threads = [], header = {} }) {
+ * `changes` [point, site, bytes, blocks], `more` further columns. A function is in the module "app" unless it is written module`function. */
+export function makeProfile({ sites = [], points = [], changes = [], threads = [], header = {}, more = {} }) {
 	const texts = new Texts();
 	const frames = [];
 	const nodes = [{ parent: 0, frame: 0 }];
@@ -80,7 +80,7 @@ export function makeProfile({ sites = [], points = [], changes = [], threads = [
 	};
 	for (const name of SITE) columns[`site.${name}`] = ["f64", sites.map((s) => s[name] ?? 0)];
 	for (const name of PART) columns[`part.${name}`] = ["f64", parts.map((p) => p[name] ?? 0)];
-	return new Profile(new Pack(writePack({ ...columns, ...texts.columns() }, header)));
+	return new Profile(new Pack(writePack({ ...columns, ...texts.columns(), ...more }, header)));
 }
 
 export const ALL = { figure: "peak", range: null, thread: null, functions: "", module: "" };

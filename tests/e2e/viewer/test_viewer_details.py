@@ -282,3 +282,34 @@ def test_figures_at_a_time_are_as_doubtful_as_the_command_says(page, midden, sam
 def test_exact_figures_have_no_intervals(page, tree):
     seen = page(tree, ("count", "#sampled"), ("goto", "#flame?figure=leaked"), ("wait", "#flame-total"), ("text", "#flame-total"), ("hoverAt", "canvas.flame", 300, 10), ("text", ".flame-page .hover"))
     assert seen[0] == 0 and not any(" to " in text for text in seen[1:])
+
+
+def test_every_page_of_estimates_has_intervals(page, midden, record, sampled):
+    report = subprocess.run([midden, "report", "--leaks", "--by", "line", sampled], capture_output=True, text=True, check=True).stdout
+    lines = {match[1]: INTERVAL.search(line).group() for line in report.splitlines() if (match := re.search(r"four_places\.c:(\d+)\)", line)) and INTERVAL.search(line)}
+    other = record.victim("four_places", options=("--sample=65536", "--sample-seed=4")).path
+    titles = "Object.fromEntries([...document.querySelectorAll('table.lines tr[id]')].map(r => [r.id.slice(5), [...r.querySelectorAll('td.number')].map(c => c.title).join()]))"
+    source, threads, sizes, facts, changes, totals = page(
+        sampled,
+        ("goto", "#source?figure=leaked"), ("wait", "table.lines tr[id]"), ("eval", titles),
+        ("goto", "#threads"), ("wait", "#threads td"), ("eval", "document.querySelector('#threads td[data-figure=live_bytes]').title"),
+        ("goto", "#sizes"), ("wait", "#size-histogram td"), ("eval", "[...document.querySelectorAll('#size-histogram td.number')].map(c => c.title).filter(Boolean)"),
+        ("goto", "#time?from=0&to=1"), ("wait", "#range-facts a"), ("text", "#range-facts"),
+        ("goto", "#compare?figure=leaked"), ("wait", "#compare-totals"), ("eval", "[...document.querySelectorAll('.row.changes .cell[title]')].map(c => c.title)"), ("text", "#compare-totals"),
+        options=("--compare", other),
+    )
+    assert len(lines) >= 4 and all(interval in source[line] for line, interval in lines.items())
+    assert INTERVAL.search(threads) and INTERVAL.search(facts)
+    assert any(INTERVAL.search(title) for title in sizes)
+    assert "(± " in totals and all("(± " in title for title in changes)
+
+
+def test_threads_have_their_stacks(page, record):
+    profile = record.victim("named_threads", "full").path
+    wanted = {str(t["serial"]): t for t in read_stats(profile)["thread_list"] if "stack_deepest_bytes" in t}
+    (seen,) = page(profile, ("goto", "#threads"), ("wait", "#threads td"), ("eval", "Object.fromEntries([...document.querySelectorAll('[data-figure=stack_deepest_bytes]')].map(c => [c.parentElement.dataset.serial, [Number(c.dataset.value), c.title]]))"))
+    assert "1" in wanted
+    for serial, thread in wanted.items():
+        deepest, about = seen[serial]
+        assert deepest == thread["stack_deepest_bytes"] > 0
+        assert f"of {thread['stack_reserved_bytes'] / (1 << 20):.2f} MiB" in about

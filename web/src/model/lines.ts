@@ -35,6 +35,11 @@ export function linesOf(p: Profile, a: Answer, file: number): Map<number, LineFi
   return lines;
 }
 
+/** How doubtful the figures of a file's lines are: variances in their place. Null: they are exact. */
+export function doubtsOf(p: Profile, a: Answer, file: number): Map<number, LineFigures> | null {
+  return a.variance && linesOf(p, { ...a, values: a.variance }, file);
+}
+
 export interface FileFigures {
   file: number;
   self: number;

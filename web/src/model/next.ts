@@ -60,6 +60,7 @@ export function carryState(s: State, before: Profile, after: Profile): State {
     from: whole ? -1 : from,
     to: whole ? -1 : to,
     zoom: findPath(s.zoom, !s.byLine, before, after),
+    site: s.site < after.siteCount ? s.site : -1,
     file: s.file ? findFile(s.file, before, after) : 0,
   };
 }

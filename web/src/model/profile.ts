@@ -4,6 +4,7 @@
 import type { Pack } from "../load/pack.ts";
 import { NameOrder } from "./nameorder.ts";
 import { Outermost } from "./outermost.ts";
+import { listLooks, listPins, type Look, type Pin } from "./resident.ts";
 import { Shape } from "./shape.ts";
 import { SizesOverTime } from "./sizes.ts";
 import { finish, Links, nodesBelow, valuesThrough, type GroupBy, type Stacks, type Work } from "./stacks.ts";
@@ -191,6 +192,22 @@ export class Profile implements Stacks {
     let name = this.moduleNames.get(id);
     if (name === undefined) this.moduleNames.set(id, (name = baseName(this.text(id))));
     return name;
+  }
+
+  private looked: Look[] | null = null;
+
+  /** The looks at the heap's pages that found something, in order of time. */
+  looks(): Look[] {
+    return (this.looked ??= listLooks(this));
+  }
+
+  /** The look with that number; the last one if there is none with it. */
+  findLook(index: number): Look | undefined {
+    return this.looks().find((look) => look.index === index) ?? this.looks().at(-1);
+  }
+
+  pinsOf(look: Look): Pin[] {
+    return listPins(this, look);
   }
 
   private readonly moduleNames = new Map<number, string>();

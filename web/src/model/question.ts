@@ -4,8 +4,14 @@
 import { boundBlocks, boundBytes, samplePeriod, varianceOf } from "./interval.ts";
 import type { Profile } from "./profile.ts";
 
-export type Figure = "peak" | "leaked" | "allocated" | "calls" | "temporary" | "live" | "growth";
-export const FIGURES: Figure[] = ["peak", "leaked", "allocated", "calls", "temporary", "live", "growth"];
+export type Figure = "peak" | "leaked" | "allocated" | "calls" | "temporary" | "live" | "growth" | "resident" | "pinned";
+export const FIGURES: Figure[] = ["peak", "leaked", "allocated", "calls", "temporary", "live", "growth", "resident", "pinned"];
+
+/** Those that a profile can tell: maps have no time line, and pages are looked at only on request. */
+export function figuresOf(p: Profile): Figure[] {
+  const hasTime = p.pack.f64("point.time_ns").length > 0;
+  return FIGURES.filter((f) => (isOfPages(f) ? p.looks().length > 0 : hasTime || (f !== "live" && f !== "growth")));
+}
 
 /** Points of the time line, both inside. */
 export interface Range {
@@ -19,7 +25,12 @@ export interface Question {
   thread: number | null; // serial
   functions: string; // part of a function's name that must be on the stack; "": all
   module: string; // the same of a module
+  look?: number; // of figures of pages: which look; -1 the last
+  maps?: string; // of maps: only those of this kind; "all"
 }
+
+/** Of maps that have stacks, by number. */
+export const MAP_KINDS = ["anonymous", "file", "reserved", "shared", "break"];
 
 /** Bytes and blocks by site; what is left out is 0. */
 export interface Answer {
@@ -52,9 +63,14 @@ export function countsBlocks(figure: Figure): boolean {
   return figure === "calls" || figure === "temporary";
 }
 
-/** Whether it is read off the time line, which does not tell threads apart. */
+/** Whether it was seen by a look at the pages of the heap (resident.ts). */
+export function isOfPages(figure: Figure): boolean {
+  return figure === "resident" || figure === "pinned";
+}
+
+/** Whether it is read off the time line or a look, which do not tell threads apart. */
 export function isTimed(q: Question): boolean {
-  return q.figure === "live" || q.figure === "growth" || (q.range !== null && q.figure === "peak");
+  return isOfPages(q.figure) || q.figure === "live" || q.figure === "growth" || (q.range !== null && q.figure === "peak");
 }
 
 /** What each site had live at a point. */
@@ -104,6 +120,7 @@ export function ofThread(p: Profile, column: string, serial: number): Float64Arr
 }
 
 function ofTime(p: Profile, q: Question): [Float64Array, Float64Array, string] {
+  if (isOfPages(q.figure)) return ofLook(p, q);
   const last = p.pack.f64("point.time_ns").length - 1;
   const range = q.range ?? { from: 0, to: last };
   if (last < 0) return [new Float64Array(p.siteCount), new Float64Array(p.siteCount), "the profile has no time line"];
@@ -121,8 +138,28 @@ function ofTime(p: Profile, q: Question): [Float64Array, Float64Array, string] {
   return [...liveAt(p, point), q.figure === "peak" ? "the highest point of the range" : ""];
 }
 
+/** What each site held of the heap's pages. */
+function ofLook(p: Profile, q: Question): [Float64Array, Float64Array, string] {
+  const [bytes, blocks] = [new Float64Array(p.siteCount), new Float64Array(p.siteCount)];
+  const look = p.findLook(q.look ?? -1);
+  if (!look) return [bytes, blocks, "the profile does not tell what is resident"];
+  for (const pin of p.pinsOf(look)) {
+    bytes[pin.site] = q.figure === "pinned" ? pin.pinned : pin.resident;
+    blocks[pin.site] = pin.blocks;
+  }
+  return [bytes, blocks, q.range ? `${q.figure} is as of the look, ${look.title}` : look.title];
+}
+
 /** Which sites have these words in a function's and a module's name; null: all. */
 function chooseSites(p: Profile, q: Question): Uint8Array | null {
+  const named = chooseByName(p, q);
+  const kind = MAP_KINDS.indexOf(q.maps ?? "");
+  if (kind < 0) return named;
+  const kinds = p.pack.u32("site.kind");
+  return Uint8Array.from(kinds, (k, i) => (k === kind && (!named || named[i]) ? 1 : 0));
+}
+
+function chooseByName(p: Profile, q: Question): Uint8Array | null {
   if (!q.functions && !q.module) return null;
   const hasFunction = q.functions ? p.sitesWith(p.search(q.functions)) : null;
   if (!q.module) return hasFunction;
@@ -159,7 +196,7 @@ export function answer(p: Profile, q: Question): Answer {
   let blocks: Float64Array;
   if (isTimed(q)) {
     [bytes, blocks, note] = ofTime(p, q);
-    if (q.thread !== null) note = "threads are not told apart over time";
+    if (q.thread !== null) note = isOfPages(q.figure) ? "threads are not told apart here" : "threads are not told apart over time";
   } else {
     [bytes, blocks] = ofColumns(p, q);
     if (q.range) note = `${q.figure} is kept for the whole recording only`;

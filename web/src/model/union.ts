@@ -116,12 +116,16 @@ export class Union implements Stacks, Work {
     // Each site is of one profile: to add up is to put one after the other.
     const values = now.slice();
     values.set(answers[1].values, this.now.siteCount);
+    const [a, b] = [answers[0].variance, answers[1].variance];
+    const variance = a || b ? new Float64Array(this.siteCount) : null;
+    if (a) variance!.set(a);
+    if (b) variance!.set(b, this.now.siteCount);
     const both: Answer = {
       question: q,
       values,
       bytes: values, // nobody asks for the two apart
       blocks: values,
-      variance: null,
+      variance, // of the difference, too
       total: answers[0].total + answers[1].total,
       totalBytes: answers[0].totalBytes + answers[1].totalBytes,
       totalBlocks: answers[0].totalBlocks + answers[1].totalBlocks,

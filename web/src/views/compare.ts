@@ -9,6 +9,7 @@ import { boxAt, layOut, measure, paint, type Box, type IcicleSource } from "../d
 import { Rows } from "../draw/rows.ts";
 import { BottomUp } from "../model/bottomup.ts";
 import type { CallTree, TreeNode } from "../model/calltree.ts";
+import { errorOf } from "../model/interval.ts";
 import { countsBlocks } from "../model/question.ts";
 import type { Work } from "../model/stacks.ts";
 import { TopDown } from "../model/topdown.ts";
@@ -19,6 +20,7 @@ interface Row {
   id: number;
   now: number; // allocated by the function itself
   old: number;
+  variance: number; // of the difference
 }
 
 class ComparePage {
@@ -61,6 +63,16 @@ class ComparePage {
     return n > 0 ? `+${this.show(n)}` : n < 0 ? `−${this.show(-n)}` : "same";
   }
 
+  /** By how much a difference may be off. */
+  private off(variance: number): string {
+    return variance > 0 ? ` (± ${this.show(errorOf(variance))})` : "";
+  }
+
+  private offOf(node: TreeNode): string {
+    const { variance } = this.data!.both;
+    return variance ? this.off(this.tree!.total(node, variance)) : "";
+  }
+
   /** Works out what is asked for now, if that has changed. */
   private ask(): void {
     const { app } = this;
@@ -89,7 +101,7 @@ class ComparePage {
     const { app } = this;
     this.ask();
     const [now, old] = this.data!.totals;
-    clear(this.totals, `Before ${this.show(old)}, now ${this.show(now)}: ${this.signed(now - old)}`);
+    clear(this.totals, `Before ${this.show(old)}, now ${this.show(now)}: ${this.signed(now - old)}${this.offOf(this.tree!.root)}`);
     this.totals.dataset["now"] = String(now);
     this.totals.dataset["old"] = String(old);
     clear(this.note, app.state.from >= 0 || app.state.thread ? "Whole recordings, all threads: a range or a thread holds for one profile alone." : "");
@@ -182,7 +194,7 @@ class ComparePage {
   private fillCard(node: TreeNode): void {
     const [now, old] = this.sides(node);
     this.card.hidden = false;
-    clear(this.card, h("strong", {}, this.nameOf(node)), h("div", {}, `before ${this.show(old)}, now ${this.show(now)}: ${this.signed(now - old)}`));
+    clear(this.card, h("strong", {}, this.nameOf(node)), h("div", {}, `before ${this.show(old)}, now ${this.show(now)}: ${this.signed(now - old)}${this.offOf(node)}`));
   }
 
   private onHover(e: MouseEvent): void {
@@ -197,15 +209,17 @@ class ComparePage {
   /** Own amounts: a stack counts for the function that it ends in. */
   private fillRows(): void {
     const u = this.union!;
-    const { values } = this.data!.both;
+    const { values, variance } = this.data!.both;
+    const variances = new Float64Array(u.frameGroup.length);
     const sums = [new Float64Array(u.frameGroup.length), new Float64Array(u.frameGroup.length)] as const;
     const add = (sum: Float64Array, from: number, to: number): void => {
       for (let site = from; site < to; site++) if (u.leaves[site]) sum[u.frames[u.leaves[site]!]!]! += values[site]!;
     };
     add(sums[0], 0, u.now.siteCount);
     add(sums[1], u.now.siteCount, u.siteCount);
+    if (variance) for (let site = 0; site < u.siteCount; site++) if (u.leaves[site]) variances[u.frames[u.leaves[site]!]!]! += variance[site]!;
     const rows: Row[] = [];
-    for (let id = 0; id < u.frameGroup.length; id++) if (sums[0][id] !== sums[1][id]) rows.push({ id, now: sums[0][id]!, old: sums[1][id]! });
+    for (let id = 0; id < u.frameGroup.length; id++) if (sums[0][id] !== sums[1][id]) rows.push({ id, now: sums[0][id]!, old: sums[1][id]!, variance: variances[id]! });
     rows.sort((a, b) => Math.abs(b.now - b.old) - Math.abs(a.now - a.old));
     this.rows.set(rows.length, (i) => this.makeRow(rows[i]!));
   }
@@ -214,7 +228,7 @@ class ComparePage {
     const status = row.old === 0 ? "new" : row.now === 0 ? "gone" : row.now > row.old ? "grown" : "shrunk";
     return h("div.row.changes", { role: "row", "data-old": row.old, "data-now": row.now },
       h("span.cell.name", {}, this.union!.functionName(row.id), h("span.place", {}, ` ${this.union!.moduleName(row.id)}`)),
-      h("span.cell", {}, status), h("span.cell", {}, this.show(row.old)), h("span.cell", {}, this.show(row.now)), h("span.cell", {}, this.signed(row.now - row.old)));
+      h("span.cell", {}, status), h("span.cell", {}, this.show(row.old)), h("span.cell", {}, this.show(row.now)), h("span.cell", { title: this.signed(row.now - row.old) + this.off(row.variance) }, this.signed(row.now - row.old)));
   }
 }
 

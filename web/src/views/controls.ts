@@ -4,7 +4,7 @@
 import type { App } from "../app.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatTime } from "../draw/format.ts";
-import { FIGURES, type Figure } from "../model/question.ts";
+import { figuresOf, isOfPages, MAP_KINDS, type Figure } from "../model/question.ts";
 
 export const FIGURE_NAMES: Record<Figure, string> = {
   peak: "Peak",
@@ -14,6 +14,8 @@ export const FIGURE_NAMES: Record<Figure, string> = {
   temporary: "Temporary",
   live: "Live at a time",
   growth: "Growth",
+  resident: "Resident",
+  pinned: "Pinned",
 };
 
 export interface ControlOptions {
@@ -22,7 +24,7 @@ export interface ControlOptions {
   shape?: boolean; // fold recursion, by thread
 }
 
-function choice(label: string, id: string, value: string, options: [string, string][], take: (v: string) => void): HTMLElement {
+export function choice(label: string, id: string, value: string, options: [string, string][], take: (v: string) => void): HTMLElement {
   const select = h("select", { id, onchange: (e) => take((e.target as HTMLSelectElement).value) },
     ...options.map(([v, text]) => h("option", { value: v, selected: v === value }, text)));
   return h("label", {}, `${label} `, select);
@@ -48,6 +50,20 @@ function rangeText(app: App): string {
   return from === to ? `at ${formatTime(times[to]!)}` : `${formatTime(times[from]!)} to ${formatTime(times[to]!)}`;
 }
 
+/** Blocks or maps; null if there are no maps. Comparisons are of blocks. */
+function mapsChoice(app: App): HTMLElement | null {
+  if (!app.maps || app.state.page === "compare") return null;
+  return choice("Of", "maps", app.state.maps, [["", "blocks"], ["all", "maps"], ...MAP_KINDS.map((k): [string, string] => [k, `maps: ${k}`])], (v) => app.go({ maps: v, zoom: [], thread: 0 }));
+}
+
+/** Which look at the heap's pages; null if there is only one. */
+export function lookChoice(app: App): HTMLElement | null {
+  const looks = app.profile.looks();
+  if (looks.length < 2) return null;
+  const shown = app.profile.findLook(app.state.look)!;
+  return choice("Look", "look", String(shown.index), looks.map((l): [string, string] => [String(l.index), `${l.title}, ${formatTime(l.time_ns)}`]), (v) => app.go({ look: Number(v), zoom: [], site: -1 }));
+}
+
 /** The bar above a page. Rebuilt when the state changes, but not under the user's cursor. */
 export function makeControls(app: App, options: ControlOptions): { element: HTMLElement; update(): void } {
   const element = h("form.controls", { onsubmit: (e) => e.preventDefault() });
@@ -61,13 +77,15 @@ export function makeControls(app: App, options: ControlOptions): { element: HTML
     const range = rangeText(app);
     const note = app.answer().note;
     clear(element,
-      choice("Figure", "figure", s.figure, FIGURES.map((f) => [f, FIGURE_NAMES[f]]), (v) => app.go({ figure: v as Figure, zoom: [] })),
-      choice("Thread", "thread", String(s.thread), threadOptions(app), (v) => app.go({ thread: Number(v), zoom: [] })),
+      mapsChoice(app),
+      choice("Figure", "figure", s.figure, figuresOf(app.profile).map((f) => [f, FIGURE_NAMES[f]]), (v) => app.go({ figure: v as Figure, zoom: [] })),
+      isOfPages(s.figure) && lookChoice(app),
+      !s.maps && choice("Thread", "thread", String(s.thread), threadOptions(app), (v) => app.go({ thread: Number(v), zoom: [] })),
       choice("Module", "module", s.module, moduleOptions(app), (v) => app.go({ module: v, zoom: [] })),
       options.direction && tick("inverted", "inverted", s.inverted, (v) => app.go({ inverted: v, zoom: [] })),
       options.lines && tick("by line", "by-line", s.byLine, (v) => app.go({ byLine: v, zoom: [] })),
       options.shape && tick("fold recursion", "fold", s.fold, (v) => app.go({ fold: v, zoom: [] })),
-      options.shape && tick("by thread", "by-thread", s.byThread, (v) => app.go({ byThread: v, zoom: [] })),
+      options.shape && !s.maps && tick("by thread", "by-thread", s.byThread, (v) => app.go({ byThread: v, zoom: [] })),
       filter,
       range && h("span.range", {}, range, " ", h("button", { type: "button", id: "whole-range", onclick: () => app.go({ from: -1, to: -1, zoom: [] }) }, "whole recording")),
       note && h("span.note", { id: "answer-note" }, note));

@@ -73,7 +73,7 @@ class FlamePage {
     const a = this.app.answer();
     clear(this.total, countsBlocks(a.question.figure)
       ? `${formatCount(a.totalBlocks)}${this.doubt()} in all`
-      : `${formatBytes(a.totalBytes)}${this.doubt()} in ${formatCount(a.totalBlocks)} blocks in all`);
+      : `${formatBytes(a.totalBytes)}${this.doubt()} in ${formatCount(a.totalBlocks)} ${this.app.state.maps ? "maps" : "blocks"} in all`);
     this.total.dataset["bytes"] = String(a.totalBytes);
     this.total.dataset["blocks"] = String(a.totalBlocks);
     this.showPath();
@@ -204,12 +204,13 @@ class FlamePage {
     const doubt = (column: string, isBytes: boolean): string => (tree.threads ? "" : withinColumn(this.app, column, isBytes, (values) => tree.total(node, values)));
     const bytes = (column: string): string => formatBytes(sum(column)) + doubt(column, true);
     const count = (column: string): string => formatCount(sum(column)) + doubt(column, false);
+    const unit = this.app.state.maps ? "maps" : "blocks";
     const rows: [string, string][] = [
       ["share", formatShare(node.value, tree.root.size)],
       ...(tree.threads && tree.answer.variance ? [["within", this.doubt(node).trim()] as [string, string]] : []),
       ...(isTimed(tree.answer.question) ? [this.timedRow(node)] : []),
-      ["at the peak", `${bytes("at_peak_bytes")} in ${count("at_peak_blocks")} blocks`],
-      ["leaked", `${bytes("live_bytes")} in ${count("live_blocks")} blocks`],
+      ["at the peak", `${bytes("at_peak_bytes")} in ${count("at_peak_blocks")} ${unit}`],
+      ["leaked", `${bytes("live_bytes")} in ${count("live_blocks")} ${unit}`],
       ["allocated", `${bytes("allocated_bytes")} by ${count("allocations")} calls`],
       ["temporary", count("temporary")],
       ["stacks", formatCount(node.to - node.from)],

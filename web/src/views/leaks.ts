@@ -6,7 +6,9 @@ import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount } from "../draw/format.ts";
 import { appendInPieces } from "../idle.ts";
 import { findLeaks, type Leak, type LeakGroup, type LeakKind } from "../model/leaks.ts";
+import { hasLost } from "../model/lost.ts";
 import type { Profile } from "../model/profile.ts";
+import { lostSections } from "./lost.ts";
 import { stackList } from "./stack.ts";
 import { withinColumn } from "./within.ts";
 
@@ -68,7 +70,8 @@ export const leaks: View = {
       of = app.profile;
       const groups = findLeaks(app.profile, SHOWN);
       const sections = (["growing", "one-off", "suppressed"] as const).map((k) => section(app, k, groups[k]));
-      clear(element, ...(sections.some(Boolean) ? sections : ["Nothing was left when the program ended."]));
+      const isLost = hasLost(app.profile);
+      clear(element, ...(isLost ? lostSections(app) : []), isLost && sections.some(Boolean) && h("h2.part", {}, "All that was not freed, by how it grew"), ...(sections.some(Boolean) ? sections : ["Nothing was left when the program ended."]));
     };
     return { element, update };
   },

@@ -110,6 +110,17 @@ function hottest(app: App): HTMLElement {
   return h("section", { id: "hottest" }, h("h2", {}, "Most at the peak, by line"), rows.length ? h("table.plain", {}, ...rows) : h("p.note", {}, "Nothing was held."));
 }
 
+/** What other pages could tell, had it been recorded. */
+function notRecorded(app: App, s: Stats): HTMLElement | null {
+  const isExact = !s.number("sample_period") && s.get("mode") !== "tags";
+  const missing = [
+    !app.blocks.looks().length && isExact && "--rss (which blocks keep which pages in memory)",
+    !app.maps && s.get("mode") !== "tags" && "--maps (what the program maps itself)",
+    !app.blocks.pack.header.leaks && isExact && "--leaks (which blocks are lost, and who holds the others)",
+  ].filter(Boolean);
+  return missing.length ? h("p.note", { id: "not-recorded" }, `Recorded with midden record, these would add pages: ${missing.join(", ")}.`) : null;
+}
+
 function run(s: Stats): HTMLElement {
   const rows = RUN.filter(([key]) => s.get(key) !== undefined && s.get(key) !== null && s.get(key) !== "");
   return h("section", { id: "run" }, h("h2", {}, "The run"),
@@ -123,7 +134,7 @@ export const overview: View = {
     const element = h("div.overview");
     const update = () => {
       const s = new Stats(app);
-      clear(element, h("div.cards", {}, ...cards(app, s)), h("div.columns", {}, h("div", {}, findings(app), hottest(app)), warnings(app, s), run(s)));
+      clear(element, h("div.cards", {}, ...cards(app, s)), h("div.columns", {}, h("div", {}, findings(app), hottest(app)), warnings(app, s), h("div", {}, run(s), notRecorded(app, s))));
     };
     return { element, update };
   },

@@ -9,6 +9,7 @@ import { heatCellAt, paintHeat, type HeatMap } from "../draw/heat.ts";
 import { BUCKETS, bucketRange, sitesInCell, type Cell } from "../model/sizes.ts";
 import type { Profile } from "../model/profile.ts";
 import { stackList } from "./stack.ts";
+import { withinBoundBlocks, withinBoundBytes } from "./within.ts";
 
 const STACKS_SHOWN = 50;
 
@@ -61,11 +62,15 @@ class SizesPage {
     for (let i = first; i <= last; i++) {
       const [low, high] = bucketRange(i);
       rows.push(h("tr", { "data-bucket": i }, h("th", {}, low === high ? formatBytes(low) : `${formatBytes(low)} – ${formatBytes(high)}`),
-        h("td.number", {}, formatCount(columns[0]![i]!)), h("td.number", {}, formatBytes(columns[1]![i]!)),
-        h("td.number", {}, formatCount(columns[2]![i]!)), h("td.number", {}, formatBytes(columns[3]![i]!)),
+        ...this.figures(columns[0]![i]!, columns[1]![i]!), ...this.figures(columns[2]![i]!, columns[3]![i]!),
         h("td.when", {}, h("div.meter", { style: `width:${(100 * columns[0]![i]!) / most}%` }))));
     }
     clear(this.histogram, h("thead", {}, h("tr", {}, ...["Size", "Blocks", "Bytes", "Left at the end", "Bytes left", ""].map((t, i) => h(i ? "th.number" : "th", {}, t)))), h("tbody", {}, ...rows));
+  }
+
+  private figures(blocks: number, bytes: number): HTMLElement[] {
+    return [h("td.number", { title: withinBoundBlocks(this.app, blocks, bytes).trim() || undefined }, formatCount(blocks)),
+      h("td.number", { title: withinBoundBytes(this.app, bytes).trim() || undefined }, formatBytes(bytes))];
   }
 
   private chosen(): Cell | null {

@@ -7,9 +7,10 @@ import { formatBytes, formatCount, formatShare } from "../draw/format.ts";
 import { LongTable } from "../draw/longtable.ts";
 import { Highlighter, languageOf } from "../draw/syntax.ts";
 import { appendInPieces } from "../idle.ts";
-import { allFiles, hottestFrames, linesOf, type FileFigures, type LineFigures } from "../model/lines.ts";
+import { allFiles, doubtsOf, hottestFrames, linesOf, type FileFigures, type LineFigures } from "../model/lines.ts";
 import { countsBlocks, type Answer } from "../model/question.ts";
 import { makeControls } from "./controls.ts";
+import { within } from "./within.ts";
 
 const FILES_SHOWN = 300;
 const HOT = 20; // lines among which one with a source file is looked for
@@ -33,7 +34,8 @@ class SourcePage {
   private readonly text = h("div.source", { id: "source", tabindex: 0, role: "region", "aria-label": "source lines" });
   private request = 0;
   private table: LongTable | null = null;
-  private listed: { answer: Answer; list: FileFigures[]; hottest: Place } | null = null;
+  private doubts: Map<number, LineFigures> | null = null; // of the lines in sight
+  private listed: { answer: Answer; list: FileFigures[]; doubts: Map<number, FileFigures>; hottest: Place } | null = null;
 
   constructor(private readonly app: App) {
     this.controls = makeControls(app, { direction: false });
@@ -44,6 +46,10 @@ class SourcePage {
 
   private show(n: number): string {
     return countsBlocks(this.app.state.figure) ? formatCount(n) : formatBytes(n);
+  }
+
+  private within(value: number, variance: number | undefined): string {
+    return variance ? within(this.app, this.app.answer(), value, variance) : "";
   }
 
   update(): void {
@@ -63,16 +69,18 @@ class SourcePage {
     const answer = this.app.answer();
     if (this.listed?.answer === answer) return;
     const list = allFiles(this.app.profile, answer);
-    this.listed = { answer, list, hottest: hottestPlace(this.app, answer, list) };
+    const doubts = answer.variance ? allFiles(this.app.profile, { ...answer, values: answer.variance }) : [];
+    this.listed = { answer, list, doubts: new Map(doubts.map((f) => [f.file, f])), hottest: hottestPlace(this.app, answer, list) };
   }
 
   private showFiles(): void {
     const { app } = this;
-    const { list } = this.listed!;
+    const { list, doubts } = this.listed!;
+    const doubtful = (f: FileFigures, key: "self" | "total"): string => this.show(f[key]) + this.within(f[key], doubts.get(f.file)?.[key]);
     const shown = this.place().file;
     const item = (f: FileFigures) => h("li", {},
       h("a", { href: app.link({ file: f.file, line: 0 }), title: app.profile.text(f.file), "aria-current": f.file === shown ? "true" : undefined }, app.profile.text(f.file).split("/").slice(-2).join("/")),
-      h("span.note", { title: "allocated here, and by what is called from here" }, `${this.show(f.self)} of ${this.show(f.total)}`));
+      h("span.note", { title: `${doubtful(f, "self")} allocated here, ${doubtful(f, "total")} with what is called from here` }, `${this.show(f.self)} of ${this.show(f.total)}`));
     const items = h("ul");
     appendInPieces(items, Math.min(list.length, FILES_SHOWN), (i) => item(list[i]!));
     clear(this.files, list.length ? items : "No stack has source lines: the program has no debug information.");
@@ -86,8 +94,10 @@ class SourcePage {
     const path = app.profile.text(file);
     this.table = null;
     const figures = linesOf(app.profile, app.answer(), file);
+    const doubts = doubtsOf(app.profile, app.answer(), file);
     const lines = await app.source.lines(path, app.profile.frameFile.indexOf(file));
     if (request !== this.request) return; // the user has gone on
+    this.doubts = doubts;
     clear(this.text, h("h2", {}, path), lines ? null : h("p.note", {}, "The file cannot be read here; its lines are shown by number."),
       lines ? this.makeLines(path, lines, figures) : this.makeNumbers(figures));
     this.showLine(lines);
@@ -114,11 +124,12 @@ class SourcePage {
     return at < 0 ? -1 : at + gaps;
   }
 
-  private margin(f: LineFigures | undefined): HTMLElement[] {
+  private margin(f: LineFigures | undefined, number: number): HTMLElement[] {
+    const doubt = this.doubts?.get(number);
     const total = this.app.answer().total;
-    const cell = (n: number) => h("td.number", { title: this.show(n) }, n ? this.show(n) : "");
+    const cell = (n: number, variance?: number) => h("td.number", { title: this.show(n) + this.within(n, variance) }, n ? this.show(n) : "");
     const strength = f ? Math.min(1, Math.abs(f.total) / Math.max(1, Math.abs(total))) : 0;
-    const cells = [cell(f?.self ?? 0), cell(f?.total ?? 0)];
+    const cells = [cell(f?.self ?? 0, doubt?.self), cell(f?.total ?? 0, doubt?.total)];
     if (f) cells[1]!.setAttribute("style", `background:color-mix(in srgb, var(--chart3) ${Math.round(10 + 60 * strength)}%, transparent)`);
     return cells;
   }
@@ -145,7 +156,7 @@ class SourcePage {
       const number = numbers[place]!;
       const f = figures.get(number);
       const code = h("td.code", {}, ...highlighter.at(place).map((t) => (t.kind ? h(`span.${t.kind}`, {}, t.text) : t.text)));
-      return h(`tr${number === this.place().line ? ".chosen" : ""}`, { id: `line-${number}` }, ...this.margin(f), h("td.number.line", {}, this.callersLink(f, number)), code);
+      return h(`tr${number === this.place().line ? ".chosen" : ""}`, { id: `line-${number}` }, ...this.margin(f, number), h("td.number.line", {}, this.callersLink(f, number)), code);
     });
     return h("table.lines", {}, this.head(), this.table.body);
   }
@@ -156,7 +167,7 @@ class SourcePage {
 
   private makeNumbers(figures: Map<number, LineFigures>): HTMLElement {
     const rows = [...figures].sort((a, b) => a[0] - b[0]).map(([number, f]) =>
-      h("tr", { id: `line-${number}` }, ...this.margin(f), h("td.number.line", {}, this.callersLink(f, number)), h("td.code", {}, this.app.profile.functionName(f.frame))));
+      h("tr", { id: `line-${number}` }, ...this.margin(f, number), h("td.number.line", {}, this.callersLink(f, number)), h("td.code", {}, this.app.profile.functionName(f.frame))));
     return h("table.lines", {}, this.head(), h("tbody", {}, ...rows));
   }
 }

@@ -7,6 +7,7 @@ import { formatBytes, formatCount, formatTime } from "../draw/format.ts";
 import { sparkline } from "../draw/sparkline.ts";
 import type { Profile } from "../model/profile.ts";
 import { liveByThread } from "../model/threads.ts";
+import { withinBoundBlocks, withinBoundBytes } from "./within.ts";
 
 const NS = 1e9;
 
@@ -15,12 +16,14 @@ interface Column {
   title: string;
   value(app: App, i: number): number;
   format(n: number): string;
+  /** Of figures that are estimates where blocks are sampled. */
+  within?(app: App, n: number): string;
 }
 
 const number = (app: App, column: string, i: number): number => app.profile.pack.f64(`thread.${column}`)[i]!;
 
-function column(id: string, title: string, format: (n: number) => string): Column {
-  return { id, title, format, value: (app, i) => number(app, id, i) };
+function column(id: string, title: string, format: (n: number) => string, within?: Column["within"]): Column {
+  return { id, title, format, within, value: (app, i) => number(app, id, i) };
 }
 
 /** Until its own end, or the recording's. */
@@ -33,15 +36,30 @@ const COLUMNS: Column[] = [
   column("allocations", "Calls", formatCount),
   column("allocated_bytes", "Allocated", formatBytes),
   { id: "rate", title: "Calls/s", format: formatCount, value: (app, i) => (number(app, "allocations", i) * NS) / Math.max(1, lifeOf(app, i)) },
-  column("own_peak_bytes", "Own peak", formatBytes),
+  column("own_peak_bytes", "Own peak", formatBytes, withinBoundBytes),
   column("own_peak_time_ns", "at", formatTime),
-  column("at_peak_bytes", "At the program's peak", formatBytes),
-  column("live_bytes", "Leaked", formatBytes),
-  column("temporary", "Temporary", formatCount),
+  column("at_peak_bytes", "At the program's peak", formatBytes, withinBoundBytes),
+  column("live_bytes", "Leaked", formatBytes, withinBoundBytes),
+  column("temporary", "Temporary", formatCount, (app, n) => withinBoundBlocks(app, n, 0)),
   column("reallocations", "Reallocs", formatCount),
   column("failed_allocations", "Failed", formatCount),
   { id: "life", title: "Lived", format: formatTime, value: lifeOf },
 ];
+
+/** Of threads that lived long enough for somebody to look at their stacks. */
+const STACK = column("stack_deepest_bytes", "Stack", (n) => (n ? formatBytes(n) : "–"));
+
+function columnsOf(app: App): Column[] {
+  const hasStacks = app.profile.pack.f64("thread.stack_reserved_bytes").some((n) => n > 0);
+  return hasStacks ? [...COLUMNS, STACK] : COLUMNS;
+}
+
+/** What is said of a figure when one points to it. */
+function about(app: App, c: Column, i: number): string | undefined {
+  if (c !== STACK) return c.within?.(app, c.value(app, i)).trim() || undefined;
+  const [resident, reserved] = [number(app, "stack_resident_bytes", i), number(app, "stack_reserved_bytes", i)];
+  return reserved ? `at most ${formatBytes(c.value(app, i))} deep, ${formatBytes(resident)} resident, of ${formatBytes(reserved)}` : "nobody looked while the thread lived";
+}
 
 /** When the thread was there, along the recording. */
 function bar(app: App, i: number): HTMLElement {
@@ -61,7 +79,7 @@ class TimeLines {
   readonly byThread: Map<number, Float64Array>;
   private readonly most: number;
 
-  constructor(readonly profile: Profile) {
+  constructor(private readonly app: App, readonly profile: Profile) {
     this.byThread = liveByThread(profile);
     this.most = [...this.byThread.values()].reduce((a, line) => line.reduce((x, y) => Math.max(x, y), a), 1);
   }
@@ -70,7 +88,7 @@ class TimeLines {
     const line = this.byThread.get(serial);
     const high = line ? line.reduce((a, b) => Math.max(a, b), 0) : 0;
     const end = line ? (line[line.length - 1] ?? 0) : 0;
-    return h("td.line", { "data-highest": high, "data-end": end, title: `at most ${formatBytes(high)}, ${formatBytes(end)} at the end` },
+    return h("td.line", { "data-highest": high, "data-end": end, title: `at most ${formatBytes(high)}${withinBoundBytes(this.app, high)}, ${formatBytes(end)}${withinBoundBytes(this.app, end)} at the end` },
       line ? sparkline(this.profile.pack.f64("point.time_ns"), line, this.most) : null);
   }
 
@@ -85,13 +103,14 @@ function makeTable(app: App, lines: TimeLines): HTMLElement {
   const { pack } = app.profile;
   const serials = pack.u32("thread.serial");
   const tids = pack.u32("thread.tid");
-  const sort = COLUMNS.find((c) => c.id === app.state.sort) ?? COLUMNS[1]!;
+  const columns = columnsOf(app);
+  const sort = columns.find((c) => c.id === app.state.sort) ?? columns[1]!;
   const order = [...serials.keys()].sort((a, b) => sort.value(app, b) - sort.value(app, a));
-  const head = h("tr", {}, h("th", {}, "Thread"), ...COLUMNS.map((c) =>
+  const head = h("tr", {}, h("th", {}, "Thread"), ...columns.map((c) =>
     h("th.number", { "aria-sort": c === sort ? "descending" : undefined }, h("button", { type: "button", onclick: () => app.go({ sort: c.id }) }, c.title))), h("th", {}, "When"), h("th", {}, "Live bytes over time"));
   return h("table.grid", { id: "threads" }, h("thead", {}, head), h("tbody", {}, ...order.map((i) =>
     h("tr", { "data-serial": serials[i] }, h("th", {}, h("a", { href: app.link({ page: "flame", thread: serials[i], zoom: [] }) }, nameOf(app, i)), ` ${tids[i]}`),
-      ...COLUMNS.map((c) => h("td.number", {}, c.format(c.value(app, i)))), h("td.when", {}, bar(app, i)), lines.cell(serials[i]!))), lines.shared(COLUMNS.length)));
+      ...columns.map((c) => h("td.number", { "data-figure": c.id, "data-value": c.value(app, i), title: about(app, c, i) }, c.format(c.value(app, i)))), h("td.when", {}, bar(app, i)), lines.cell(serials[i]!))), lines.shared(columns.length)));
 }
 
 export const threads: View = {
@@ -101,7 +120,7 @@ export const threads: View = {
     const element = h("div.threads-page");
     let lines: TimeLines | null = null;
     const update = () => {
-      if (lines?.profile !== app.profile) lines = new TimeLines(app.profile);
+      if (lines?.profile !== app.profile) lines = new TimeLines(app, app.profile);
       clear(element,
         h("p.note", {}, "Peaks and leaks count for the thread that allocated, whoever frees. A name leads to the flame graph of that thread."),
         lines.byThread.has(0) && h("p.note", { id: "thread-note" }, "The time line is recorded by stack, so a thread's line has the stacks that it alone came through; the last row has those of several threads."),

@@ -8,6 +8,7 @@ import { cssColour } from "../draw/colours.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatTime } from "../draw/format.ts";
 import { highestPoint } from "../model/question.ts";
+import { withinBoundBlocks, withinBoundBytes } from "./within.ts";
 
 const NS = 1e9;
 const SYNC = "midden-time"; // charts with this key share their cursor and range
@@ -17,7 +18,8 @@ const NEAR = 5; // pixels: the cursor is on a line
 interface Chart {
   id: string;
   title: string;
-  series: { label: string; values: (app: App) => Float64Array; colour: string }[];
+  /** `within`: of what is estimated where blocks are sampled, at a point. */
+  series: { label: string; values: (app: App) => Float64Array; colour: string; within?: (app: App, n: number, point: number) => string }[];
   format: (n: number) => string;
 }
 
@@ -40,12 +42,12 @@ const CHARTS: Chart[] = [
   {
     id: "bytes", title: "Memory", format: formatBytes,
     series: [
-      { label: "live bytes", values: column("live_bytes"), colour: "--chart1" },
-      { label: "highest since the point before", values: column("peak_bytes"), colour: "--chart2" },
+      { label: "live bytes", values: column("live_bytes"), colour: "--chart1", within: withinBoundBytes },
+      { label: "highest since the point before", values: column("peak_bytes"), colour: "--chart2", within: withinBoundBytes },
       { label: "resident (RSS)", values: column("rss_bytes"), colour: "--chart3" },
     ],
   },
-  { id: "blocks", title: "Live blocks", format: formatCount, series: [{ label: "live blocks", values: column("live_blocks"), colour: "--chart1" }] },
+  { id: "blocks", title: "Live blocks", format: formatCount, series: [{ label: "live blocks", values: column("live_blocks"), colour: "--chart1", within: (app, n, i) => withinBoundBlocks(app, n, column("live_bytes")(app)[i] ?? 0) }] },
   {
     id: "rates", title: "Calls per second", format: formatCount,
     series: [
@@ -117,7 +119,7 @@ class TimePage {
     const [times, bytes, blocks] = ["time_ns", "live_bytes", "live_blocks"].map((c) => pack.f64(`snapshot.${c}`)) as [Float64Array, Float64Array, Float64Array];
     clear(this.snapshots, names.length > 0 && h("h2", {}, "Snapshots"), names.length > 0 && h("table.grid", {}, ...[...names].map((name, i) => h("tr", {},
       h("th", {}, h("a", { href: this.app.link({ page: "flame", figure: "live", from: point[i]!, to: point[i]!, zoom: [] }) }, this.app.profile.text(name) || "(no name)")),
-      h("td.number", {}, formatTime(times[i]!)), h("td.number", {}, formatBytes(bytes[i]!)), h("td.number", {}, `${formatCount(blocks[i]!)} blocks`)))));
+      h("td.number", {}, formatTime(times[i]!)), h("td.number", {}, formatBytes(bytes[i]!) + withinBoundBytes(this.app, bytes[i]!)), h("td.number", {}, `${formatCount(blocks[i]!)}${withinBoundBlocks(this.app, blocks[i]!, bytes[i]!)} blocks`)))));
   }
 
   /** The name of the snapshot, or "peak", whose line is under the cursor. */
@@ -162,7 +164,7 @@ class TimePage {
         { label: "time", value: (_u, v) => (v === null ? "–" : formatTime(v * NS)) },
         ...chart.series.map((s): uPlot.Series => ({
           label: s.label, stroke: cssColour(s.colour), width: 1.5, points: { show: false },
-          value: (_u, v) => (v === null ? "–" : chart.format(v)),
+          value: (_u, v, _series, i) => (v === null || v === undefined ? "–" : chart.format(v) + (i === null ? "" : (s.within?.(this.app, v, i) ?? ""))),
         })),
       ],
       hooks: {
@@ -233,8 +235,9 @@ class TimePage {
     const { from, to } = this.app.state;
     if (from < 0 || !times.length) return clear(this.facts, "The whole recording.");
     const high = highestPoint(this.app.profile, { from, to });
+    const show = (point: number): string => formatBytes(live[point]!) + withinBoundBytes(this.app, live[point]!);
     clear(this.facts,
-      `${formatTime(times[from]!)} to ${formatTime(times[to]!)}: ${formatBytes(live[from]!)} to ${formatBytes(live[to]!)}, at most ${formatBytes(live[high]!)} at its points. `,
+      `${formatTime(times[from]!)} to ${formatTime(times[to]!)}: ${show(from)} to ${show(to)}, at most ${show(high)} at its points. `,
       h("a", { href: this.app.link({ page: "flame", figure: "peak" }) }, "Peak within"), " · ",
       h("a", { href: this.app.link({ page: "flame", figure: "growth" }) }, "Growth across"), " · ",
       h("a", { href: this.app.link({ page: "flame", figure: "live" }) }, "Live at its end"), " · ",

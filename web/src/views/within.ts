@@ -4,7 +4,7 @@
 import type { App } from "../app.ts";
 import { h } from "../draw/dom.ts";
 import { formatBytes, formatCount } from "../draw/format.ts";
-import { blocksWithin, bytesWithin, errorOf, samplePeriod, varianceOf, type Interval } from "../model/interval.ts";
+import { blocksWithin, boundBlocks, bytesWithin, errorOf, samplePeriod, varianceOf, type Interval } from "../model/interval.ts";
 import { countsBlocks, type Answer } from "../model/question.ts";
 
 function words(i: Interval, show: (n: number) => string): string {
@@ -25,6 +25,16 @@ export function within(app: App, a: Answer, value: number, variance: number): st
   if (variance <= 0) return "";
   if (a.question.figure === "growth") return ` (± ${formatBytes(errorOf(variance))})`;
   return countsBlocks(a.question.figure) ? withinBlocks(value, variance) : withinBytes(app, value, variance);
+}
+
+/** Where only a sum was kept: as doubtful as it can be. */
+export function withinBoundBytes(app: App, bytes: number): string {
+  return withinBytes(app, bytes, Math.abs(bytes) * samplePeriod(app.profile));
+}
+
+/** The same of `blocks` that have so many bytes. */
+export function withinBoundBlocks(app: App, blocks: number, bytes: number): string {
+  return withinBlocks(blocks, boundBlocks(Float64Array.of(blocks), Float64Array.of(bytes), samplePeriod(app.profile))[0]!);
 }
 
 /** Of a column of sites, summed by `total`. */

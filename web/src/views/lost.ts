@@ -1,0 +1,76 @@
+// lost.ts -- part of the page of leaks: which of them are lost, and who holds the others.
+// SPDX-License-Identifier: Apache-2.0
+
+import type { App } from "../app.ts";
+import { h } from "../draw/dom.ts";
+import { formatBytes, formatCount, formatTime } from "../draw/format.ts";
+import { appendInPieces } from "../idle.ts";
+import { chainOf, findLost, LOST_CLASSES, type Link, type Lost, type LostClass, type LostGroup } from "../model/lost.ts";
+import { ownFrame } from "../model/resident.ts";
+import { stackList } from "./stack.ts";
+
+const SHOWN = 200;
+
+const TITLES: Record<LostClass, string> = {
+  definite: "Lost: nothing points to them any more",
+  indirect: "Lost with another block: only lost ones point to them",
+  interior: "Held by pointers to the inside only",
+  reachable: "Still reachable",
+};
+
+const blocksOf = (n: number): string => `${formatCount(n)} ${n === 1 ? "block" : "blocks"}`;
+
+/** How the look was taken: what speaks for it, and against it. */
+function about(app: App): HTMLElement {
+  const look = app.profile.pack.header.leaks!;
+  const words = [
+    look["at_exit"] ? "Looked at when the program called exit()" : `Looked at after ${formatTime(Number(look["time_ns"]))}`,
+    look["stopped"] ? `, for which it was stopped ${formatTime(Number(look["pause_ns"]))}.` : ", while it went on: registers are not known.",
+    look["all_blocks_known"] ? "" : " Some blocks were not recorded; what they point to counts as held.",
+  ];
+  return h("p.note", { id: "lost-look" }, words.join(""));
+}
+
+function linkText(app: App, link: Link): string {
+  if (!link.isBlock) return `from ${link.text}`;
+  const { profile } = app;
+  const frame = link.site >= 0 ? ownFrame(profile, link.site) : -1;
+  const where = frame >= 0 ? `a block allocated by ${profile.functionName(frame)} ${profile.place(frame)}` : "a block whose stack is not known";
+  return `${where}${link.inside ? `, by a pointer ${formatCount(link.inside)} bytes into it` : ""}${link.offset ? `, at ${formatCount(link.offset)} bytes of its holder` : ""}`;
+}
+
+function chainList(app: App, lost: Lost): HTMLElement | null {
+  const links = chainOf(app.profile, lost);
+  if (!links.length) return null;
+  return h("div.chain", {}, h("p.note", {}, "One of them, and who points to it:"), h("ol", {}, ...links.map((link) => h("li", {}, linkText(app, link)))));
+}
+
+function item(app: App, kind: LostClass, lost: Lost): HTMLElement {
+  const { profile } = app;
+  const stack = profile.stack(lost.site);
+  const frame = ownFrame(profile, lost.site);
+  const caller = stack[stack.indexOf(frame) + 1];
+  const details = h("details.leak", { "data-site": lost.site, "data-bytes": lost.bytes, "data-blocks": lost.blocks },
+    h("summary", {}, h("strong", {}, formatBytes(lost.bytes)), ` in ${blocksOf(lost.blocks)}`, lost.heldBytes ? `, and with them ${formatBytes(lost.heldBytes)} in ${blocksOf(lost.heldBlocks)}` : "", ` · ${profile.functionName(frame)} `, h("span.place", {}, profile.place(frame)), caller === undefined ? null : ` ‹ ${profile.functionName(caller)}`));
+  details.addEventListener("toggle", () => {
+    if (details.childElementCount === 1) details.append(...[kind === "definite" ? null : chainList(app, lost), stackList(app, lost.site)].filter((e) => e !== null));
+  });
+  return details;
+}
+
+function section(app: App, kind: LostClass, group: LostGroup): HTMLElement | null {
+  if (!group.stacks) return null;
+  const rest = group.stacks - group.largest.length;
+  const list = h("div");
+  appendInPieces(list, group.largest.length, (i) => item(app, kind, group.largest[i]!));
+  return h("section", { id: `lost-${kind}`, "data-bytes": group.bytes, "data-blocks": group.blocks, "data-stacks": group.stacks }, h("h2", {}, TITLES[kind]),
+    h("p.note", {}, `${formatBytes(group.bytes)} in ${blocksOf(group.blocks)}, ${formatCount(group.stacks)} ${group.stacks === 1 ? "stack" : "stacks"}`), list,
+    rest ? h("p.note", {}, `and ${formatCount(rest)} stacks with less`) : null);
+}
+
+/** What goes first on the page, if the profile has it. */
+export function lostSections(app: App): (HTMLElement | null)[] {
+  const groups = findLost(app.profile, SHOWN);
+  const lost = groups.definite.stacks + groups.indirect.stacks;
+  return [about(app), lost ? null : h("p", { id: "nothing-lost" }, "Nothing is lost: whatever is left, something points to it."), ...LOST_CLASSES.map((kind) => section(app, kind, groups[kind]))];
+}
