@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BUILD = Path(os.environ.get("MIDDEN_BUILD", ROOT / "build")).resolve()
 PACKAGES = """base-files coreutils dash python3 python3-memray python3-numpy libdw1t64 libelf1t64 libmicrohttpd12t64
     libzstd1 libxxhash0 zlib1g libncursesw6 libdebuginfod1t64""".split()
+NUMPY_NEEDS = ("blas", "lapack")
 TIMEOUT_S = 600
 
 LOADS = {"python3": ("objects.py", 60), "numpy": ("arrays.py", 400), "wsgi": ("pages.py", 8000)}
@@ -49,8 +50,11 @@ def time_one(contender, load, scale):
         words = [word.format(out=f"{directory}/out") for word in CONTENDERS[contender]]
         command = [*words, f"/src/bench/{script}", str(max(1, round(size * scale)))]
         start = time.monotonic()
-        subprocess.run(command, cwd=directory, stdout=subprocess.DEVNULL, check=True, timeout=TIMEOUT_S)
-        return time.monotonic() - start
+        done = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=TIMEOUT_S)
+        taken = time.monotonic() - start
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)}: status {done.returncode}: {done.stderr[-500:]}")
+    return taken
 
 
 def measure(rounds, scale):
@@ -97,7 +101,9 @@ def read_busy():
 
 
 def run_inside(root, enter, arguments):
-    words = ["PATH=/usr/bin:/bin", "HOME=/tmp", "LANG=C.UTF-8", "PYTHONDONTWRITEBYTECODE=1", "python3"]
+    # Packages are unpacked and not set up: what alternatives would lead to is named.
+    libraries = ":".join(f"/{path.relative_to(root)}" for path in root.glob("usr/lib/*/*") if path.name in NUMPY_NEEDS)
+    words = ["PATH=/usr/bin:/bin", "HOME=/tmp", "LANG=C.UTF-8", f"LD_LIBRARY_PATH={libraries}", "python3"]
     words += ["/src/bench/python_peers.py", "--inside", "--rounds", arguments.rounds, "--scale", arguments.scale]
     unshare = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--propagation", "private"]
     command = [*unshare, "sh", "-c", enter, "sh", root, ROOT, BUILD, "/nowhere", *words]

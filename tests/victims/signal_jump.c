@@ -5,9 +5,9 @@
  * Heap: blocks of 16 bytes, made and freed until the handler has jumped 200 times, out of hooks
  * among other places; then 1,000 blocks of 1,000 bytes, which are left. `alternate`: the handler
  * has a stack of its own, which lies on that of the program. `thread`: all of it in a child that
- * another thread than the first has forked. `deep`: each of 20 threads in turn, 8 MiB further in than
- * it has ever allocated, is made to jump out of its first call there, and leaves a block of 1,000
- * bytes. */
+ * another thread than the first has forked. `deep`: each of 20 threads in turn, 8 MiB further in
+ * than it has ever allocated, is made to jump out of its first call there, and leaves a block of
+ * 1,000 bytes. */
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
