@@ -10,7 +10,7 @@
 #include "capture/ring.h"
 #include "format/clock.h"
 
-#define LOOK_MS	 10000u	   /* a look takes a millisecond, where the machine is not busy */
+#define LOOK_MS	 10000u	   /* at most, whatever the segment says of patience */
 #define SLICE_NS 20000000L /* how often a waiting thread looks whether the collector still lives */
 
 bool orders_put(uint32_t kind, uint32_t order, const uint64_t words[3])
@@ -83,11 +83,17 @@ bool orders_await(uint64_t question, uint64_t most_ms, uint64_t figures[SEGMENT_
 	return slot->done != 0;
 }
 
+/* A look takes a millisecond, where the machine is not busy. A collector that hangs is waited for
+ * once, not by every thread that ends. */
 void orders_await_look(bool all)
 {
-	uint64_t question = orders_get_question();
+	uint64_t question = atomic_load(&process->is_vain) ? 0 : orders_get_question();
+	uint64_t words[] = {question, all, 0};
 
-	if (question &&
-	    orders_put(SEGMENT_EVENT_ORDER, SEGMENT_ORDER_LOOK, (uint64_t[]){question, all, 0}))
-		(void)orders_await(question, LOOK_MS, NULL);
+	if (!question || !orders_put(SEGMENT_EVENT_ORDER, SEGMENT_ORDER_LOOK, words))
+		return;
+	uint32_t most_ms = process->header->patience_ms;
+	(void)orders_await(question, most_ms < LOOK_MS ? most_ms : LOOK_MS, NULL);
+	if (!is_answered(thread_self->slot, question))
+		atomic_store(&process->is_vain, true);
 }

@@ -159,6 +159,7 @@ struct process {
 	_Atomic uint64_t threshold;   /* which blocks have a stack: SEGMENT_ORDER_THRESHOLD */
 	_Atomic uint32_t has_begun;   /* something may have been recorded: frees count */
 	_Atomic uint32_t questions;   /* number of the last one */
+	atomic_bool is_vain;	      /* to ask for a look: one was not answered in time */
 	uint32_t own_module;	      /* libmidden.so itself: its frames are not shown */
 };
 

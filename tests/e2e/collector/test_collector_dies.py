@@ -5,10 +5,11 @@ SPDX-License-Identifier: Apache-2.0
 
 import os
 import signal
+import subprocess
 
 import pytest
 
-from processes import find_collector, read_stat, wait_until
+from processes import find_collector, find_program, read_stat, wait_until
 from truth import Truth
 
 PATIENCE_MS = 1000
@@ -63,6 +64,22 @@ def test_a_stopped_collector_delays_the_program_by_its_patience_at_most(record, 
     longest_step_s = recording.truth.notes[2] / 1e9
     assert longest_step_s < PATIENCE_MS / 1000 + 1.0
     assert recording.stats["lost_events"] > 0
+
+
+@pytest.mark.parametrize("options", ([], ["--stacks"]), ids=("plain", "stacks"))
+def test_a_program_that_exits_waits_no_longer_for_a_stopped_collector(midden, tmp_path, options):
+    command = [midden, "record", "-q", "--no-symbols", *options, "-o", tmp_path / "cat.mdn", "--", "cat"]
+    environment = {**os.environ, "MIDDEN_PATIENCE": "200"}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, env=environment) as recorder:
+        collector = wait_until(lambda: find_collector(recorder.pid), "the collector")
+        program = wait_until(lambda: find_program(recorder.pid, "cat"), "the program")
+        os.kill(collector, signal.SIGSTOP)
+        try:
+            recorder.stdin.close()
+            wait_until(lambda: (read_stat(program) or ("", "Z", 0))[1] in "ZX", "the program's end", timeout=SLACK_S)
+        finally:
+            os.kill(collector, signal.SIGCONT)
+    assert recorder.returncode == 0
 
 
 def test_a_short_pause_of_the_collector_loses_nothing(record):
