@@ -252,13 +252,15 @@ static bool is_arrival(uint32_t kind)
 	       kind == SEGMENT_EVENT_RESIZED || kind == SEGMENT_EVENT_RESIZED_BIG;
 }
 
-/* The big forms become plain ones here. */
+/* The big forms become plain ones here. No block has more than half of all addresses, whatever a
+ * program says of its own allocators; the highest bit of a size has a meaning in the account. */
 static void fold_big(const uint64_t words[4], struct event *e)
 {
 	if (e->kind != SEGMENT_EVENT_ALLOC_BIG && e->kind != SEGMENT_EVENT_RESIZED_BIG)
 		return;
 	e->kind--;
-	e->size = read_once(words[3]);
+	uint64_t size = read_once(words[3]);
+	e->size = size < INT64_MAX ? size : INT64_MAX;
 }
 
 /* A failed realloc names no block: it is the one that the thread's RESIZE named. */

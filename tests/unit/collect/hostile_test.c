@@ -135,6 +135,20 @@ static void threads_that_always_contradict_each_other_are_handled(void **state)
 	assert_sound(c);
 }
 
+/* The account has a use for the highest bit of a size. */
+static void blocks_larger_than_memory_are_blocks(void **state)
+{
+	struct collector *c = *state;
+	struct producer p = producer_open(c, 1);
+
+	producer_alloc(&p, 1, 0x1000, UINT64_MAX, 1);
+	producer_alloc(&p, 2, 0x1000, UINT64_C(1) << 63 | 5, 1);
+	producer_free(&p, 3, 0x1000);
+	assert_int_equal(producer_drain(c), 3);
+	assert_int_equal(c->account.missed_frees, 1);
+	assert_sound(c);
+}
+
 /* ---- endless claims -------------------------------------------------------------------------- */
 
 static void endless_threads_share_one_record(void **state)
@@ -286,6 +300,7 @@ int main(void)
 		with_collector(addresses_chosen_to_collide_end_the_recording),
 		with_collector(as_many_blocks_at_usual_addresses_do_not),
 		with_collector(threads_that_always_contradict_each_other_are_handled),
+		with_collector(blocks_larger_than_memory_are_blocks),
 		with_collector(endless_threads_share_one_record),
 		with_collector(counts_beyond_the_tables_are_cut),
 		with_collector(a_wild_layout_in_the_header_is_not_read),
