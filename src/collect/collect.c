@@ -258,7 +258,7 @@ void collect_freeze(struct collector *c)
 	c->account.trace = NULL;
 	ticks_calibrate(&c->clock);
 	c->end_ticks = c->drain.limit;
-	if (!watch_is_gone(&c->watch))
+	if (!collect_has_execed(c))
 		stackdepth_look(c);
 }
 

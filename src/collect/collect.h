@@ -149,7 +149,8 @@ const char *collect_get_lost_fault(const struct collector *c);
 
 /* For a copy of this process that a fork made, to build a profile in: what the last round handled
  * is all there is from here on, and the trace stays its owner's. The copy has no table of live
- * blocks (see cells.c), so it can handle no events. */
+ * blocks (see cells.c), so it can handle no events; its descriptors may be closed. Looks at the
+ * stacks and loaded objects of a program that is still there. */
 void collect_freeze(struct collector *c);
 
 /* The profile so far (`run` holds only what the collector knows: pid, duration, clock-derived

@@ -98,12 +98,15 @@ bool watch_is_gone(const struct watch *w)
 	return (kill(w->pid, 0) < 0 && errno == ESRCH) || is_zombie(w->pid);
 }
 
-/* Of its directory of threads, the kernel counts the links as if they were directories. */
+/* Of its directory of threads, the kernel counts the links as if they were directories. By its
+ * path: a copy of the collector has closed our descriptors. */
 uint32_t watch_count_threads(const struct watch *w)
 {
+	char path[64];
 	struct stat file;
 
-	if (w->task_fd < 0 || fstat(w->task_fd, &file) != 0 || file.st_nlink < 3)
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)w->pid);
+	if (stat(path, &file) != 0 || file.st_nlink < 3)
 		return 0;
 	return (uint32_t)file.st_nlink - 2;
 }

@@ -6,12 +6,14 @@
  * touches; in .data 256 KiB and in .rodata 128 KiB that are read to the end; 32 KiB of .tbss and 8
  * KiB of .tdata in each of five threads, which live at the same time. The library
  * (known_globals_library.c) has a MiB of .bss of which it writes to a quarter. All begin and end
- * with pages. With "kill" as argument, the program ends by a signal. */
+ * with pages. With "kill" as argument, the program ends by a signal; with "wait", it says "ready"
+ * while all of that is there, and goes on when its input ends. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum { KIB = 1024, MIB = 1024 * KIB, PAGE = 64 * KIB, THREADS = 4 };
 
@@ -44,14 +46,22 @@ static void *work(void *argument)
 	free(malloc(100));
 	zeros_of_thread[0] = filled_of_thread[0];
 	pthread_barrier_wait(&all_there);
+	pthread_barrier_wait(&all_there);
 	return argument;
+}
+
+static void wait_for_input(void)
+{
+	char byte;
+
+	if (write(STDOUT_FILENO, "ready\n", 6) != 6 || read(STDIN_FILENO, &byte, 1) < 0)
+		abort();
 }
 
 int main(int argc, char **argv)
 {
 	pthread_t threads[THREADS];
 
-	(void)argv;
 	free(malloc(100));
 	sink += hidden_zeros() != NULL;
 	madvise(big_zeros, sizeof(big_zeros), MADV_NOHUGEPAGE);
@@ -64,9 +74,12 @@ int main(int argc, char **argv)
 		if (pthread_create(&threads[i], NULL, work, NULL))
 			abort();
 	pthread_barrier_wait(&all_there);
+	if (argc > 1 && strcmp(argv[1], "wait") == 0)
+		wait_for_input();
+	pthread_barrier_wait(&all_there);
 	for (size_t i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
-	if (argc > 1)
+	if (argc > 1 && strcmp(argv[1], "kill") == 0)
 		raise(SIGKILL);
 	return 0;
 }

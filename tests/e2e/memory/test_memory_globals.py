@@ -6,6 +6,9 @@ SPDX-License-Identifier: Apache-2.0
 import json
 import shutil
 import subprocess
+import time
+
+from recording import read_stats
 
 KIB, MIB = 1 << 10, 1 << 20
 # Of known_globals.c, whose head has it in words: (section, bytes, resident bytes)
@@ -60,6 +63,31 @@ def test_of_a_program_that_was_killed_sizes_are_known(midden, record):
     assert "resident_bytes" not in by_name(found)["big_zeros"]
     text = subprocess.run([midden, "report", "--globals", recording.path], capture_output=True, text=True, check=True)
     assert "Nobody could look at its pages" in text.stdout
+
+
+def write_when_it_listens(midden, pid, path):
+    deadline = time.monotonic() + 120
+    while True:
+        done = subprocess.run([midden, "snapshot", "--write", path, str(pid)], capture_output=True, text=True)
+        if done.returncode == 0 or time.monotonic() > deadline:
+            return done
+        time.sleep(0.02)
+
+
+def test_a_profile_of_a_running_program_knows_its_pages_and_stacks(midden, record, tmp_path):
+    running = record.start_victim("known_globals", "wait")
+    assert running.process.stdout.readline() == b"ready\n"
+    path = tmp_path / "so-far.mdn"
+    done = write_when_it_listens(midden, running.process.pid, path)
+    assert (done.returncode, done.stderr) == (0, "")
+    found = read_globals(midden, path)
+    named = by_name(found)
+    assert found["looked"] and found["threads"] == 5
+    for name, (_, _, resident) in SHARED.items():
+        assert named[name]["resident_bytes"] == resident, name
+    stacks = [thread["stack_deepest_bytes"] for thread in read_stats(path)["thread_list"]]
+    assert len(stacks) == 5 and all(stacks)
+    assert running.finish().status == 0
 
 
 def test_the_largest_are_known_where_the_program_is_not(midden, native, tmp_path):
