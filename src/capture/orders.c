@@ -10,8 +10,9 @@
 #include "capture/ring.h"
 #include "format/clock.h"
 
-#define LOOK_MS	 10000u	   /* at most, whatever the segment says of patience */
-#define SLICE_NS 20000000L /* how often a waiting thread looks whether the collector still lives */
+#define LOOK_MS	  10000u    /* at most, whatever the segment says of patience */
+#define SLICE_NS  20000000L /* how often a waiting thread looks whether it still has to */
+#define SILENT_NS UINT64_C(1000000000) /* of a collector that may be gone */
 
 bool orders_put(uint32_t kind, uint32_t order, const uint64_t words[3])
 {
@@ -56,8 +57,25 @@ static bool is_answered(const struct segment_slot *slot, uint64_t question)
 	return atomic_load_explicit(&slot->answered, memory_order_acquire) == (uint32_t)question;
 }
 
-/* False: nobody will answer. */
-static bool wait_a_while(const struct segment_slot *slot)
+/* How long an answer has been waited for, and when the collector gave its last sign of life. */
+struct vigil {
+	uint64_t last_ns; /* to wait until */
+	uint64_t beat_ns;
+	uint64_t beat;
+};
+
+static struct vigil begin_vigil(uint64_t most_ms)
+{
+	uint64_t now = clock_monotonic_ns();
+
+	return (struct vigil){.last_ns = now + most_ms * 1000000,
+			      .beat_ns = now,
+			      .beat = atomic_load(&process->header->heartbeat)};
+}
+
+/* False: nobody will answer. Whether the collector is there is asked as late as can be: a program
+ * may be forbidden to ask. */
+static bool wait_a_while(const struct segment_slot *slot, struct vigil *v)
 {
 	struct segment_header *h = process->header;
 	struct timespec slice = {.tv_nsec = SLICE_NS};
@@ -65,18 +83,26 @@ static bool wait_a_while(const struct segment_slot *slot)
 
 	ring_wake_collector(h);
 	(void)HOST_CALL4(SYS_futex, &slot->answered, HOST_FUTEX_WAIT, seen, &slice);
-	return atomic_load(&process->state) == PROCESS_RECORDING && ring_has_collector(h);
+	if (atomic_load(&process->state) != PROCESS_RECORDING)
+		return false;
+	uint64_t now = clock_monotonic_ns(), beat = atomic_load(&h->heartbeat);
+	if (beat != v->beat) {
+		v->beat = beat;
+		v->beat_ns = now;
+	}
+	return now < v->last_ns && (now - v->beat_ns < SILENT_NS || ring_has_collector(h));
 }
 
 bool orders_await(uint64_t question, uint64_t most_ms, uint64_t figures[SEGMENT_FIGURES])
 {
 	const struct segment_slot *slot = thread_self->slot;
-	uint64_t last = clock_monotonic_ns() + most_ms * 1000000;
-	bool hopeful = slot != NULL;
+	struct vigil v = begin_vigil(most_ms);
 
-	while (hopeful && !is_answered(slot, question))
-		hopeful = wait_a_while(slot) && clock_monotonic_ns() < last;
-	if (!slot || !is_answered(slot, question))
+	if (!slot)
+		return false;
+	while (!is_answered(slot, question) && wait_a_while(slot, &v))
+		;
+	if (!is_answered(slot, question))
 		return false;
 	if (figures)
 		memcpy(figures, slot->figures, sizeof(slot->figures));

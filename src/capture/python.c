@@ -25,6 +25,7 @@
 #define FORGET_WALKS 4096 /* after so many, pages are asked for again: see python_reads.h */
 
 static struct python_interpreter interpreter;
+static _Atomic uint32_t interpreter_generation; /* of the modules, when it was last seen there */
 
 struct python_thread {
 	struct python_leaves leaves;
@@ -96,6 +97,8 @@ static const char free_threaded[] =
 	"this Python runs threads without a GIL, and midden cannot read its frames: "
 	"native stacks only";
 
+static const char second[] = "this is the second Python of the process: native stacks only";
+
 void python_look_at(uint32_t module, const struct image *image, const struct image_headers *headers)
 {
 	struct python_interpreter i = {.module = module};
@@ -122,8 +125,12 @@ void python_look_at(uint32_t module, const struct image *image, const struct ima
 		stay_native(unknown);
 		return;
 	}
+	if (!python_memo_count_codes(i.code_type)) {
+		stay_native(second);
+		return;
+	}
 	interpreter = i;
-	python_memo_count_codes(i.code_type);
+	atomic_store(&interpreter_generation, 0);
 	/* Pairs with the acquire in python_is_here. */
 	atomic_store_explicit(&process->python, PYTHON_FOUND, memory_order_release);
 	/* What threads remember of their last walks is not all any more. */
@@ -380,7 +387,8 @@ static uint32_t walk_below(struct python_walk *w, const struct walk_start *start
 	if (unlikely(!python_memo_read(&w->p->memo, &w->chain, &w->namer, &read) || read.is_empty))
 		return stacktree_intern(w->t, walk_plainly(w, start, native));
 	const struct python_memo_frame *leaf = python_memo_leaf(&w->p->memo, &read);
-	uint64_t goal = leaf->activation ? leaf->activation : w->chain.cframe;
+	bool is_shim_there = interpreter.o->activation == PYTHON_ACTIVATION_ITSELF;
+	uint64_t goal = is_shim_there && leaf->activation ? leaf->activation : w->chain.cframe;
 	uint32_t python = leaf->node;
 	w->sink.count = 0;
 	if (native && !find_leaf(w, start, goal))
@@ -413,12 +421,32 @@ static uint32_t walk_between(struct python_walk *w, const struct walk_start *sta
 	return finish(w);
 }
 
+/* A library may have gone since the last walk, and Python be one: programs that embed it may unload
+ * it. What was remembered of its code objects is not what a new one at the same place has. */
+static NOINLINE bool is_still_there(uint32_t generation)
+{
+	struct module_span span;
+
+	if (modules_find((uint64_t)(uintptr_t)interpreter.get_own, &span) &&
+	    span.id == interpreter.module && python_memo_counts(interpreter.code_type)) {
+		atomic_store(&interpreter_generation, generation);
+		return true;
+	}
+	atomic_store(&process->python, PYTHON_OFF);
+	return false;
+}
+
 /* False: the thread runs no Python. */
 static bool begin(struct python_walk *w, struct thread *t)
 {
+	uint32_t generation = atomic_load_explicit(&modules_generation, memory_order_acquire);
+
+	if (unlikely(atomic_load_explicit(&interpreter_generation, memory_order_relaxed) !=
+		     generation) &&
+	    !is_still_there(generation))
+		return false;
 	struct python_thread *p = get_thread(t);
 	uint64_t state = find_thread_state(&interpreter, &p->reads);
-
 	if (!state)
 		return false;
 	w->t = t;

@@ -13,22 +13,39 @@ _Atomic uint64_t python_memo_codes_ended;
 static void (*real_dealloc)(void *code);
 
 /* In the place of the function that frees a code object. Counted before another can be where it
- * was: who has a frame of that one has synchronised with whoever freed this. */
+ * was: who has a frame of that one has synchronised with whoever freed this. And again when it is
+ * gone: what runs meanwhile (callbacks of weak references) may have walked and met it. */
 static void count_and_free(void *code)
 {
 	atomic_fetch_add_explicit(&python_memo_codes_ended, 1, memory_order_relaxed);
 	real_dealloc(code);
+	atomic_fetch_add_explicit(&python_memo_codes_ended, 1, memory_order_relaxed);
 }
 
-void python_memo_count_codes(uint64_t code_type)
+typedef void (*dealloc)(void *code);
+
+static dealloc *slot_of(uint64_t code_type)
 {
-	void (**slot)(void *) =
-		(void (**)(void *))(uintptr_t)(code_type + TYPE_DEALLOC); /* NOLINT */
+	return (dealloc *)(uintptr_t)(code_type + TYPE_DEALLOC); /* NOLINT */
+}
+
+bool python_memo_counts(uint64_t code_type)
+{
+	return *slot_of(code_type) == count_and_free;
+}
+
+bool python_memo_count_codes(uint64_t code_type)
+{
+	dealloc *slot = slot_of(code_type);
 
 	if (*slot == count_and_free) /* in a fork child */
-		return;
+		return true;
+	/* Of a second interpreter in the process: there is one such function of ours. */
+	if (real_dealloc && real_dealloc != *slot)
+		return false;
 	real_dealloc = *slot;
 	__atomic_store_n(slot, count_and_free, __ATOMIC_RELEASE);
+	return true;
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
@@ -88,6 +105,10 @@ static inline int64_t find(const struct python_memo *m, int64_t top, uint64_t at
 		;
 	return f - m->frames;
 }
+
+/* After so many fresh frames in a row, it is another stack: looking for each of a deep one in all of
+ * the last one would take its depth squared. */
+#define STRANGERS_MOST 32
 
 /* Compares frames[top] and outwards, whose pages python_reads knows. -1: all are unchanged; else
  * the innermost that is not. */
@@ -199,11 +220,12 @@ bool python_memo_read(struct python_memo *m, const struct python_chain *c,
 		m->count = 0;
 	m->codes_ended = ended;
 	int64_t top = m->count;
+	uint32_t taken = 0; /* fresh ones until the last that was met */
 
 	*w = (struct python_memo_walk){0};
 	for (uint64_t at = c->at; at;) {
 		const struct python_memo_frame *before = NULL;
-		int64_t met = find(m, top, at);
+		int64_t met = w->fresh - taken < STRANGERS_MOST ? find(m, top, at) : -1;
 
 		if (met >= 0) {
 			int64_t changed = verify(m, c->i->o, met);
@@ -215,6 +237,7 @@ bool python_memo_read(struct python_memo *m, const struct python_chain *c,
 			if (w->fresh + (uint32_t)(met - changed) >= m->room)
 				return false;
 			take_over(m, w, met, changed);
+			taken = w->fresh;
 			before = &m->frames[changed];
 			at = before->at;
 			top = changed;

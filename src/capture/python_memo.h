@@ -72,8 +72,11 @@ struct python_memo_walk {
 /* How many code objects have been freed, as far as they are counted. */
 extern _Atomic uint64_t python_memo_codes_ended HIDDEN;
 
-/* Has the interpreter whose PyCode_Type is at `code_type` count them. */
-void python_memo_count_codes(uint64_t code_type);
+/* Has the interpreter whose PyCode_Type is at `code_type` count them. False: another one does. */
+bool python_memo_count_codes(uint64_t code_type);
+
+/* Whether it still does. */
+bool python_memo_counts(uint64_t code_type);
 
 /* Bytes that a memo of `room` frames needs besides the struct. */
 static inline size_t python_memo_bytes(uint32_t room)

@@ -29,11 +29,12 @@ def test_locking_all_memory_does_not_bring_in_that_of_the_recording(record, nati
     assert recording.stats["lost_events"] == 0
 
 
-def test_a_filter_on_system_calls_that_is_set_in_main_finds_nothing_to_kill(record, native):
+@pytest.mark.parametrize("arguments", ((), ("return",)), ids=("exits", "returns"))
+def test_a_filter_on_system_calls_that_is_set_in_main_finds_nothing_to_kill(record, native, arguments):
     alone = subprocess.run(native.command("sealed"))
     if alone.returncode != 0:
         pytest.skip("no filter can be set here")
-    recording = record.victim("sealed")
+    recording = record.victim("sealed", *arguments)
     assert recording.status == 0, recording.stderr
     assert recording.stats["allocations"] == 100000
     assert recording.stats["lost_events"] == 0
