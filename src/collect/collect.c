@@ -7,6 +7,7 @@
 
 #include <limits.h>
 #include <linux/futex.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -473,6 +474,21 @@ bool collect_find_exit(const struct collector *c, int *code)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
+/* Nobody serves what the last rounds have brought: who waits for that waits no longer. */
+static void refuse_orders(struct collector *c)
+{
+	struct account *a = &c->account;
+
+	for (size_t i = 0; i < a->look_orders.count; i++)
+		obey_answer(a, a->look_orders.at[i].slot, a->look_orders.at[i].question, false);
+	a->look_orders.count = 0;
+	if (a->leak_orders.count)
+		(void)snprintf(c->lost.fault, sizeof(c->lost.fault), "the recording had ended");
+	for (size_t i = 0; i < a->leak_orders.count; i++)
+		obey_answer(a, a->leak_orders.at[i].slot, a->leak_orders.at[i].question, false);
+	a->leak_orders.count = 0;
+}
+
 /* Handles all that is left: of a target that goes on, what it has published by now; of one that is
  * gone, everything, and nobody will finish what cannot be read by now. */
 static enum collect_end finish(struct collector *c, enum collect_end why)
@@ -486,6 +502,7 @@ static enum collect_end finish(struct collector *c, enum collect_end why)
 		continue;
 	for (uint32_t slot = 1; is_gone && slot <= c->streams.used; slot++)
 		streams_abandon_rest(&c->streams, slot);
+	refuse_orders(c);
 	add_up_open_losses(c);
 	ticks_calibrate(&c->clock);
 	c->end_ticks = ticks_get_now(&c->clock);

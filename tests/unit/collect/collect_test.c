@@ -231,6 +231,35 @@ static void given_an_order_then_stacks_are_looked_at_where_they_are(void **state
 	end_target(&t);
 }
 
+static void ask_and_leave(struct segment_map *map)
+{
+	static const uint64_t orders[] = {SEGMENT_ORDER_LOOK, SEGMENT_ORDER_LEAKS};
+
+	for (uint32_t i = 0; i < 2; i++) {
+		struct producer p = producer_open_as(map, i + 1, (uint32_t)getpid());
+		uint64_t first = get_ticks(map) << 8 | orders[i] << 4 | SEGMENT_EVENT_ORDER;
+
+		producer_write(&p, 4, (uint64_t[4]){first, 7, 1, 0});
+	}
+}
+
+static void given_an_order_in_the_last_round_then_it_is_answered(void **state)
+{
+	struct target t = start_target(ask_and_leave);
+	const bool stop = true;
+	siginfo_t gone;
+
+	(void)state;
+	assert_int_equal(waitid(P_PID, (id_t)t.pid, &gone, WEXITED | WNOWAIT), 0);
+	t.c->map.slots[1].done = t.c->map.slots[2].done = true;
+	assert_int_equal(collect_run(t.c, 0, &stop), COLLECT_END_STOPPED);
+	for (uint32_t slot = 1; slot <= 2; slot++) {
+		assert_int_equal(atomic_load(&t.c->map.slots[slot].answered), 7);
+		assert_false(t.c->map.slots[slot].done);
+	}
+	end_target(&t);
+}
+
 static void a_quiet_target_is_not_taken_for_gone(void **state)
 {
 	struct target t = start_target(allocate_and_wait);
@@ -462,6 +491,7 @@ int main(void)
 		cmocka_unit_test(an_exec_is_noticed),
 		cmocka_unit_test(a_target_that_is_slow_to_begin_is_not_taken_for_another),
 		cmocka_unit_test(given_an_order_then_stacks_are_looked_at_where_they_are),
+		cmocka_unit_test(given_an_order_in_the_last_round_then_it_is_answered),
 		cmocka_unit_test(a_quiet_target_is_not_taken_for_gone),
 		cmocka_unit_test(an_abandoned_recording_ends_with_all_it_has),
 		cmocka_unit_test(the_resident_size_is_seen),
