@@ -11,9 +11,8 @@
 
 #include "base/mem.h"
 
-#define RUNS_MOST      262144u	  /* an honest program has a few thousand */
-#define ALIGNMENT_MOST (2u << 20) /* of a segment: a huge page */
-#define PAGE_MOST      65536u	  /* objects end inside of their last page */
+#define RUNS_MOST 262144u /* an honest program has a few thousand */
+#define PAGE_MOST 65536u  /* objects end inside of their last page, segments begin with one */
 
 void objects_fini(struct objects *o)
 {
@@ -24,6 +23,27 @@ void objects_fini(struct objects *o)
 }
 
 /* ---- looking --------------------------------------------------------------------------------- */
+
+/* Where an object whose file's own maps are up to `last` ends. What is zero at the start is behind
+ * them: in several maps without a gap if the program has advised or protected parts of it, the
+ * first after the rest of a page if that is a segment of its own. The guard of a thread's stack, or
+ * code that the program has made, is nothing of the object's. The kernel may have joined what is
+ * behind: no variable will be found there. */
+static uint64_t find_end(const struct regions *regions, size_t last)
+{
+	uint64_t end = regions->list.at[last].end, gap_most = PAGE_MOST - 1;
+
+	for (size_t i = last + 1; i < regions->list.count; i++) {
+		const struct region *next = &regions->list.at[i];
+
+		if (next->start - end > gap_most || !region_is_anonymous(next) ||
+		    !next->is_readable || next->is_executable || regions_get_name(regions, next)[0])
+			break;
+		end = next->end;
+		gap_most = 0;
+	}
+	return end;
+}
 
 /* The maps from `first` on that are of one object; `*end` is where they end. 0: it is none. */
 static size_t count_maps(const struct regions *regions, size_t first, uint64_t *end)
@@ -44,21 +64,8 @@ static size_t count_maps(const struct regions *regions, size_t first, uint64_t *
 		is_code = is_code || region->is_executable;
 		last = i;
 	}
-	*end = regions->list.at[last].end;
-	if (!is_code)
-		return 0;
-	/* What is zero at the start is behind the file's own pages, in several maps if the program
-	 * has advised or protected parts of it, and at a distance if it is aligned. Maps of others
-	 * may be as close: no variable will be found there. */
-	for (size_t i = last + 1; i < regions->list.count; i++) {
-		const struct region *next = &regions->list.at[i];
-
-		if (next->start - *end > ALIGNMENT_MOST || !region_is_anonymous(next) ||
-		    regions_get_name(regions, next)[0])
-			break;
-		*end = next->end;
-	}
-	return last - first + 1;
+	*end = find_end(regions, last);
+	return is_code ? last - first + 1 : 0;
 }
 
 static uint32_t add_name(struct objects *o, const char *name)
@@ -74,7 +81,7 @@ static void note_run(void *context, const struct pagemap_run *run)
 {
 	struct objects *o = context;
 
-	if ((run->state & PAGEMAP_RESIDENT) && o->runs.count < RUNS_MOST)
+	if ((run->state & PAGEMAP_RESIDENT) && o->runs.count <= RUNS_MOST)
 		*vec_push(&o->runs) = *run;
 }
 
@@ -85,6 +92,8 @@ static int look_at(struct objects *o, struct loaded_object object, struct pagema
 
 	if (pagemap_visit(pages, &range, note_run, o, e) != 0)
 		return -1;
+	if (o->runs.count > RUNS_MOST) /* some of them would say that nothing is resident */
+		return error_set(e, "its pages are in more than %u pieces", RUNS_MOST);
 	object.runs = o->runs.count;
 	*vec_push(&o->list) = object;
 	return 0;

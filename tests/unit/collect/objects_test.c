@@ -95,6 +95,53 @@ static void an_object_that_is_not_wanted_is_left_out(void **state)
 	free(path);
 }
 
+/* Its file's map, two for its zeros, and what is behind them, from `zeros` on. */
+static uint64_t find_end(const struct region *behind)
+{
+	static const char names[] = "\0/a file";
+	struct regions regions = {0};
+	struct objects o = {0};
+	struct pagemap pages;
+	struct error e = {0};
+	uint64_t at = (uintptr_t)zeros;
+
+	for (size_t i = 0; i < sizeof(names); i++)
+		*vec_push(&regions.names) = names[i];
+	*vec_push(&regions.list) = (struct region){
+		.start = at, .end = at + PAGE, .inode = 1, .name = 1, .is_executable = true};
+	for (size_t i = 1; i < 3; i++)
+		*vec_push(&regions.list) = (struct region){
+			.start = at + i * PAGE, .end = at + (i + 1) * PAGE, .is_readable = true};
+	*vec_push(&regions.list) = *behind;
+	assert_int_equal(pagemap_open(&pages, getpid(), &e), 0);
+	assert_int_equal(objects_look(&o, &regions, &pages, 0, &e), 0);
+	assert_int_equal(o.list.count, 1);
+	uint64_t end = o.list.at[0].end - at;
+	objects_fini(&o);
+	pagemap_close(&pages);
+	regions_fini(&regions);
+	return end;
+}
+
+static void an_object_ends_with_its_zeros(void **state)
+{
+	struct region behind = {
+		.start = (uintptr_t)zeros + 3 * PAGE,
+		.end = (uintptr_t)zeros + 5 * PAGE,
+		.is_readable = true,
+	};
+
+	(void)state;
+	assert_int_equal(find_end(&behind), 5 * PAGE); /* nothing tells it apart */
+	behind.is_readable = false;
+	assert_int_equal(find_end(&behind), 3 * PAGE); /* the guard of a stack */
+	behind.is_readable = behind.is_executable = true;
+	assert_int_equal(find_end(&behind), 3 * PAGE);
+	behind.is_executable = false;
+	behind.start += PAGE;
+	assert_int_equal(find_end(&behind), 3 * PAGE); /* not at once */
+}
+
 static void threads_are_counted_that_lived_at_the_same_time(void **state)
 {
 	static const uint64_t lives[][2] = {{0, UINT64_MAX}, {1, 5}, {5, 9}, {6, 7}, {20, 30}};
@@ -115,6 +162,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pages_that_were_touched_are_resident_and_others_are_not),
 		cmocka_unit_test(an_object_that_is_not_wanted_is_left_out),
+		cmocka_unit_test(an_object_ends_with_its_zeros),
 		cmocka_unit_test(threads_are_counted_that_lived_at_the_same_time),
 	};
 
