@@ -3,37 +3,51 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "model/merge_lost.h"
 
+#include <stdlib.h>
+
+#include "base/mem.h"
 #include "model/merge_figures.h"
 
 #define CLASS_BITS 2u
 _Static_assert(PROFILE_LOST_CLASSES <= 1u << CLASS_BITS, "a class fits into its bits of a key");
 
-/* The chain in the merged profile's terms: its last row, plus one. Holders come before what they
- * hold, so it is added from its end. */
-static uint32_t add_chain(struct remap *remap, const struct profile *p, struct remap_table *table,
-			  const uint32_t *sites, uint32_t chain)
+/* A link in the merged profile's terms, behind its holder there. */
+static void add_link(struct remap *remap, const struct profile *p, struct remap_table *table,
+		     const uint32_t *sites, struct profile_link link)
 {
-	VEC(uint32_t) rows = {0};
-	uint32_t holder = 0;
+	uint64_t bias = p->modules.at[link.module].bias;
 
-	for (; chain; chain = p->links.at[chain - 1].holder)
-		*vec_push(&rows) = chain - 1;
-	for (size_t i = rows.count; i-- > 0;) {
-		struct profile_link link = p->links.at[rows.at[i]];
-		uint64_t bias = p->modules.at[link.module].bias;
-
-		link.site = link.site ? sites[link.site - 1] + 1 : 0;
-		link.name = remap_string(remap, p, table, link.name);
-		link.holder = holder;
-		if (link.module) {
-			link.module = table->modules[link.module];
-			link.address += remap->to->modules.at[link.module].bias - bias;
-		}
-		*vec_push(&remap->to->links) = link;
-		holder = (uint32_t)remap->to->links.count;
+	link.site = link.site ? sites[link.site - 1] + 1 : 0;
+	link.name = remap_string(remap, p, table, link.name);
+	if (link.module) {
+		link.module = table->modules[link.module];
+		link.address += remap->to->modules.at[link.module].bias - bias;
 	}
-	vec_free(&rows);
-	return holder;
+	*vec_push(&remap->to->links) = link;
+}
+
+/* Notes the rows of a chain that were not wanted before: chains share their holders. */
+static void want_chain(const struct profile *p, uint32_t *rows, uint32_t chain)
+{
+	for (; chain && chain <= p->links.count && !rows[chain - 1];
+	     chain = p->links.at[chain - 1].holder)
+		rows[chain - 1] = 1;
+}
+
+/* Adds the rows that are wanted, each once, and puts where it is now, plus one, in its place.
+ * Holders come before what they hold. */
+static void add_links(struct remap *remap, const struct profile *p, struct remap_table *table,
+		      const uint32_t *sites, uint32_t *rows)
+{
+	for (size_t i = 0; i < p->links.count; i++) {
+		struct profile_link link = p->links.at[i];
+
+		if (!rows[i])
+			continue;
+		link.holder = link.holder && link.holder <= i ? rows[link.holder - 1] : 0;
+		add_link(remap, p, table, sites, link);
+		rows[i] = (uint32_t)remap->to->links.count;
+	}
 }
 
 static struct profile_lost *reserve(struct map *by_class, struct profile *to, uint32_t site,
@@ -71,6 +85,7 @@ void merge_lost_add(struct merge_lost *m, struct remap *remap, const struct prof
 		    struct remap_table *table, const uint32_t *sites)
 {
 	struct profile *own = profile_new(); /* two sites of an input may be one: summed up first */
+	uint32_t *links = mem_new(p->links.count + 1, sizeof(*links));
 	struct map by_class = {0};
 
 	for (size_t i = 0; i < p->lost.count; i++) {
@@ -87,10 +102,20 @@ void merge_lost_add(struct merge_lost *m, struct remap *remap, const struct prof
 
 		add_figures(row, from, remap->to->run.merge);
 		if (!row->chain)
-			row->chain = add_chain(remap, p, table, sites, from->chain);
+			want_chain(p, links, from->chain);
+	}
+	add_links(remap, p, table, sites, links);
+	for (size_t i = 0; i < own->lost.count; i++) {
+		const struct profile_lost *from = &own->lost.at[i];
+		struct profile_lost *row =
+			reserve(&m->by_class, remap->to, from->site, from->class);
+
+		if (!row->chain && from->chain && from->chain <= p->links.count)
+			row->chain = links[from->chain - 1];
 	}
 	add_look(&remap->to->run, &p->run);
 	map_free(&by_class);
+	free(links);
 	profile_free(own);
 }
 

@@ -146,6 +146,44 @@ static void a_maximum_is_that_of_each_stack_and_still_adds_up(void **state)
 	profile_free(p);
 }
 
+/* A global that holds a block, which holds each of two more, all lost or held by the first site. */
+static void add_chains(struct profile *p)
+{
+	static const uint32_t holders[] = {0, 1, 2, 2};
+
+	for (size_t i = 0; i < 4; i++)
+		*vec_push(&p->links) = (struct profile_link){
+			.kind = i ? PROFILE_LINK_BLOCK : PROFILE_LINK_GLOBAL,
+			.site = i ? 1 : 0,
+			.holder = holders[i],
+			.offset = i,
+		};
+	for (uint32_t class = 0; class < 2; class ++)
+		*vec_push(&p->lost) = (struct profile_lost){
+			.site = class, .class = class, .blocks = 1, .bytes = 8, .chain = 3 + class};
+}
+
+static void holders_that_chains_share_are_merged_once(void **state)
+{
+	struct profile *a = sample_tables(), *b = sample_tables();
+	struct error e = {0};
+
+	(void)state;
+	add_chains(a);
+	add_chains(b);
+	struct profile *p = merge(a, b, PROFILE_MERGE_SUM);
+	assert_int_equal(profile_check(p, &e), 0);
+	assert_int_equal(p->lost.count, 2);
+	assert_int_equal(p->links.count, 4);
+	for (size_t i = 0; i < 2; i++) {
+		const struct profile_link *last = &p->links.at[p->lost.at[i].chain - 1];
+
+		assert_int_equal(last->offset, 2 + i);
+		assert_int_equal(p->links.at[last->holder - 1].offset, 1);
+	}
+	profile_free(p);
+}
+
 static void a_mean_is_rounded_for_each_stack_and_still_adds_up(void **state)
 {
 	struct profile *a = sample_tables(), *b = sample_tables();
@@ -419,6 +457,7 @@ int main(void)
 		cmocka_unit_test(a_file_with_the_same_build_id_is_the_same_under_another_path),
 		cmocka_unit_test(a_maximum_is_that_of_each_stack_and_still_adds_up),
 		cmocka_unit_test(a_mean_is_rounded_for_each_stack_and_still_adds_up),
+		cmocka_unit_test(holders_that_chains_share_are_merged_once),
 		cmocka_unit_test(what_stacks_do_not_account_for_is_kept),
 		cmocka_unit_test(threads_of_processes_stay_apart_and_those_of_runs_join),
 		cmocka_unit_test(a_sum_knows_what_each_thread_has_of_a_stack),
