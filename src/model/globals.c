@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "base/mem.h"
 
 #define KEPT_MOST  64u	 /* of each object in brief: a profile grows by a few KiB for each */
@@ -31,18 +32,36 @@ struct object {
 
 /* ---- pages ----------------------------------------------------------------------------------- */
 
-static struct object find_object(const struct profile *p, uint32_t module)
+/* The next object, whose extents begin at `*first` or are none: they are in order of modules. */
+static struct object take_object(const struct profile *p, uint32_t module, size_t *first)
 {
 	struct object o = {.module = module};
-	size_t first = 0;
 
-	while (first < p->extents.count && p->extents.at[first].module < module)
-		first++;
-	o.extents = p->extents.at + first;
-	while (first + o.extent_count < p->extents.count &&
-	       o.extents[o.extent_count].module == module)
+	while (*first < p->extents.count && p->extents.at[*first].module < module)
+		++*first;
+	o.extents = p->extents.at + *first;
+	while (*first < p->extents.count && p->extents.at[*first].module == module) {
+		++*first;
 		o.extent_count++;
+	}
 	return o;
+}
+
+/* Which one is the first that ends behind an address: they are in order and apart. */
+static size_t find_extent(const struct object *o, uint64_t address)
+{
+	size_t low = 0, high = o->extent_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct profile_extent *x = &o->extents[middle];
+
+		if (x->start + x->bytes <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
 }
 
 /* One that is on no stack has been seen from outside alone: where it begins, not where its file
@@ -62,7 +81,8 @@ static uint64_t count_resident(const struct object *o, const struct symbol_varia
 
 	if (v->is_thread_local)
 		return 0;
-	for (size_t i = 0; i < o->extent_count; i++) {
+	for (size_t i = find_extent(o, start); i < o->extent_count && o->extents[i].start < end;
+	     i++) {
 		const struct profile_extent *x = &o->extents[i];
 		uint64_t from = start > x->start ? start : x->start;
 		uint64_t to = end < x->start + x->bytes ? end : x->start + x->bytes;
@@ -217,10 +237,11 @@ static struct symbol_module *open_object(const struct reader *r, uint32_t module
 			   &options, &ignored);
 }
 
-static void keep_known(struct reader *r, uint32_t module)
+/* What was known of the modules whose files cannot be had. */
+static void keep_known(struct reader *r, const bool *is_missing)
 {
 	for (size_t i = 0; i < r->profile->variables.count; i++)
-		if (r->profile->variables.at[i].module == module)
+		if (is_missing[r->profile->variables.at[i].module])
 			*vec_push(&r->found) = r->profile->variables.at[i];
 }
 
@@ -246,12 +267,13 @@ size_t globals_resolve(struct profile *p, enum globals_scope scope,
 		       const struct symbol_options *options)
 {
 	struct reader r = {.profile = p, .scope = scope, .options = options};
-	size_t missing = 0;
+	size_t missing = 0, extent = 0;
 
 	if (p->run.merge != PROFILE_MERGE_NONE)
 		return 0;
+	bool *is_missing = mem_new(p->modules.count, sizeof(*is_missing));
 	for (uint32_t i = 1; i < p->modules.count; i++) {
-		struct object o = find_object(p, i);
+		struct object o = take_object(p, i, &extent);
 		struct symbol_module *m = is_wanted(p, &o) ? open_object(&r, i) : NULL;
 
 		if (m) {
@@ -259,10 +281,12 @@ size_t globals_resolve(struct profile *p, enum globals_scope scope,
 			read_object(&r, &o, m);
 			symbol_close(m);
 		} else if (is_wanted(p, &o)) {
-			keep_known(&r, i);
+			is_missing[i] = true;
 			missing++;
 		}
 	}
+	keep_known(&r, is_missing);
+	free(is_missing);
 	if (r.found.count)
 		qsort(r.found.at, r.found.count, sizeof(*r.found.at), compare);
 	vec_free(&p->variables);
@@ -281,13 +305,21 @@ static void add_to(struct globals_sum *sum, const struct profile_variable *v)
 	sum->resident_bytes += v->resident_bytes;
 }
 
-static struct globals_object *find_sum(struct globals *g, const struct profile *p, uint32_t module)
+/* Where the sum of an object, and of its sections, is: plus one. */
+struct index {
+	struct map objects;  /* by module */
+	struct map sections; /* by module and name */
+};
+
+static struct globals_object *reserve_sum(struct globals *g, struct index *index,
+					  const struct profile *p, uint32_t module)
 {
 	const char *path = profile_string(p, p->modules.at[module].path);
+	uint32_t *known = map_reserve(&index->objects, module);
 
-	for (size_t i = 0; i < g->objects.count; i++)
-		if (g->objects.at[i].module == module)
-			return &g->objects.at[i];
+	if (*known)
+		return &g->objects.at[*known - 1];
+	*known = (uint32_t)g->objects.count + 1;
 	*vec_push(&g->objects) = (struct globals_object){
 		.module = module,
 		.path = *path ? path : profile_string(p, p->run.executable),
@@ -295,14 +327,17 @@ static struct globals_object *find_sum(struct globals *g, const struct profile *
 	return &g->objects.at[g->objects.count - 1];
 }
 
-static struct globals_section *find_section(struct globals_object *o, const char *name,
-					    bool is_thread_local)
+static struct globals_section *reserve_section(struct globals_object *o, struct index *index,
+					       const struct profile *p,
+					       const struct profile_variable *v)
 {
-	for (size_t i = 0; i < o->sections.count; i++)
-		if (strcmp(o->sections.at[i].name, name) == 0)
-			return &o->sections.at[i];
-	*vec_push(&o->sections) =
-		(struct globals_section){.name = name, .is_thread_local = is_thread_local};
+	uint32_t *known = map_reserve(&index->sections, (uint64_t)v->module << 32 | v->section.v);
+
+	if (*known)
+		return &o->sections.at[*known - 1];
+	*known = (uint32_t)o->sections.count + 1;
+	*vec_push(&o->sections) = (struct globals_section){.name = profile_string(p, v->section),
+							   .is_thread_local = v->is_thread_local};
 	return &o->sections.at[o->sections.count - 1];
 }
 
@@ -319,15 +354,19 @@ static int compare_objects(const void *left, const void *right)
 
 void globals_build(struct globals *g, const struct profile *p)
 {
+	struct index index = {0};
+
 	g->threads = p->run.globals_threads ? p->run.globals_threads : 1;
 	for (size_t i = 0; i < p->variables.count; i++) {
 		const struct profile_variable *v = &p->variables.at[i];
-		struct globals_object *o = find_sum(g, p, v->module);
+		struct globals_object *o = reserve_sum(g, &index, p, v->module);
 
 		add_to(v->is_thread_local ? &g->local : &g->shared, v);
 		add_to(v->is_thread_local ? &o->local : &o->shared, v);
-		add_to(&find_section(o, profile_string(p, v->section), v->is_thread_local)->sum, v);
+		add_to(&reserve_section(o, &index, p, v)->sum, v);
 	}
+	map_free(&index.objects);
+	map_free(&index.sections);
 	if (g->objects.count)
 		qsort(g->objects.at, g->objects.count, sizeof(*g->objects.at), compare_objects);
 }

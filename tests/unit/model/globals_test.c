@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -97,6 +98,40 @@ static void sums_are_the_same_whether_small_ones_are_folded_or_not(void **state)
 	profile_free(brief);
 }
 
+/* Takes no time if none is looked for among all: 10^10 steps otherwise. */
+static void many_objects_sections_and_extents_are_no_trouble(void **state)
+{
+	const uint32_t count = 100000;
+	struct profile *p = profile_new();
+	struct globals g = {0};
+	char name[16];
+
+	(void)state;
+	for (uint32_t i = 1; i <= count; i++) {
+		struct string_id path = profile_add_string(p, "/nowhere");
+
+		(void)snprintf(name, sizeof(name), "section %u", i);
+		*vec_push(&p->modules) = (struct profile_module){.path = path, .map_end = 1};
+		*vec_push(&p->extents) = (struct profile_extent){i, i, 1};
+		for (uint32_t module = 1; module <= i; module += i > 1 ? i - 1 : 1)
+			*vec_push(&p->variables) = (struct profile_variable){
+				.module = module,
+				.section = profile_add_string(p, name),
+				.count = 1,
+				.size_bytes = 1,
+			};
+	}
+	p->run.globals_time_ns = 1;
+	assert_int_equal(globals_resolve(p, GLOBALS_BRIEF, NULL), count);
+	globals_build(&g, p);
+	assert_int_equal(g.objects.count, count);
+	assert_int_equal(g.objects.at[0].module, 1);
+	assert_int_equal(g.objects.at[0].sections.count, count);
+	assert_int_equal(g.shared.bytes, 2 * (uint64_t)count - 1);
+	globals_fini(&g);
+	profile_free(p);
+}
+
 static void what_is_known_of_a_file_that_is_gone_stays(void **state)
 {
 	struct profile *p = make();
@@ -116,6 +151,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_variable_has_those_of_its_bytes_that_are_on_resident_pages),
 		cmocka_unit_test(sums_are_the_same_whether_small_ones_are_folded_or_not),
+		cmocka_unit_test(many_objects_sections_and_extents_are_no_trouble),
 		cmocka_unit_test(what_is_known_of_a_file_that_is_gone_stays),
 	};
 
