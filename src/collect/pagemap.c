@@ -14,6 +14,7 @@
 /* A word of /proc/PID/pagemap for each page. */
 #define WORD_RESIDENT (UINT64_C(1) << 63)
 #define WORD_SWAPPED  (UINT64_C(1) << 62)
+#define WORD_GUARD    (UINT64_C(1) << 58) /* with SWAPPED; since 6.15 */
 #define WORDS_AT_ONCE 4096u
 
 /* PAGEMAP_SCAN as Linux 6.7 has it: headers may be older than the kernel. */
@@ -43,16 +44,24 @@ struct scan {
 #define SCAN_SWAPPED  (UINT64_C(1) << 4)
 #define SCAN_ZERO     (UINT64_C(1) << 5)
 #define SCAN_HUGE     (UINT64_C(1) << 6)
+#define SCAN_GUARD    (UINT64_C(1) << 8) /* with SWAPPED; since 6.16 */
 #define RUNS_AT_ONCE  256u
 
 /* Whom to show what is found, and what it is part of. */
 struct visitor {
 	void (*visit)(void *context, const struct pagemap_run *run);
 	void *context;
+	bool shows_guards;
 };
 
+static void show(const struct visitor *v, const struct pagemap_run *run)
+{
+	if (run->state && (run->state != PAGEMAP_GUARD || v->shows_guards))
+		v->visit(v->context, run);
+}
+
 /* A kernel without it, or a stand-in for one, says no at once. */
-static bool can_scan(const struct pagemap *m)
+static bool can_scan(const struct pagemap *m, uint64_t told)
 {
 	struct scan_run run;
 	struct scan s = {.size = sizeof(s),
@@ -60,7 +69,7 @@ static bool can_scan(const struct pagemap *m)
 			 .runs = (uintptr_t)&run,
 			 .run_count = 1,
 			 .any_of = SCAN_RESIDENT,
-			 .told = SCAN_RESIDENT};
+			 .told = told};
 
 	return ioctl(m->fd, SCAN, &s) >= 0;
 }
@@ -78,7 +87,8 @@ int pagemap_open(struct pagemap *m, pid_t pid, struct error *e)
 	if (m->fd < 0)
 		return error_set_errno(e, "the kernel does not let us see the pages of process %d",
 				       (int)pid);
-	m->scans = can_scan(m);
+	m->scans = can_scan(m, SCAN_RESIDENT);
+	m->scans_guards = m->scans && can_scan(m, SCAN_RESIDENT | SCAN_GUARD);
 	return 0;
 }
 
@@ -100,6 +110,8 @@ static unsigned get_state(uint64_t categories)
 {
 	if (categories & SCAN_ZERO)
 		return 0;
+	if (categories & SCAN_GUARD)
+		return PAGEMAP_GUARD;
 	if (categories & SCAN_SWAPPED)
 		return PAGEMAP_SWAPPED;
 	return PAGEMAP_RESIDENT | (categories & SCAN_HUGE ? PAGEMAP_HUGE : 0u);
@@ -111,8 +123,7 @@ static void show_scanned(const struct scan_run *runs, int count, const struct vi
 		const struct pagemap_run run = {runs[i].start, runs[i].end,
 						get_state(runs[i].categories)};
 
-		if (run.state)
-			v->visit(v->context, &run);
+		show(v, &run);
 	}
 }
 
@@ -128,6 +139,7 @@ static int scan(const struct pagemap *m, const struct pagemap_run *range, const 
 			 .any_of = SCAN_RESIDENT | SCAN_SWAPPED,
 			 .told = SCAN_RESIDENT | SCAN_SWAPPED | SCAN_ZERO | SCAN_HUGE};
 
+	s.told |= m->scans_guards ? SCAN_GUARD : 0;
 	while (s.start < s.end) {
 		int count = ioctl(m->fd, SCAN, &s);
 
@@ -147,6 +159,8 @@ static unsigned get_word_state(uint64_t word)
 {
 	if (word & WORD_RESIDENT)
 		return PAGEMAP_RESIDENT;
+	if (word & WORD_GUARD)
+		return PAGEMAP_GUARD;
 	return word & WORD_SWAPPED ? PAGEMAP_SWAPPED : 0;
 }
 
@@ -162,8 +176,7 @@ static void show_words(const struct pagemap *m, const uint64_t *words, struct pa
 			next++;
 		const struct pagemap_run run = {range->start + i * m->page_bytes,
 						range->start + next * m->page_bytes, state};
-		if (state)
-			v->visit(v->context, &run);
+		show(v, &run);
 	}
 }
 
@@ -195,7 +208,7 @@ int pagemap_visit(struct pagemap *m, const struct pagemap_run *range,
 		  void (*visit)(void *context, const struct pagemap_run *run), void *context,
 		  struct error *e)
 {
-	const struct visitor v = {visit, context};
+	const struct visitor v = {visit, context, m->shows_guards};
 
 	return m->scans ? scan(m, range, &v, e) : read_words(m, range, &v, e);
 }

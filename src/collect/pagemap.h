@@ -18,12 +18,17 @@ enum pagemap_state {
 	PAGEMAP_RESIDENT = 1,
 	PAGEMAP_SWAPPED = 2,
 	PAGEMAP_HUGE = 4, /* with RESIDENT, where the kernel says so (6.7) */
+	/* Nobody may touch it, in a map where others may; alone, for those who want to know. Where
+	 * the kernel does not say so (6.15, scans 6.16), it is SWAPPED. */
+	PAGEMAP_GUARD = 8,
 };
 
 struct pagemap {
 	int fd;
 	uint64_t page_bytes;
-	bool scans; /* the kernel can leave out what is not there (6.7) */
+	bool scans;	   /* the kernel can leave out what is not there (6.7) */
+	bool scans_guards; /* and tells guards apart from what is swapped out */
+	bool shows_guards; /* to be set by who wants to see them */
 };
 
 /* Pages that follow one another and are alike. */

@@ -23,6 +23,7 @@ struct look {
 
 /* What is in memory of one stack. */
 struct extent {
+	uint64_t start; /* of all that it may use */
 	uint64_t lowest;
 	uint64_t resident_bytes;
 };
@@ -35,6 +36,7 @@ static bool look_begin(struct look *l, pid_t pid)
 	*l = (struct look){0};
 	if (pagemap_open(&l->pages, pid, &ignored) != 0)
 		return false;
+	l->pages.shows_guards = true;
 	if (prlimit(pid, RLIMIT_STACK, NULL, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
 		l->limit = limit.rlim_cur & ~(l->pages.page_bytes - 1);
 	if (regions_read(&l->regions, pid, &ignored) == 0)
@@ -50,10 +52,16 @@ static void look_end(struct look *l)
 	regions_fini(&l->regions);
 }
 
+/* A stack ends at its guard, which newer C libraries make inside of its map; what is below is
+ * something else, such as the next stack. */
 static void note_run(void *context, const struct pagemap_run *run)
 {
 	struct extent *extent = context;
 
+	if (run->state & PAGEMAP_GUARD) {
+		*extent = (struct extent){.start = run->end};
+		return;
+	}
 	if (!extent->lowest)
 		extent->lowest = run->start;
 	if (run->state & PAGEMAP_RESIDENT)
@@ -81,7 +89,7 @@ static struct thread_stack measure(struct look *l, uint64_t top)
 {
 	const struct region *region = find_region(l, top);
 	uint64_t mask = l->pages.page_bytes - 1, end = (top + mask) & ~mask;
-	struct extent extent = {0};
+	struct extent extent = {.start = region ? region->start : 0};
 	struct error ignored = {0};
 
 	if (!region)
@@ -89,7 +97,7 @@ static struct thread_stack measure(struct look *l, uint64_t top)
 	const struct pagemap_run range = {.start = region->start, .end = end};
 	if (pagemap_visit(&l->pages, &range, note_run, &extent, &ignored) != 0 || !extent.lowest)
 		return (struct thread_stack){0};
-	uint64_t reserved = end - region->start;
+	uint64_t reserved = end - extent.start;
 	if (has_name(l, region, "[stack]") && l->limit > reserved)
 		reserved = l->limit;
 	return (struct thread_stack){reserved, extent.resident_bytes, end - extent.lowest};

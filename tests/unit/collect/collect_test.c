@@ -17,11 +17,13 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "collect/pagemap.h"
 #include "producer.h"
 
-#define MS	UINT64_C(1000000)
-#define SECONDS (1000 * MS)
-#define DEPTH	(2u << 20)
+#define MS	      UINT64_C(1000000)
+#define SECONDS	      (1000 * MS)
+#define DEPTH	      (2u << 20)
+#define GUARD_INSTALL 102 /* of madvise, since Linux 6.13: headers may be older */
 
 /* ---- a process of its own -------------------------------------------------------------------- */
 
@@ -228,6 +230,42 @@ static void given_an_order_then_stacks_are_looked_at_where_they_are(void **state
 	assert_in_range(found[0].stack.resident_bytes, page, found[0].stack.reserved_bytes);
 	assert_true(found[0].stack.reserved_bytes >= found[0].stack.deepest_bytes);
 	assert_int_equal(found[1].stack.reserved_bytes, 0);
+	end_target(&t);
+}
+
+/* A stack of five pages, two of them in use, above its guard; below, somebody else's page. */
+static void ask_for_guarded_stack(struct segment_map *map)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *at = mmap(NULL, 8 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct producer p = producer_open_as(map, 1, (uint32_t)getpid());
+	uint64_t first = get_ticks(map) << 8 | SEGMENT_ORDER_LOOK << 4 | SEGMENT_EVENT_ORDER;
+
+	at[0] = at[6 * page] = at[7 * page] = 1;
+	(void)madvise(at + 2 * page, page, GUARD_INSTALL);
+	map->slots[p.slot].stack_high = (uintptr_t)at + 8 * page;
+	producer_write(&p, 4, (uint64_t[4]){first, 7, 1, 0});
+	(void)sleep(20);
+}
+
+static void given_a_guard_inside_of_its_map_then_a_stack_ends_there(void **state)
+{
+	struct target t = start_target(ask_for_guarded_stack);
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	struct pagemap pages;
+	struct error e = {0};
+
+	(void)state;
+	for (int i = 0; i < 30 && atomic_load(&t.c->map.slots[1].answered) != 7; i++)
+		assert_int_equal(collect_run(t.c, 1 * SECONDS, NULL), COLLECT_END_TICK);
+	const struct thread *found = t.c->account.threads.list.at;
+	assert_int_equal(pagemap_open(&pages, t.pid, &e), 0);
+	if (pages.scans_guards) { /* older kernels do not tell */
+		assert_int_equal(found[0].stack.reserved_bytes, 5 * page);
+		assert_int_equal(found[0].stack.deepest_bytes, 2 * page);
+		assert_int_equal(found[0].stack.resident_bytes, 2 * page);
+	}
+	pagemap_close(&pages);
 	end_target(&t);
 }
 
@@ -491,6 +529,7 @@ int main(void)
 		cmocka_unit_test(an_exec_is_noticed),
 		cmocka_unit_test(a_target_that_is_slow_to_begin_is_not_taken_for_another),
 		cmocka_unit_test(given_an_order_then_stacks_are_looked_at_where_they_are),
+		cmocka_unit_test(given_a_guard_inside_of_its_map_then_a_stack_ends_there),
 		cmocka_unit_test(given_an_order_in_the_last_round_then_it_is_answered),
 		cmocka_unit_test(a_quiet_target_is_not_taken_for_gone),
 		cmocka_unit_test(an_abandoned_recording_ends_with_all_it_has),

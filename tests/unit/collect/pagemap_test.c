@@ -17,7 +17,8 @@
 #include "collect/pagemap.h"
 #include "collect/regions.h"
 
-#define PAGES 10000u
+#define PAGES	      10000u
+#define GUARD_INSTALL 102 /* of madvise, since Linux 6.13: headers may be older */
 
 static size_t page_bytes(void)
 {
@@ -78,6 +79,50 @@ static void a_kernel_that_cannot_scan_gives_the_same(void **state)
 {
 	(void)state;
 	count_thirds(false);
+}
+
+static void add_state(void *context, const struct pagemap_run *run)
+{
+	unsigned *states = context;
+
+	*states |= run->state;
+}
+
+/* One page that was written to, and one that is a guard. */
+static void look_at_guard(bool scans)
+{
+	struct pagemap m = open_own(scans);
+	struct pagemap_count count;
+	struct error e = {0};
+	unsigned states = 0;
+	char *at = mmap(NULL, 2 * page_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			-1, 0);
+	const struct pagemap_run range = {
+		.start = (uintptr_t)at,
+		.end = (uintptr_t)at + 2 * page_bytes(),
+	};
+
+	assert_ptr_not_equal(at, MAP_FAILED);
+	if (madvise(at, page_bytes(), GUARD_INSTALL) != 0 || !m.scans_guards)
+		skip();
+	at[page_bytes()] = 1;
+	assert_int_equal(pagemap_count(&m, range.start, range.end, &count, &e), 0);
+	assert_int_equal(count.resident_bytes, page_bytes());
+	assert_int_equal(count.swapped_bytes, 0);
+	assert_int_equal(pagemap_visit(&m, &range, add_state, &states, &e), 0);
+	assert_int_equal(states & PAGEMAP_GUARD, 0);
+	m.shows_guards = true;
+	assert_int_equal(pagemap_visit(&m, &range, add_state, &states, &e), 0);
+	assert_int_equal(states & PAGEMAP_GUARD, PAGEMAP_GUARD);
+	pagemap_close(&m);
+	(void)munmap(at, 2 * page_bytes());
+}
+
+static void guards_are_no_memory_and_shown_to_who_wants_them(void **state)
+{
+	(void)state;
+	look_at_guard(true);
+	look_at_guard(false);
 }
 
 static void memory_that_was_only_read_is_none_where_the_kernel_tells(void **state)
@@ -143,6 +188,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pages_that_were_written_to_are_resident_and_no_others),
 		cmocka_unit_test(a_kernel_that_cannot_scan_gives_the_same),
+		cmocka_unit_test(guards_are_no_memory_and_shown_to_who_wants_them),
 		cmocka_unit_test(memory_that_was_only_read_is_none_where_the_kernel_tells),
 		cmocka_unit_test(a_process_that_is_gone_is_told),
 		cmocka_unit_test(a_region_says_what_an_address_is),
