@@ -106,8 +106,8 @@ static inline int64_t find(const struct python_memo *m, int64_t top, uint64_t at
 	return f - m->frames;
 }
 
-/* After so many fresh frames in a row, it is another stack: looking for each of a deep one in all of
- * the last one would take its depth squared. */
+/* After so many fresh frames in a row, it is another stack: looking for each of a deep one in all
+ * of the last one would take its depth squared. */
 #define STRANGERS_MOST 32
 
 /* Compares frames[top] and outwards, whose pages python_reads knows. -1: all are unchanged; else
