@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "profile/trace_store.h"
+#include "model/merge_figures.h"
 
 static const char *const names[PROFILE_MAP_KINDS] = {
 	[PROFILE_MAP_ANONYMOUS] = "anonymous", [PROFILE_MAP_FILE] = "file",
@@ -56,22 +57,7 @@ static void sum_up(struct profile *p, uint32_t kind)
 {
 	struct profile_totals *t = &p->totals;
 
-	t->allocations = t->allocated_bytes = t->frees = t->freed_bytes = 0;
-	t->peak_bytes = t->peak_blocks = t->leaked_bytes = t->leaked_blocks = 0;
-	t->reallocations = 0;
-	for (size_t i = 0; i < p->sites.count; i++) {
-		const struct profile_site *site = &p->sites.at[i];
-
-		t->allocations += site->allocations;
-		t->allocated_bytes += site->allocated_bytes;
-		t->frees += site->frees;
-		t->freed_bytes += site->freed_bytes;
-		t->peak_bytes += site->at_peak_bytes;
-		t->peak_blocks += site->at_peak_blocks;
-		t->leaked_bytes += site->live_bytes;
-		t->leaked_blocks += site->live_blocks;
-		t->reallocations += site->reallocations;
-	}
+	merge_figures_total(t, p->sites.at, p->sites.count);
 	t->stacks = p->sites.count;
 	if (kind < PROFILE_MAP_KINDS) /* no one knows which kind it would have been */
 		t->failed_allocations = 0;

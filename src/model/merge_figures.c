@@ -334,3 +334,23 @@ void merge_figures_total_up(struct profile *p, const struct profile_totals *rest
 	p->totals = *rest;
 	merge_figures_totals(&p->totals, &sum, PROFILE_MERGE_SUM);
 }
+
+void merge_figures_total(struct profile_totals *t, const struct profile_site *sites, size_t count)
+{
+	t->allocations = t->allocated_bytes = t->frees = t->freed_bytes = 0;
+	t->peak_bytes = t->peak_blocks = t->leaked_bytes = t->leaked_blocks = 0;
+	t->reallocations = 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct profile_site *site = &sites[i];
+
+		t->allocations += site->allocations;
+		t->allocated_bytes += site->allocated_bytes;
+		t->frees += site->frees;
+		t->freed_bytes += site->freed_bytes;
+		t->peak_bytes += site->at_peak_bytes;
+		t->peak_blocks += site->at_peak_blocks;
+		t->leaked_bytes += site->live_bytes;
+		t->leaked_blocks += site->live_blocks;
+		t->reallocations += site->reallocations;
+	}
+}

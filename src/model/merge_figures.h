@@ -40,4 +40,7 @@ struct profile_totals merge_figures_rest(const struct profile *p);
 /* Sets the totals to what the stacks come to, and `rest`. */
 void merge_figures_total_up(struct profile *p, const struct profile_totals *rest);
 
+/* Makes the counts, sizes, peak and leaks of `t` the sums of its sites'. */
+void merge_figures_total(struct profile_totals *t, const struct profile_site *sites, size_t count);
+
 #endif

@@ -116,28 +116,6 @@ static void total_up(struct profile *p, struct profile_site *kind)
 	*kind = sum;
 }
 
-static void total_all(struct profile *p)
-{
-	struct profile_totals *t = &p->map_totals;
-
-	t->allocations = t->allocated_bytes = t->frees = t->freed_bytes = 0;
-	t->peak_bytes = t->peak_blocks = t->leaked_bytes = t->leaked_blocks = 0;
-	t->reallocations = 0;
-	for (size_t i = 0; i < p->map_sites.count; i++) {
-		const struct profile_site *site = &p->map_sites.at[i];
-
-		t->allocations += site->allocations;
-		t->allocated_bytes += site->allocated_bytes;
-		t->frees += site->frees;
-		t->freed_bytes += site->freed_bytes;
-		t->peak_bytes += site->at_peak_bytes;
-		t->peak_blocks += site->at_peak_blocks;
-		t->leaked_bytes += site->live_bytes;
-		t->leaked_blocks += site->live_blocks;
-		t->reallocations += site->reallocations;
-	}
-}
-
 void merge_maps_finish(struct profile *p, uint64_t count)
 {
 	if (!p->map_kinds.count)
@@ -158,7 +136,7 @@ void merge_maps_finish(struct profile *p, uint64_t count)
 	}
 	if (mean)
 		merge_figures_divide_totals(&p->map_totals, count);
-	total_all(p);
+	merge_figures_total(&p->map_totals, p->map_sites.at, p->map_sites.count);
 	p->map_totals.stacks = p->map_sites.count;
 }
 
