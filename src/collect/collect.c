@@ -43,6 +43,8 @@
 #define BRISK_NS_MAX (MS / 2)
 #define CALM_NS_MAX  (2 * MS)
 #define IDLE_NS_MAX  (10 * MS)
+/* where most calls make no event, and a program that is busy on all cores should not feel us */
+#define LIGHT_NS_MAX (20 * MS)
 /* Closer together than this on average, events need not each be stamped by the clock. */
 #define HURRIED_NS 2000u
 
@@ -402,8 +404,10 @@ static void sleep_until_woken(struct collector *c, uint64_t ns)
 	atomic_store(&header->sleeping, 0);
 }
 
-static uint64_t get_rest_limit(uint64_t handled)
+static uint64_t get_rest_limit(const struct collector *c, uint64_t handled)
 {
+	if (c->map.header->mode != SEGMENT_MODE_EXACT)
+		return LIGHT_NS_MAX;
 	if (handled == 0)
 		return IDLE_NS_MAX;
 	return handled < BRISK_EVENTS ? CALM_NS_MAX : BRISK_NS_MAX;
@@ -420,7 +424,7 @@ static void nap(uint64_t ns)
  * system call per chunk would cost it more than the wait. */
 static void rest(struct collector *c, uint64_t handled)
 {
-	uint64_t limit = get_rest_limit(handled);
+	uint64_t limit = get_rest_limit(c, handled);
 
 	c->rest_ns = c->rest_ns ? c->rest_ns * 2 : REST_NS_MIN;
 	if (c->rest_ns > limit)
