@@ -226,7 +226,7 @@ static void given_an_order_then_stacks_are_looked_at_where_they_are(void **state
 		assert_int_equal(collect_run(t.c, 1 * SECONDS, NULL), COLLECT_END_TICK);
 	const struct thread *found = t.c->account.threads.list.at;
 	assert_int_equal(t.c->account.threads.list.count, 2);
-	assert_in_range(found[0].stack.deepest_bytes, DEPTH, DEPTH + 64 * page);
+	assert_in_range(found[0].stack.deepest_bytes, DEPTH, DEPTH + 128 * page);
 	assert_in_range(found[0].stack.resident_bytes, page, found[0].stack.reserved_bytes);
 	assert_true(found[0].stack.reserved_bytes >= found[0].stack.deepest_bytes);
 	assert_int_equal(found[1].stack.reserved_bytes, 0);
