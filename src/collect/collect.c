@@ -320,7 +320,7 @@ static void look_at_memory(struct collector *c, uint64_t now)
 
 static void look_at_threads(struct collector *c, uint64_t now)
 {
-	bool wanted = atomic_load_explicit(&c->map.header->waiters, memory_order_relaxed) != 0;
+	bool wanted = atomic_load_explicit(&c->map.header->waiting, memory_order_relaxed) != 0;
 
 	if (!is_due(&c->last_threads_ns, now, wanted ? WANTED_CHUNK_NS : THREADS_NS))
 		return;
@@ -390,7 +390,7 @@ static bool has_news(const struct collector *c)
 		    atomic_load(&c->map.slots[slot].head) != stream->head)
 			return true;
 	}
-	return atomic_load(&c->map.header->waiters) != 0 || is_exiting(c);
+	return atomic_load(&c->map.header->waiting) != 0 || is_exiting(c);
 }
 
 static void sleep_until_woken(struct collector *c, uint64_t ns)
@@ -435,12 +435,15 @@ static void rest(struct collector *c, uint64_t handled)
 		watch_await_end(&c->watch, c->rest_ns < BRISK_NS_MAX ? c->rest_ns : BRISK_NS_MAX);
 	} else if (c->rest_ns > BRISK_NS_MAX) {
 		sleep_until_woken(c, c->rest_ns);
-	} else if (!atomic_load(&c->map.header->waiters)) {
+	} else if (!atomic_load(&c->map.header->waiting)) {
 		nap(c->rest_ns);
 	}
-	/* Those who wait and have nothing for us are dead, or only say so. */
-	if (handled == 0 && atomic_load(&c->map.header->waiters))
+	/* Those who wait and have nothing for us are dead, or gone elsewhere, or only say so; the
+	 * others say so again. */
+	if (handled == 0 && atomic_load(&c->map.header->waiting)) {
 		nap(REST_NS_MIN);
+		atomic_store(&c->map.header->waiting, 0);
+	}
 }
 
 bool collect_has_execed(const struct collector *c)
