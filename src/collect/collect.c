@@ -104,6 +104,10 @@ struct collector *collect_new(const struct collect_config *config,
 	account_init(&c->account, &c->clock, layout.slot_count);
 	c->account.trace = config->trace;
 	c->account.slots = c->map.slots;
+	if (config->mode == SEGMENT_MODE_TAGS) {
+		c->account.counted_map = &c->map;
+		c->account.counted = &c->tags;
+	}
 	if (config->delayed || config->start)
 		obey_delay(&c->account);
 	if (config->start)
