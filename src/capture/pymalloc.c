@@ -13,6 +13,7 @@
 #include "capture/hot.h"
 #include "capture/light.h"
 #include "capture/sampler.h"
+#include "capture/sieve.h"
 #include "capture/say.h"
 
 #define SMALL_BYTES 512u /* more is malloc's, in all versions of Python */
@@ -284,14 +285,14 @@ static NOINLINE void sample_free(const struct allocator *inner, void *block)
 	static void *sampled_##domain##_realloc(void *context, void *block, size_t bytes)  \
 	{                                                                                  \
 		(void)context;                                                             \
-		if (likely(!sampler_may_know(block)) && take(bytes))                       \
+		if (likely(!sieve_may_hold(block)) && take(bytes))                         \
 			return real_##domain.realloc(real_##domain.context, block, bytes); \
 		return sample_realloc(&real_##domain, block, bytes);                       \
 	}                                                                                  \
 	static void sampled_##domain##_free(void *context, void *block)                    \
 	{                                                                                  \
 		(void)context;                                                             \
-		if (likely(!sampler_may_know(block)))                                      \
+		if (likely(!sieve_may_hold(block)))                                        \
 			real_##domain.free(real_##domain.context, block);                  \
 		else                                                                       \
 			sample_free(&real_##domain, block);                                \
