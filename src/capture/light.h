@@ -17,6 +17,7 @@
 #include "capture/boot.h"
 #include "capture/hot.h"
 #include "capture/sampler.h"
+#include "capture/sieve.h"
 #include "capture/thread.h"
 
 enum light_mode {
@@ -48,7 +49,7 @@ static inline bool light_take_outer(size_t bytes, uint32_t api)
 /* True: the free is counted, and need but be made. Of a thread that has an allowance. */
 static inline bool light_release(struct thread *t, const void *block)
 {
-	if (unlikely(sampler_may_know(block)))
+	if (unlikely(sieve_may_hold(block)))
 		return false;
 	t->light.frees++;
 	return true;
@@ -57,7 +58,7 @@ static inline bool light_release(struct thread *t, const void *block)
 /* True: the realloc of a block to this size is counted, and need but be made. */
 static inline bool light_resize(const void *block, size_t bytes)
 {
-	if (unlikely(bytes == 0) || unlikely(sampler_may_know(block)) ||
+	if (unlikely(bytes == 0) || unlikely(sieve_may_hold(block)) ||
 	    !light_take_outer(bytes, SEGMENT_API_REALLOC))
 		return false;
 	struct thread *t = thread_self;

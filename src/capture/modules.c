@@ -24,8 +24,8 @@
 #include "capture/loadlist.h"
 #include "capture/peek.h"
 #include "capture/python.h"
-#include "capture/sampler.h"
 #include "capture/sections.h"
+#include "capture/sieve.h"
 #include "capture/texts.h"
 #include "capture/thread.h"
 #include "format/clock.h"
@@ -239,7 +239,7 @@ static void put_facts(const struct facts *f, uint32_t generation)
 	struct known *k = &set[way];
 	atomic_store_explicit(&k->map, f->map, memory_order_relaxed);
 	/* Stays so if the facts are overwritten: then any such free counts. */
-	sampler_watch((const void *)(uintptr_t)f->map); /* NOLINT: not to be followed */
+	sieve_watch((const void *)(uintptr_t)f->map); /* NOLINT: not to be followed */
 	atomic_store_explicit(&k->map_start, f->map_start, memory_order_relaxed);
 	atomic_store_explicit(&k->map_end, f->map_end, memory_order_relaxed);
 	atomic_store_explicit(&k->bias, f->bias, memory_order_relaxed);

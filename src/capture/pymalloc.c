@@ -13,6 +13,7 @@
 #include "capture/hot.h"
 #include "capture/light.h"
 #include "capture/sampler.h"
+#include "capture/sieve.h"
 #include "capture/say.h"
 
 #define SMALL_BYTES 512u /* more is malloc's, in all versions of Python */
@@ -77,10 +78,24 @@ static bool enter(uint64_t frame)
 
 /* ---- every block ----------------------------------------------------------------------------- */
 
+static NOINLINE void add_slowly(void *block, size_t bytes, const struct walk_start *start)
+{
+	if (enter(start->sp))
+		(void)hot_block(block, bytes, SEGMENT_EVENT_ALLOC, SEGMENT_API_PYTHON, start);
+}
+
 static HOT void add(void *block, size_t bytes, const struct walk_start *start)
 {
-	if (likely(arenas_has(block)) && (HOT_IS_READY() || enter(HOT_FRAME())))
-		(void)hot_block(block, bytes, SEGMENT_EVENT_ALLOC, SEGMENT_API_PYTHON, start);
+	if (unlikely(!arenas_has(block)))
+		return;
+	if (unlikely(!HOT_IS_READY())) {
+		add_slowly(block, bytes, start);
+		return;
+	}
+	struct thread *t = hot_hold(HOT_FRAME());
+	if (likely(t))
+		hot_put_block(t, block, bytes, SEGMENT_API_PYTHON << 4 | SEGMENT_EVENT_ALLOC,
+			      walk_tagged_python(t, start));
 }
 
 static NOINLINE void *record_malloc(const struct allocator *inner, size_t bytes)
@@ -270,14 +285,14 @@ static NOINLINE void sample_free(const struct allocator *inner, void *block)
 	static void *sampled_##domain##_realloc(void *context, void *block, size_t bytes)  \
 	{                                                                                  \
 		(void)context;                                                             \
-		if (likely(!sampler_may_know(block)) && take(bytes))                       \
+		if (likely(!sieve_may_hold(block)) && take(bytes))                         \
 			return real_##domain.realloc(real_##domain.context, block, bytes); \
 		return sample_realloc(&real_##domain, block, bytes);                       \
 	}                                                                                  \
 	static void sampled_##domain##_free(void *context, void *block)                    \
 	{                                                                                  \
 		(void)context;                                                             \
-		if (likely(!sampler_may_know(block)))                                      \
+		if (likely(!sieve_may_hold(block)))                                        \
 			real_##domain.free(real_##domain.context, block);                  \
 		else                                                                       \
 			sample_free(&real_##domain, block);                                \

@@ -109,13 +109,12 @@ static void wait_for_chunk(struct segment_header *h)
 	struct timespec slice = {.tv_nsec = WAIT_SLICE_MS * 1000000L};
 	uint32_t seen = atomic_load_explicit(&h->freed, memory_order_acquire);
 
-	/* Announce first, look again, then sleep: the collector frees first and looks for waiters
-	 * then. */
-	atomic_fetch_add(&h->waiters, 1);
+	/* Announce first, look again, then sleep: the collector frees first and looks whether
+	 * anybody waits then. It takes that back, not we: a signal handler may jump out of here. */
+	atomic_store(&h->waiting, 1);
 	ring_wake_collector(h);
 	if ((uint32_t)atomic_load(&h->free_chunks) == 0)
 		(void)HOST_CALL4(SYS_futex, &h->freed, HOST_FUTEX_WAIT, seen, &slice);
-	atomic_fetch_sub(&h->waiters, 1);
 }
 
 /* 0: the collector is gone or silent for too long, and the recording has ended. */

@@ -6,6 +6,7 @@
 #include "capture/boot.h"
 #include "capture/draw.h"
 #include "capture/hot.h"
+#include "capture/sieve.h"
 #include "capture/thread.h"
 
 /* Two buckets are a block's: with the table at most half full, both are full less than once in
@@ -15,9 +16,6 @@
 #define BLOCKS	       (BUCKETS * BUCKET_BLOCKS)
 #define BLOCKS_MOST    (BLOCKS / 2)
 #define BLOCK_RESERVED ((uint64_t)1) /* being entered; no block has this address */
-#define FILTER_STUCK   255u
-
-_Atomic uint8_t sampler_filter[SAMPLER_FILTER_BYTES];
 
 /* By place. A bucket of addresses is a cache line. */
 static _Alignas(64) _Atomic uint64_t addresses[BLOCKS];
@@ -26,36 +24,6 @@ static _Atomic uint32_t block_count;
 static uint32_t block_limit;
 static _Atomic bool is_thinning;
 static bool is_used;
-
-/* ---- filter ---------------------------------------------------------------------------------- */
-
-static void filter_add(const void *block)
-{
-	_Atomic uint8_t *at = &sampler_filter[sampler_index(block)];
-	uint8_t seen = atomic_load_explicit(at, memory_order_relaxed);
-
-	while (seen != FILTER_STUCK &&
-	       !atomic_compare_exchange_weak_explicit(at, &seen, (uint8_t)(seen + 1),
-						      memory_order_relaxed, memory_order_relaxed))
-		;
-}
-
-static void filter_remove(const void *block)
-{
-	_Atomic uint8_t *at = &sampler_filter[sampler_index(block)];
-	uint8_t seen = atomic_load_explicit(at, memory_order_relaxed);
-
-	while (seen != FILTER_STUCK &&
-	       !atomic_compare_exchange_weak_explicit(at, &seen, (uint8_t)(seen - 1),
-						      memory_order_relaxed, memory_order_relaxed))
-		;
-}
-
-void sampler_watch(const void *block)
-{
-	atomic_store_explicit(&sampler_filter[sampler_index(block)], FILTER_STUCK,
-			      memory_order_relaxed);
-}
 
 /* ---- table ----------------------------------------------------------------------------------- */
 
@@ -80,7 +48,7 @@ bool sampler_put(const void *block, struct sampler_block facts)
 		if (!atomic_compare_exchange_strong(&addresses[place], &empty, BLOCK_RESERVED))
 			continue;
 		blocks[place] = facts;
-		filter_add(block);
+		sieve_add(block);
 		/* Pairs with the acquire of sampler_take and of the thinning thread. */
 		atomic_store_explicit(&addresses[place], address, memory_order_release);
 		atomic_fetch_add_explicit(&block_count, 1, memory_order_relaxed);
@@ -94,7 +62,7 @@ static bool clear_place(uint32_t place, uint64_t address)
 {
 	if (!atomic_compare_exchange_strong(&addresses[place], &address, 0))
 		return false;
-	filter_remove((const void *)(uintptr_t)address); /* NOLINT: not to be followed */
+	sieve_remove((const void *)(uintptr_t)address); /* NOLINT: not to be followed */
 	atomic_fetch_sub_explicit(&block_count, 1, memory_order_relaxed);
 	return true;
 }
@@ -123,8 +91,7 @@ static uint64_t bound(uint64_t period)
 
 static void forget_all(void)
 {
-	for (uint32_t i = 0; i < SAMPLER_FILTER_BYTES; i++)
-		atomic_store_explicit(&sampler_filter[i], 0, memory_order_relaxed);
+	sieve_clear();
 	for (uint32_t i = 0; i < BLOCKS; i++)
 		atomic_store_explicit(&addresses[i], 0, memory_order_relaxed);
 }
@@ -142,9 +109,9 @@ void sampler_begin(void)
 		h->sample_blocks && h->sample_blocks < BLOCKS_MOST ? h->sample_blocks : BLOCKS_MOST;
 	atomic_store(&process->sample_period, bound(h->sample_period));
 	/* free(NULL) counts nothing, and blocks of the arena are not for the allocator. */
-	sampler_watch(NULL);
+	sieve_watch(NULL);
 	for (size_t at = 0; at < boot_get_used(); at += 16)
-		sampler_watch(boot_arena + at);
+		sieve_watch(boot_arena + at);
 }
 
 void sampler_attach(struct thread *t)

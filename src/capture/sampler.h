@@ -1,5 +1,5 @@
 /* sampler.h -- which blocks are sampled: the draw, and the table of those that live.
- * Runs: any thread of the target, inside malloc. Called by light.c; `sampler_filter` by the hooks.
+ * Runs: any thread of the target, inside malloc. Called by light.c.
  * SPDX-License-Identifier: Apache-2.0
  *
  * Bytes are marked at random, one in `period` on average and none more likely than another; a block
@@ -10,36 +10,10 @@
 #ifndef MIDDEN_CAPTURE_SAMPLER_H
 #define MIDDEN_CAPTURE_SAMPLER_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "capture/host.h"
-
 struct thread;
-
-/* How many blocks of the table have each hash; 255 stays, whatever goes. One load tells a free that
- * its block, as nearly all, is not sampled. */
-#define SAMPLER_FILTER_BYTES 65536u
-extern _Atomic uint8_t sampler_filter[SAMPLER_FILTER_BYTES] HIDDEN;
-
-/* Blocks side by side have bytes side by side, so that a program that works on few blocks needs
- * little of the table in its cache. Blocks that are aligned to pages share 256 of them; they are
- * large, and what it costs to look for one in vain is nothing beside what they are made for. */
-static inline uint32_t sampler_index(const void *block)
-{
-	return (uint32_t)((uintptr_t)block >> 4) % SAMPLER_FILTER_BYTES;
-}
-
-/* False: the block is not sampled, nor anything else that a free must see. The block's maker has
- * stored what is needed before anybody else had its address. */
-static inline bool sampler_may_know(const void *block)
-{
-	return atomic_load_explicit(&sampler_filter[sampler_index(block)], memory_order_relaxed);
-}
-
-/* Makes every free of this address be looked at, for good. */
-void sampler_watch(const void *block);
 
 /* Forgets all blocks, and takes the period and the limit from the segment's header. */
 void sampler_begin(void);

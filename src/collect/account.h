@@ -95,6 +95,9 @@ static inline bool account_is_sample(const struct live_block *block)
 	return block->size & ACCOUNT_SAMPLE;
 }
 
+struct segment_map;
+struct tag_counts;
+
 struct account {
 	struct live live;
 	struct sites sites;
@@ -124,8 +127,11 @@ struct account {
 
 	/* What the program ordered; see obey.h. */
 	struct segment_slot *slots; /* where questions are answered; NULL: nowhere */
-	bool is_choosy;		    /* a switch has been used, or there is a threshold */
-	bool was_off;		    /* so there may be blocks that were never seen to come */
+	/* In tag mode, where the answers are; NULL in others. */
+	const struct segment_map *counted_map;
+	const struct tag_counts *counted;
+	bool is_choosy;	      /* a switch has been used, or there is a threshold */
+	bool was_off;	      /* so there may be blocks that were never seen to come */
 	struct start *start;  /* recording is off until it is met; NULL: nothing is waited for */
 	uint64_t switch_word; /* of all threads */
 	uint64_t threshold;

@@ -43,6 +43,8 @@
 #define BRISK_NS_MAX (MS / 2)
 #define CALM_NS_MAX  (2 * MS)
 #define IDLE_NS_MAX  (10 * MS)
+/* where most calls make no event, and a program that is busy on all cores should not feel us */
+#define LIGHT_NS_MAX (20 * MS)
 /* Closer together than this on average, events need not each be stamped by the clock. */
 #define HURRIED_NS 2000u
 
@@ -102,6 +104,10 @@ struct collector *collect_new(const struct collect_config *config,
 	account_init(&c->account, &c->clock, layout.slot_count);
 	c->account.trace = config->trace;
 	c->account.slots = c->map.slots;
+	if (config->mode == SEGMENT_MODE_TAGS) {
+		c->account.counted_map = &c->map;
+		c->account.counted = &c->tags;
+	}
 	if (config->delayed || config->start)
 		obey_delay(&c->account);
 	if (config->start)
@@ -318,7 +324,7 @@ static void look_at_memory(struct collector *c, uint64_t now)
 
 static void look_at_threads(struct collector *c, uint64_t now)
 {
-	bool wanted = atomic_load_explicit(&c->map.header->waiters, memory_order_relaxed) != 0;
+	bool wanted = atomic_load_explicit(&c->map.header->waiting, memory_order_relaxed) != 0;
 
 	if (!is_due(&c->last_threads_ns, now, wanted ? WANTED_CHUNK_NS : THREADS_NS))
 		return;
@@ -388,7 +394,7 @@ static bool has_news(const struct collector *c)
 		    atomic_load(&c->map.slots[slot].head) != stream->head)
 			return true;
 	}
-	return atomic_load(&c->map.header->waiters) != 0 || is_exiting(c);
+	return atomic_load(&c->map.header->waiting) != 0 || is_exiting(c);
 }
 
 static void sleep_until_woken(struct collector *c, uint64_t ns)
@@ -402,8 +408,10 @@ static void sleep_until_woken(struct collector *c, uint64_t ns)
 	atomic_store(&header->sleeping, 0);
 }
 
-static uint64_t get_rest_limit(uint64_t handled)
+static uint64_t get_rest_limit(const struct collector *c, uint64_t handled)
 {
+	if (c->map.header->mode != SEGMENT_MODE_EXACT)
+		return LIGHT_NS_MAX;
 	if (handled == 0)
 		return IDLE_NS_MAX;
 	return handled < BRISK_EVENTS ? CALM_NS_MAX : BRISK_NS_MAX;
@@ -420,7 +428,7 @@ static void nap(uint64_t ns)
  * system call per chunk would cost it more than the wait. */
 static void rest(struct collector *c, uint64_t handled)
 {
-	uint64_t limit = get_rest_limit(handled);
+	uint64_t limit = get_rest_limit(c, handled);
 
 	c->rest_ns = c->rest_ns ? c->rest_ns * 2 : REST_NS_MIN;
 	if (c->rest_ns > limit)
@@ -431,12 +439,15 @@ static void rest(struct collector *c, uint64_t handled)
 		watch_await_end(&c->watch, c->rest_ns < BRISK_NS_MAX ? c->rest_ns : BRISK_NS_MAX);
 	} else if (c->rest_ns > BRISK_NS_MAX) {
 		sleep_until_woken(c, c->rest_ns);
-	} else if (!atomic_load(&c->map.header->waiters)) {
+	} else if (!atomic_load(&c->map.header->waiting)) {
 		nap(c->rest_ns);
 	}
-	/* Those who wait and have nothing for us are dead, or only say so. */
-	if (handled == 0 && atomic_load(&c->map.header->waiters))
+	/* Those who wait and have nothing for us are dead, or gone elsewhere, or only say so; the
+	 * others say so again. */
+	if (handled == 0 && atomic_load(&c->map.header->waiting)) {
 		nap(REST_NS_MIN);
+		atomic_store(&c->map.header->waiting, 0);
+	}
 }
 
 bool collect_has_execed(const struct collector *c)

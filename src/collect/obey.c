@@ -16,6 +16,7 @@
 #include "collect/keeping.h"
 #include "collect/pools.h"
 #include "collect/start.h"
+#include "collect/tag_counts.h"
 
 #define WRITES_MOST 65536u /* one for each thread that can wait; more is damage */
 
@@ -260,6 +261,25 @@ static void fill_all(const struct account *a, uint64_t *to)
 	to[SEGMENT_FIGURE_STACKS] = a->sites.list.count;
 }
 
+static uint32_t get_serial(const struct account *a, uint32_t slot)
+{
+	return a->threads.list.at[a->actors[slot].thread].serial;
+}
+
+/* What the counters say, in place of events. There is no telling what there was at the peak. */
+static void fill_from_tags(const struct account *a, uint32_t serial, uint64_t *to)
+{
+	struct tag_counts_sum sum = tag_counts_add_up(a->counted, a->counted_map, serial);
+
+	to[SEGMENT_FIGURE_ALLOCATIONS] = sum.allocations;
+	to[SEGMENT_FIGURE_FREES] = sum.frees;
+	to[SEGMENT_FIGURE_REALLOCATIONS] = sum.reallocations;
+	to[SEGMENT_FIGURE_ALLOCATED_BYTES] = sum.allocated_bytes;
+	to[SEGMENT_FIGURE_FREED_BYTES] = sum.freed_bytes;
+	to[SEGMENT_FIGURE_LIVE_BYTES] = sum.live_bytes;
+	to[SEGMENT_FIGURE_LIVE_BLOCKS] = subtract(sum.allocations, sum.frees);
+}
+
 static void answer_ask(struct account *a, const struct event *e)
 {
 	uint64_t figures[SEGMENT_FIGURES] = {0};
@@ -268,6 +288,9 @@ static void answer_ask(struct account *a, const struct event *e)
 		fill_thread(a, e->slot, figures);
 	else
 		fill_all(a, figures);
+	if (a->counted)
+		fill_from_tags(a, e->size == SEGMENT_SCOPE_THREAD ? get_serial(a, e->slot) : 0,
+			       figures);
 	figures[SEGMENT_FIGURE_ELAPSED_NS] = ticks_to_ns(a->clock, e->ticks);
 	if (a->slots)
 		memcpy(a->slots[e->slot].figures, figures, sizeof(figures));

@@ -78,12 +78,12 @@ static void push(_Atomic uint64_t *stack, _Atomic uint32_t *link, uint32_t index
 	}
 }
 
-/* `freed` before `waiters`, both sequentially consistent: a target that has counted itself as a
- * waiter either sees the new value of `freed` or is woken. */
+/* `freed` before `waiting`, both sequentially consistent: a target that has said that it waits
+ * either sees the new value of `freed` or is woken. One that goes on waiting says so again. */
 static void tell_freed(struct segment_header *header)
 {
 	atomic_fetch_add(&header->freed, 1);
-	if (atomic_load(&header->waiters))
+	if (atomic_load(&header->waiting) && atomic_exchange(&header->waiting, 0))
 		(void)syscall(SYS_futex, &header->freed, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 

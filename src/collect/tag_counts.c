@@ -183,20 +183,83 @@ void tag_counts_build(const struct tag_counts *t, const struct segment_map *map,
 	build_losses(&map->header->tag_losses, &p->totals);
 }
 
+static uint64_t count_calls(const struct profile_tag *tag)
+{
+	uint64_t calls = 0;
+
+	for (unsigned k = 0; k < PROFILE_APIS; k++)
+		calls += tag->calls[k];
+	return calls;
+}
+
+/* By serial, the threads' rows plus one; `most` is the highest. */
+static uint32_t *index_threads(const struct profile *p, uint32_t *most)
+{
+	*most = 0;
+	for (size_t i = 0; i < p->threads.count; i++)
+		if (p->threads.at[i].serial > *most)
+			*most = p->threads.at[i].serial;
+	uint32_t *rows = mem_new((size_t)*most + 1, sizeof(*rows));
+	for (size_t i = 0; i < p->threads.count; i++)
+		rows[p->threads.at[i].serial] = (uint32_t)i + 1;
+	return rows;
+}
+
+static void add_to_thread(struct profile_thread *thread, const struct profile_tag *tag)
+{
+	thread->allocations += count_calls(tag);
+	thread->frees += tag->frees + tag->resizes;
+	thread->reallocations += tag->resizes;
+	thread->allocated_bytes += tag->requested_bytes;
+	thread->freed_bytes += tag->freed_bytes;
+}
+
 void tag_counts_add_totals(struct profile *p)
 {
 	struct profile_totals *t = &p->totals;
+	uint32_t most;
+	uint32_t *rows = index_threads(p, &most);
 
 	for (size_t i = 0; i < p->tags.count && !p->tags.at[i].snapshot; i++) {
 		const struct profile_tag *tag = &p->tags.at[i];
+		uint32_t row = tag->thread <= most ? rows[tag->thread] : 0;
 
-		for (unsigned k = 0; k < PROFILE_APIS; k++) {
-			t->allocations += tag->calls[k];
+		for (unsigned k = 0; k < PROFILE_APIS; k++)
 			t->api_calls[k] += tag->calls[k];
-		}
+		t->allocations += count_calls(tag);
 		t->frees += tag->frees + tag->resizes;
 		t->reallocations += tag->resizes;
 		t->allocated_bytes += tag->requested_bytes;
 		t->freed_bytes += tag->freed_bytes;
+		if (row)
+			add_to_thread(&p->threads.at[row - 1], tag);
 	}
+	free(rows);
+}
+
+struct tag_counts_sum tag_counts_add_up(const struct tag_counts *t, const struct segment_map *map,
+					uint32_t serial)
+{
+	struct tag_counts_sum sum = {0};
+	uint64_t usable_bytes = 0;
+	uint32_t used = get_used(map);
+
+	for (uint32_t i = 1; i <= used; i++) {
+		/* Pairs with the release that follows the last field. */
+		uint32_t of = atomic_load_explicit(&map->tags[i].serial, memory_order_acquire);
+
+		if (!of || (serial && of != serial))
+			continue;
+		struct profile_tag row = get_row(&map->tags[i], of);
+		if (i < t->cleared.count)
+			subtract(&row, &t->cleared.at[i]);
+		sum.allocations += count_calls(&row);
+		sum.frees += row.frees + row.resizes;
+		sum.reallocations += row.resizes;
+		sum.allocated_bytes += row.requested_bytes;
+		sum.freed_bytes += row.freed_bytes;
+		usable_bytes += row.allocated_bytes;
+	}
+	sum.live_bytes = get_more(usable_bytes, sum.freed_bytes);
+	return sum;
 }

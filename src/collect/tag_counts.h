@@ -31,7 +31,21 @@ void tag_counts_keep(struct tag_counts *t, const struct segment_map *map, uint32
  * and what went wrong. */
 void tag_counts_build(const struct tag_counts *t, const struct segment_map *map, struct profile *p);
 
-/* In tag mode the counters are all there is: they give the totals of the profile too. */
+/* In tag mode the counters are all there is: they give the totals of the profile too, and those of
+ * its threads. */
 void tag_counts_add_totals(struct profile *p);
+
+/* What is counted at this moment, by one thread or, if the serial is 0, by all. The live bytes are
+ * of usable sizes: only those are known of a block that goes. */
+struct tag_counts_sum {
+	uint64_t allocations;
+	uint64_t frees;
+	uint64_t reallocations;
+	uint64_t allocated_bytes;
+	uint64_t freed_bytes;
+	uint64_t live_bytes;
+};
+struct tag_counts_sum tag_counts_add_up(const struct tag_counts *t, const struct segment_map *map,
+					uint32_t serial);
 
 #endif

@@ -32,7 +32,7 @@
 #include "format/mapcalls.h"
 
 #define SEGMENT_MAGIC	UINT64_C(0x31306e656464696d) /* "midden01" */
-#define SEGMENT_VERSION 11u			     /* raised with any change of this file */
+#define SEGMENT_VERSION 12u			     /* raised with any change of this file */
 #define SEGMENT_ALIGN	UINT64_C(65536)		     /* the largest page size in use on aarch64 */
 
 /* Index 0 is "none" for slots, nodes, places, named frames, modules and chunks alike, so that
@@ -154,7 +154,7 @@ struct segment_header {
 	_Alignas(128) _Atomic uint64_t heartbeat; /* changes at least every 100 ms */
 	_Atomic uint32_t sleeping;    /* 1: collector waits on this word (futex), wake it */
 	_Atomic uint32_t freed;	      /* counts returned chunks; full targets wait on it (futex) */
-	_Atomic uint32_t waiters;     /* targets waiting on `freed` */
+	_Atomic uint32_t waiting;     /* 1: a target waits on `freed`; cleared when it is woken */
 	_Atomic uint32_t chunk_limit; /* chunks the target may bring into use in all */
 	/* marks handled: in tag mode, whoever made one waits for it (futex) */
 	_Atomic uint32_t marks_handled;

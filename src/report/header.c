@@ -126,6 +126,22 @@ static void print_allocations(FILE *out, const struct profile *p)
 			human_things(t->failed_allocations, "call").text);
 }
 
+/* Where there are counters and no events: all that they tell. */
+static void print_counted(FILE *out, const struct profile *p)
+{
+	const struct profile_totals *t = &p->totals;
+
+	fprintf(out, "  allocations  %s (%s in all), %s\n", human_count(t->allocations).text,
+		human_bytes(t->allocated_bytes).text, human_things(t->frees, "free").text);
+	if (t->reallocations)
+		fprintf(out, "  reallocated  %s of them\n", human_count(t->reallocations).text);
+	if (t->failed_allocations)
+		fprintf(out, "  failed       %s returned no memory\n",
+			human_things(t->failed_allocations, "call").text);
+	fputs("  counted      by tag: `midden tags` shows them; there are no stacks and no peak\n",
+	      out);
+}
+
 /* The most that all recordings held together, as far as their common time line tells. */
 static void print_together(FILE *out, const struct profile *p)
 {
@@ -208,12 +224,9 @@ static void print_control(FILE *out, const struct profile *p)
 			human_duration(run->stopped_ns).text);
 }
 
-void header_print(FILE *out, const struct profile *p, const struct style *style)
+/* What there was, at most and in the end. */
+static void print_held(FILE *out, const struct profile *p)
 {
-	const struct profile_totals *t = &p->totals;
-
-	print_run(out, p, style);
-	print_control(out, p);
 	if (p->of_maps)
 		print_maps(out, p);
 	else
@@ -222,6 +235,18 @@ void header_print(FILE *out, const struct profile *p, const struct style *style)
 	fputs(p->of_maps ? "  left mapped  " : "  leaked       ", out);
 	figures_print_amount(out, figure_get_total(p, FIGURE_LEAKED), FIGURE_LEAKED, FIGURES_PLAIN);
 	fputc('\n', out);
+}
+
+void header_print(FILE *out, const struct profile *p, const struct style *style)
+{
+	const struct profile_totals *t = &p->totals;
+
+	print_run(out, p, style);
+	print_control(out, p);
+	if (profile_is_by_tag(p))
+		print_counted(out, p);
+	else
+		print_held(out, p);
 	print_python(out, p);
 	if (t->rss_peak_bytes)
 		fprintf(out, "  resident     %s at most, midden's own part %s\n",

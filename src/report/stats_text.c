@@ -37,6 +37,22 @@ static int compare_rows(const void *left, const void *right)
 	return (a->serial > b->serial) - (a->serial < b->serial);
 }
 
+/* What cannot be told by counters alone. */
+static void print_held(FILE *out, const struct profile_thread *t)
+{
+	fprintf(out, "  %9s  %9s  %9s  %13s", human_bytes(t->own_peak_bytes).text,
+		human_bytes(t->at_peak_bytes).text, human_bytes(t->live_bytes).text,
+		human_count(t->temporary).text);
+}
+
+static void print_columns(FILE *out, const struct profile *p)
+{
+	fprintf(out, "  %7s  %13s  %9s  %13s", "tid", "allocations", "bytes", "frees");
+	if (!profile_is_by_tag(p))
+		fprintf(out, "  %9s  %9s  %9s  %13s", "own peak", "at peak", "leaked", "temporary");
+	fputs("  name\n", out);
+}
+
 static void print_thread(FILE *out, const struct profile *p, const struct profile_thread *t,
 			 const struct style *style)
 {
@@ -45,10 +61,10 @@ static void print_thread(FILE *out, const struct profile *p, const struct profil
 
 	fprintf(out, "  %7" PRIu32 "  %13s  %9s", t->tid, human_count(t->allocations).text,
 		human_bytes(t->allocated_bytes).text);
-	fprintf(out, "  %13s  %9s  %9s", human_count(t->frees).text,
-		human_bytes(t->own_peak_bytes).text, human_bytes(t->at_peak_bytes).text);
-	fprintf(out, "  %9s  %13s  %s%s%s\n", human_bytes(t->live_bytes).text,
-		human_count(t->temporary).text, name, *input ? " of " : "", input);
+	fprintf(out, "  %13s", human_count(t->frees).text);
+	if (!profile_is_by_tag(p))
+		print_held(out, t);
+	fprintf(out, "  %s%s%s\n", name, *input ? " of " : "", input);
 	free(name);
 	free(input);
 }
@@ -78,9 +94,7 @@ static void print_threads(FILE *out, const struct profile *p, const struct style
 	qsort(rows, count, sizeof(*rows), compare_rows);
 	if (count) {
 		print_title(out, style, "Threads");
-		fprintf(out, "  %7s  %13s  %9s  %13s  %9s  %9s  %9s  %13s  name\n", "tid",
-			"allocations", "bytes", "frees", "own peak", "at peak", "leaked",
-			"temporary");
+		print_columns(out, p);
 	}
 	for (size_t i = 0; i < count && i < THREADS_SHOWN; i++)
 		print_thread(out, p, rows[i].thread, style);

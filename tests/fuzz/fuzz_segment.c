@@ -94,7 +94,7 @@ static void set_count(struct segment_header *h, uint16_t index, uint32_t value)
 {
 	_Atomic uint32_t *const counts[] = {
 		&h->slots_used,	  &h->modules_used, &h->strings_used, &h->chunks_used,
-		&h->nodes_used,	  &h->next_serial,  &h->waiters,      &h->children,
+		&h->nodes_used,	  &h->next_serial,  &h->waiting,      &h->children,
 		&h->named_used,	  &h->texts_used,   &h->target_state, &h->foreign_allocator,
 		&h->reads_denied, &h->places_used,  &h->tags_used,    &h->tag_text_used,
 		&h->signals,	  &h->exit_status,  &h->execs};

@@ -63,3 +63,20 @@ def test_in_tag_mode_counters_and_snapshots_start_over_at_a_clear(midden, scene)
     assert (recording.stats["allocations"], recording.stats["frees"]) == (5, 2)
     done = subprocess.run([midden, "tags", "-s", "1", recording.path], capture_output=True, text=True, check=True)
     assert "  4.88 KiB   4.88 KiB      208 B            5  " in done.stdout, "since the clear, and of the second snapshot"
+
+
+def test_in_tag_mode_a_summary_has_what_was_counted(scene):
+    notes = scene("summary", "--tags").truth.notes
+    exact = scene("summary").truth.notes
+    assert notes[:3] == (10, 10, 10) and (notes[3], notes[6]) == (exact[3], exact[6])
+    # Usable sizes: 6 of 104 and one of 312 bytes, 7 of 24 by the other thread.
+    assert notes[4] - notes[5] == 7 * 24 and notes[5] >= 6 * 104 + 312
+    assert notes[7] == 1 and notes[9] == exact[9]
+
+
+def test_in_tag_mode_threads_have_their_counts(midden, scene):
+    recording = scene("summary", "--tags")
+    threads = sorted(recording.stats["thread_list"], key=lambda thread: thread["serial"])
+    assert threads[1]["allocations"] == 7 and threads[1]["allocated_bytes"] == 70
+    shown = subprocess.run([midden, "stats", recording.path], capture_output=True, text=True, check=True).stdout
+    assert "by tag" in shown and "peak  " not in shown and "leaked" not in shown

@@ -247,7 +247,7 @@ static inline void fixture_return_chunk(uint32_t index)
 	atomic_store_explicit(&chunk->next, 0, memory_order_relaxed);
 	fixture_push(&h->free_chunks, &chunk->next_free, index);
 	atomic_fetch_add(&h->freed, 1);
-	if (atomic_load(&h->waiters))
+	if (atomic_exchange(&h->waiting, 0))
 		(void)syscall(SYS_futex, &h->freed, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 

@@ -195,6 +195,8 @@ static void allocate_and_wait(struct segment_map *map)
 	(void)sleep(20);
 }
 
+#define HUGE_PAGE (2u << 20)
+
 /* Asks for all stacks, of which one is nowhere; the program's is 2 MiB deep. */
 static void ask_for_stacks(struct segment_map *map)
 {
@@ -226,7 +228,8 @@ static void given_an_order_then_stacks_are_looked_at_where_they_are(void **state
 		assert_int_equal(collect_run(t.c, 1 * SECONDS, NULL), COLLECT_END_TICK);
 	const struct thread *found = t.c->account.threads.list.at;
 	assert_int_equal(t.c->account.threads.list.count, 2);
-	assert_in_range(found[0].stack.deepest_bytes, DEPTH, DEPTH + 64 * page);
+	/* Emulators have it in huge pages, which are resident as a whole. */
+	assert_in_range(found[0].stack.deepest_bytes, DEPTH, DEPTH + HUGE_PAGE);
 	assert_in_range(found[0].stack.resident_bytes, page, found[0].stack.reserved_bytes);
 	assert_true(found[0].stack.reserved_bytes >= found[0].stack.deepest_bytes);
 	assert_int_equal(found[1].stack.reserved_bytes, 0);
@@ -490,6 +493,7 @@ static void an_idle_collector_sleeps_and_its_heart_beats(void **state)
 	void *result;
 
 	(void)state;
+	atomic_store(&c->map.header->waiting, 1); /* by one that is gone */
 	assert_int_equal(pthread_create(&thread, NULL, watch_header, c->map.header), 0);
 	(void)collect_run(c, 700 * MS, NULL);
 	assert_int_equal(pthread_join(thread, &result), 0);

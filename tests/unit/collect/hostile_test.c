@@ -173,7 +173,7 @@ static void counts_beyond_the_tables_are_cut(void **state)
 	struct segment_header *h = c->map.header;
 	_Atomic uint32_t *const counts[] = {&h->slots_used,  &h->modules_used, &h->strings_used,
 					    &h->chunks_used, &h->next_serial,  &h->children,
-					    &h->places_used, &h->nodes_used,   &h->waiters,
+					    &h->places_used, &h->nodes_used,   &h->waiting,
 					    &h->exit_status};
 
 	for (unsigned i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
