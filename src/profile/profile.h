@@ -400,6 +400,17 @@ struct profile_cell {
 	uint64_t live_bytes;
 };
 
+/* Python's objects of one type that were live then, or samples of them. Ordered by (survey, bytes),
+ * most first, but for blocks that are no objects, which come last and have no name. */
+struct profile_type {
+	uint32_t survey; /* index into surveys */
+	struct string_id name;
+	uint64_t objects;
+	uint64_t bytes;
+	uint64_t objects_deviation; /* standard deviation; 0: all were recorded */
+	uint64_t bytes_deviation;
+};
+
 /* Pages of a loaded object that are in memory, one after another. Ordered by (module, start). An
  * object that has none was not there when somebody looked. */
 struct profile_extent {
@@ -450,11 +461,12 @@ enum profile_lost_class {
 };
 
 enum profile_lost_flags {
-	PROFILE_LOST_CHECKED = 1,  /* there was a look at all */
-	PROFILE_LOST_AT_EXIT = 2,  /* when the program called exit; otherwise while it ran */
-	PROFILE_LOST_MOVING = 4,   /* threads were not stopped: registers are not known */
-	PROFILE_LOST_STRANGERS = 8 /* there are blocks that were not recorded: all of the heap
+	PROFILE_LOST_CHECKED = 1,   /* there was a look at all */
+	PROFILE_LOST_AT_EXIT = 2,   /* when the program called exit; otherwise while it ran */
+	PROFILE_LOST_MOVING = 4,    /* threads were not stopped: registers are not known */
+	PROFILE_LOST_STRANGERS = 8, /* there are blocks that were not recorded: all of the heap
 				      that is no known block was taken for one that is held */
+	PROFILE_LOST_COPIED = 16,   /* what was looked at is a copy, made while it was stopped */
 };
 
 /* Blocks of a site that are of one class; each pair at most once. */
@@ -519,6 +531,7 @@ struct profile {
 	VEC(struct profile_survey) surveys;
 	VEC(struct profile_pin) pins;
 	VEC(struct profile_cell) cells;
+	VEC(struct profile_type) types;
 	VEC(struct profile_extent) extents;
 	VEC(struct profile_variable) variables;
 	VEC(struct profile_tag) tags;
