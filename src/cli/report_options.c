@@ -44,6 +44,9 @@ const char report_options_help[] =
 	"                       name or number (default: the last look)\n"
 	"  --globals            global and thread-local variables of the program and its "
 	"libraries\n"
+	"  --stacks             the deepest stack of each thread by function; of a program built "
+	"with\n"
+	"                       -finstrument-functions, recorded with --stack-mode=enter-exit\n"
 	"  --findings           habits that cost time or memory, with the evidence\n" LOAD_MAPS_HELP
 	"\n"
 	"Which stacks:\n"
@@ -86,6 +89,7 @@ enum option_code {
 	OPTION_RSS,
 	OPTION_AT,
 	OPTION_GLOBALS,
+	OPTION_STACKS,
 	OPTION_MODULE,
 	OPTION_NOT_MODULE,
 	OPTION_TAG,
@@ -117,6 +121,7 @@ static const struct option options[] = {
 	{"rss", no_argument, NULL, OPTION_RSS},
 	{"at", required_argument, NULL, OPTION_AT},
 	{"globals", no_argument, NULL, OPTION_GLOBALS},
+	{"stacks", no_argument, NULL, OPTION_STACKS},
 	{"include", required_argument, NULL, 'i'},
 	{"exclude", required_argument, NULL, 'x'},
 	{"module", required_argument, NULL, OPTION_MODULE},
@@ -317,6 +322,9 @@ static void parse_form(struct report_options *o, int code)
 	case OPTION_GLOBALS:
 		o->sheet.shape = SHEET_GLOBALS;
 		break;
+	case OPTION_STACKS:
+		o->sheet.shape = SHEET_STACKS;
+		break;
 	default:
 		o->sheet.shape = code == OPTION_TIMELINE ? SHEET_TIMELINE : SHEET_FINDINGS;
 	}
@@ -365,6 +373,7 @@ static int parse_option(void *request, int code, const char *argument)
 	case OPTION_TIMELINE:
 	case OPTION_FINDINGS:
 	case OPTION_GLOBALS:
+	case OPTION_STACKS:
 	case OPTION_RSS:
 		parse_form(o, code);
 		return COMMAND_GOOD;
@@ -394,6 +403,8 @@ static int check(const struct report_options *o)
 		return message_usage("report", "--histogram is of the whole program: no filters");
 	if (s->shape == SHEET_GLOBALS && !filter_is_empty(&o->filter))
 		return message_usage("report", "--globals is of the whole program: no filters");
+	if (s->shape == SHEET_STACKS && !filter_is_empty(&o->filter))
+		return message_usage("report", "--stacks is of the whole program: no filters");
 	if (o->rss_at && s->shape != SHEET_RSS)
 		return message_usage("report", "--at goes with --rss");
 	if (s->shape == SHEET_RSS && (o->by_thread || s->key == FLAT_BY_TAG))
@@ -508,6 +519,10 @@ int report_options_apply(struct report_options *o, const struct profile *p, stru
 	if (o->sheet.shape == SHEET_GLOBALS && !p->variables.count)
 		return error_set(e, "no variables are known: a merged profile has none, nor one "
 				    "recorded with --tags or by an older midden");
+	if (o->sheet.shape == SHEET_STACKS && !p->depths.count)
+		return error_set(e, "no stack is known by function: build the program with "
+				    "-finstrument-functions and record it with "
+				    "--stack-mode=enter-exit");
 	if (o->sheet.shape == SHEET_RSS)
 		return apply_rss(o, p, e);
 	if (v->figure != FIGURE_LIVE && v->figure != FIGURE_GROWTH)

@@ -304,6 +304,14 @@ struct profile_thread {
 	uint64_t stack_deepest_bytes;  /* that it ever was */
 };
 
+/* A frame of a thread's stack when it was deepest, as its functions said themselves. Ordered by
+ * thread, the outermost frame first, which has all that is around it. */
+struct profile_depth {
+	uint32_t thread; /* serial */
+	uint32_t node;	 /* its parent is the node of the row before, of the same thread */
+	uint64_t bytes;
+};
+
 struct profile_bucket {
 	uint64_t count;
 	uint64_t bytes;
@@ -521,6 +529,7 @@ struct profile {
 	VEC(struct profile_cell) cells;
 	VEC(struct profile_extent) extents;
 	VEC(struct profile_variable) variables;
+	VEC(struct profile_depth) depths;
 	VEC(struct profile_tag) tags;
 	/* What the program has mapped itself, as if maps were blocks: all of it, by kind (their
 	 * node is 0) and by stack and kind. A map that is gone in part is one still, with fewer

@@ -23,6 +23,7 @@ enum sheet_shape {
 	SHEET_SNAPSHOTS,
 	SHEET_RSS,
 	SHEET_GLOBALS,
+	SHEET_STACKS,
 };
 
 struct sheet {
