@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""How long everything in the viewer takes with a large profile: 200,000 stacks, 500 points in time.
+"""How long everything in the viewer takes with large profiles: 200,000 stacks, 500 points in time.
 
-usage: tools/viewer_speed.py [--stacks N] [--points N] [--build DIR]
+usage: tools/viewer_speed.py [--stacks N] [--points N] [--build DIR] [--rounds N]
 
-Needs Chromium, Node.js and npm, and a build with tests. Prints a table: milliseconds until the picture
-is on the screen, and of processor time of the page's thread, which say more on a machine in use. A line
-above 100 ms is marked.
+Two profiles: one in which all stacks are alike, one as programs give them, with threads, looks at pages
+and leaks, and maps (tests/large). Needs Chromium, Node.js and npm, and a build with tests. Prints a table:
+milliseconds until the picture is on the screen, and of processor time of the page's thread, which say more
+on a machine in use; with several rounds, the middle of each. A line above 100 ms is marked.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from statistics import median
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests" / "e2e"))
@@ -26,6 +28,7 @@ MOST_MS = 100
 
 PAGES = [
     ("timeline", "goto", "#time"),
+    ("timeline: a range", "goto", "#time?from=10&to=300"),
     ("flame graph", "goto", "#flame"),
     ("figure: calls", "goto", "#flame?figure=calls"),
     ("figure: growth of a range", "goto", "#flame?figure=growth&from=10&to=400"),
@@ -41,8 +44,11 @@ PAGES = [
     ("search: nothing", "type", "#search", ""),
     ("only stacks with a function", "goto", "#flame?functions=step19"),
     ("inverted", "goto", "#flame?inverted=1"),
+    ("inverted, growth", "goto", "#flame?figure=growth&from=10&to=400&inverted=1"),
+    ("inverted, with a function", "goto", "#flame?functions=step19&inverted=1"),
     ("by line", "goto", "#flame?byLine=1"),
     ("recursion folded", "goto", "#flame?fold=1"),
+    ("recursion folded, inverted", "goto", "#flame?fold=1&inverted=1"),
     ("by thread", "goto", "#flame?byThread=1"),
     ("by thread, inverted", "goto", "#flame?byThread=1&inverted=1"),
     ("tree", "goto", "#table"),
@@ -50,10 +56,12 @@ PAGES = [
     ("tree: a row opened", "click", ".rows-inner .row:nth-child(3) .twist"),
     ("tree, inverted", "goto", "#table?inverted=1"),
     ("tree, inverted, by name", "click", "#sort-name"),
+    ("tree of a function", "goto", "#table?functions=step19"),
     ("functions", "goto", "#callers"),
     ("functions: one chosen", "click", ".rows-inner .row:nth-child(4) a"),
     ("functions by what they call", "click", "#sort-total"),
     ("functions: search", "type", "#function-search", "step7"),
+    ("functions of a range", "goto", "#callers?figure=growth&from=10&to=400"),
     ("source", "goto", "#source"),
     ("source: another file", "click", ".files li:nth-child(5) a"),
     ("sizes", "goto", "#sizes"),
@@ -61,6 +69,19 @@ PAGES = [
     ("threads", "goto", "#threads"),
     ("leaks", "goto", "#leaks"),
     ("overview", "goto", "#overview"),
+]
+# What only the richer of the profiles has.
+MORE_PAGES = [
+    ("only a thread", "goto", "#flame?thread=2"),
+    ("only a module", "goto", "#flame?module=libapp_part3.so.1"),
+    ("resident", "goto", "#resident"),
+    ("resident by pinned", "click", "#holders-pinned"),
+    ("flame graph of what is resident", "goto", "#flame?figure=resident"),
+    ("maps", "goto", "#maps"),
+    ("flame graph of maps", "goto", "#flame?maps=all"),
+    ("tree of maps", "goto", "#table?maps=all"),
+    ("leaks again", "goto", "#leaks"),
+    ("overview again", "goto", "#overview"),
 ]
 COMPARE = [
     ("compare", "goto", "#compare"),
@@ -75,13 +96,21 @@ def run(*words, **options):
     return subprocess.run([str(word) for word in words], check=True, **options)
 
 
-def measure(build, page, steps):
+def measure_once(readers, page, steps):
+    done = run("node", readers / "interactions.mjs", shutil.which("chromium"), page.as_uri(), input=json.dumps(steps), stdout=subprocess.PIPE, text=True)
+    return json.loads(done.stdout)
+
+
+def measure(build, page, steps, rounds):
+    """What a page took, the middle of all rounds."""
     readers = build / "tests" / "readers"
     fault = install_readers(readers)
     if fault:
         sys.exit(f"viewer_speed.py: npm cannot install the browser's driver: {fault}")
-    done = run("node", readers / "interactions.mjs", shutil.which("chromium"), page.as_uri(), input=json.dumps(steps), stdout=subprocess.PIPE, text=True)
-    return json.loads(done.stdout)
+    seen = [measure_once(readers, page, steps) for _ in range(rounds)]
+    result = {key: median(one[key] for one in seen) for key in seen[0] if key != "steps"}
+    result["steps"] = [{"name": same[0]["name"], **{key: median(one[key] for one in same) for key in ("wall_ms", "cpu_ms")}} for same in zip(*(one["steps"] for one in seen))]
+    return result
 
 
 def show(title, page, seen):
@@ -99,18 +128,23 @@ def main():
     parser.add_argument("--stacks", type=int, default=200000)
     parser.add_argument("--points", type=int, default=500)
     parser.add_argument("--build", type=Path, default=HERE.parent / "build")
+    parser.add_argument("--rounds", type=int, default=1)
     words = parser.parse_args()
     for tool in ("chromium", "node", "npm"):
         if shutil.which(tool) is None:
             sys.exit(f"viewer_speed.py: {tool} is not installed")
+    tests, midden = words.build / "tests", words.build / "midden"
     with tempfile.TemporaryDirectory() as home:
-        profile, page = Path(home, "large.mdn"), Path(home, "large.html")
-        run(words.build / "tests" / "large_profile", profile, words.stacks, words.points)
-        run(words.build / "midden", "html", "-o", page, profile)
-        show("one profile", page, measure(words.build, page, PAGES))
-        page = Path(home, "compared.html")
-        run(words.build / "midden", "html", "-o", page, "--compare", profile, profile)
-        show("compared with itself", page, measure(words.build, page, COMPARE))
+        alike, rich, page = Path(home, "alike.mdn"), Path(home, "rich.mdn"), Path(home, "page.html")
+        run(tests / "large_profile", alike, words.stacks, words.points)
+        run(tests / "rich_profile", rich, words.stacks, words.points)
+        for title, profiles, steps in (
+            ("all stacks alike", [alike], PAGES),
+            ("as programs give them", [rich], PAGES + MORE_PAGES),
+            ("compared", ["--compare", alike, rich], COMPARE),
+        ):
+            run(midden, "html", "-o", page, *profiles)
+            show(title, page, measure(words.build, page, steps, words.rounds))
 
 
 if __name__ == "__main__":

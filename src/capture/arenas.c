@@ -17,6 +17,13 @@ uint64_t arenas_get_bytes(void)
 	return atomic_load_explicit(&all_bytes, memory_order_relaxed);
 }
 
+bool arenas_has_elsewhere(uint64_t address)
+{
+	const struct arenas_window *w = arenas_find(address);
+
+	return w && arenas_has_in(w, address);
+}
+
 static _Atomic uint64_t *map_pages(void)
 {
 	long at = HOST_CALL6(SYS_mmap, 0, ARENAS_PAGES / 8, PROT_READ | PROT_WRITE,

@@ -48,18 +48,28 @@ static inline const struct arenas_window *arenas_find(uint64_t address)
 	return NULL;
 }
 
-static inline bool arenas_has(const void *block)
+static inline bool arenas_has_in(const struct arenas_window *w, uint64_t address)
 {
-	const uint64_t address = (uint64_t)(uintptr_t)block;
-	const struct arenas_window *w = arenas_find(address);
-
-	if (unlikely(!w))
-		return false;
 	const _Atomic uint64_t *pages = atomic_load_explicit(&w->pages, memory_order_relaxed);
 	uint32_t page = (uint32_t)(address >> ARENAS_PAGE_SHIFT) % ARENAS_PAGES;
 	/* An arena is known before any of its blocks is: who asks has one of those. */
 	uint64_t bits = atomic_load_explicit(&pages[page / 64], memory_order_relaxed);
+
 	return bits >> page % 64 & 1;
+}
+
+/* The same where the window is not the first that it could be, or not there. */
+NOINLINE bool arenas_has_elsewhere(uint64_t address);
+
+static inline bool arenas_has(const void *block)
+{
+	const uint64_t address = (uint64_t)(uintptr_t)block, number = arenas_number(address);
+	const struct arenas_window *w = &arenas_windows[number % ARENAS_WINDOWS];
+
+	/* As in arenas_find. */
+	if (unlikely(atomic_load_explicit(&w->number, memory_order_acquire) != number))
+		return arenas_has_elsewhere(address);
+	return arenas_has_in(w, address);
 }
 
 void arenas_add(const void *arena, size_t bytes);

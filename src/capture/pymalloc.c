@@ -78,10 +78,24 @@ static bool enter(uint64_t frame)
 
 /* ---- every block ----------------------------------------------------------------------------- */
 
+static NOINLINE void add_slowly(void *block, size_t bytes, const struct walk_start *start)
+{
+	if (enter(start->sp))
+		(void)hot_block(block, bytes, SEGMENT_EVENT_ALLOC, SEGMENT_API_PYTHON, start);
+}
+
 static HOT void add(void *block, size_t bytes, const struct walk_start *start)
 {
-	if (likely(arenas_has(block)) && (HOT_IS_READY() || enter(HOT_FRAME())))
-		(void)hot_block(block, bytes, SEGMENT_EVENT_ALLOC, SEGMENT_API_PYTHON, start);
+	if (unlikely(!arenas_has(block)))
+		return;
+	if (unlikely(!HOT_IS_READY())) {
+		add_slowly(block, bytes, start);
+		return;
+	}
+	struct thread *t = hot_hold(HOT_FRAME());
+	if (likely(t))
+		hot_put_block(t, block, bytes, SEGMENT_API_PYTHON << 4 | SEGMENT_EVENT_ALLOC,
+			      walk_tagged_python(t, start));
 }
 
 static NOINLINE void *record_malloc(const struct allocator *inner, size_t bytes)

@@ -18,6 +18,7 @@
 #include "capture/python_leaf.h"
 #include "capture/python_memo.h"
 #include "capture/python_names.h"
+#include "capture/python_quick.h"
 #include "capture/say.h"
 #include "capture/stacktree.h"
 #include "capture/walk_goal.h"
@@ -28,10 +29,7 @@ static struct python_interpreter interpreter;
 static _Atomic uint32_t interpreter_generation; /* of the modules, when it was last seen there */
 
 struct python_thread {
-	struct python_leaves leaves;
-	struct python_reads reads;
-	struct python_memo memo;
-	uint32_t walks;
+	struct python_quick quick; /* and what it remembers */
 	struct python_names_mark marks[1 << PYTHON_NAMES_MARK_BITS];
 	char text[PYTHON_NAMES_TEXT];
 };
@@ -143,18 +141,23 @@ static struct python_thread *get_thread(struct thread *t)
 {
 	struct python_thread *p = t->python;
 
-	if (unlikely(!t->python_ready)) {
-		python_reads_forget(&p->reads);
-		python_leaf_forget(&p->leaves);
-		python_memo_init(&p->memo, t->max_depth, p + 1);
+	if (unlikely(!t->python_quick)) {
+		python_reads_forget(&p->quick.reads);
+		python_leaf_forget(&p->quick.leaves);
+		python_memo_init(&p->quick.memo, t->max_depth, p + 1);
 		__builtin_memset(p->marks, 0, sizeof(p->marks));
-		p->walks = 0;
-		t->python_ready = true;
+		python_quick_init(&p->quick, &interpreter);
+		p->quick.left = FORGET_WALKS;
+		t->python_quick = &p->quick;
 	}
-	if (unlikely(++p->walks % FORGET_WALKS == 0)) {
-		python_reads_forget(&p->reads);
-		p->memo.count = 0; /* its frames are read without asking */
+	if (unlikely(p->quick.left == 0)) {
+		python_reads_forget(&p->quick.reads);
+		p->quick.memo.count = 0; /* its frames are read without asking */
+		p->quick.left = FORGET_WALKS;
+		p->quick.generation = 0;
 	}
+	p->quick.left--;
+	p->quick.is_refused = false;
 	return p;
 }
 
@@ -294,7 +297,8 @@ static bool find_leaf(struct python_walk *w, const struct walk_start *start, uin
 {
 	struct python_thread *p = w->p;
 
-	w->leaf = python_leaf_find(&p->leaves, w->t, start, goal);
+	if (likely(!(start->sp & 7) && stackrange_covers(&w->t->stack, start->sp)))
+		w->leaf = python_leaf_find(&p->quick.leaves, start, goal, w->t->stack.high);
 	if (likely(w->leaf))
 		return true;
 	w->goal = (struct walk_goal){0};
@@ -302,7 +306,7 @@ static bool find_leaf(struct python_walk *w, const struct walk_start *start, uin
 	w->goal.room = w->t->memo.room;
 	walk_native(w, start);
 	w->goal.room = 0;
-	w->leaf = python_leaf_note(&p->leaves, start, &w->goal);
+	w->leaf = python_leaf_note(&p->quick.leaves, start, &w->goal);
 	return w->goal.reached;
 }
 
@@ -318,7 +322,7 @@ static uint32_t list_leaf(const struct python_walk *w)
 /* The node of the native frames below the Python frames that were read. */
 static NOINLINE uint32_t intern(struct python_walk *w, const struct python_memo_walk *read)
 {
-	struct python_memo *m = &w->p->memo;
+	struct python_memo *m = &w->p->quick.memo;
 	const struct python_memo_frame *leaf = python_memo_leaf(m, read);
 	const struct python_memo_frame none = {0};
 	const struct python_memo_frame *outer = read->is_known ? leaf
@@ -346,7 +350,7 @@ static NOINLINE uint32_t intern(struct python_walk *w, const struct python_memo_
 		python = segment_node_parent(tree.nodes, python);
 	python_memo_commit(m, read, tree.nodes, python);
 	if (w->leaf)
-		*python_leaf_pair(&w->p->leaves, w->leaf, python) = (struct python_leaf_pair){
+		*python_leaf_pair(&w->p->quick.leaves, w->leaf, python) = (struct python_leaf_pair){
 			.outer = python, .serial = w->leaf->serial, .node = node};
 	return node;
 }
@@ -357,18 +361,19 @@ static inline uint32_t recall(struct python_walk *w, const struct python_memo_wa
 {
 	if (!read->is_known || !w->leaf)
 		return 0;
-	const struct python_leaf_pair *pair = python_leaf_pair(&w->p->leaves, w->leaf, python);
+	const struct python_leaf_pair *pair =
+		python_leaf_pair(&w->p->quick.leaves, w->leaf, python);
 	if (pair->outer != python || pair->serial != w->leaf->serial)
 		return 0;
 	if (read->fresh)
-		python_memo_commit(&w->p->memo, read, NULL, 0);
+		python_memo_commit(&w->p->quick.memo, read, NULL, 0);
 	return pair->node;
 }
 
 /* One frame after another, whatever the last walk was, into t->frames; their number. */
 static uint32_t walk_plainly(struct python_walk *w, const struct walk_start *start, bool native)
 {
-	w->p->memo.count = 0;
+	w->p->quick.memo.count = 0;
 	w->goal = (struct walk_goal){0};
 	start_over(w);
 	if (native)
@@ -384,9 +389,10 @@ static uint32_t walk_below(struct python_walk *w, const struct walk_start *start
 	struct python_memo_walk read;
 	uint32_t depth = w->t->max_depth;
 
-	if (unlikely(!python_memo_read(&w->p->memo, &w->chain, &w->namer, &read) || read.is_empty))
+	if (unlikely(!python_memo_read(&w->p->quick.memo, &w->chain, &w->namer, &read) ||
+		     read.is_empty))
 		return stacktree_intern(w->t, walk_plainly(w, start, native));
-	const struct python_memo_frame *leaf = python_memo_leaf(&w->p->memo, &read);
+	const struct python_memo_frame *leaf = python_memo_leaf(&w->p->quick.memo, &read);
 	bool is_shim_there = interpreter.o->activation == PYTHON_ACTIVATION_ITSELF;
 	uint64_t goal = is_shim_there && leaf->activation ? leaf->activation : w->chain.cframe;
 	uint32_t python = leaf->node;
@@ -446,19 +452,19 @@ static bool begin(struct python_walk *w, struct thread *t)
 	    !is_still_there(generation))
 		return false;
 	struct python_thread *p = get_thread(t);
-	uint64_t state = find_thread_state(&interpreter, &p->reads);
+	uint64_t state = find_thread_state(&interpreter, &p->quick.reads);
 	if (!state)
 		return false;
 	w->t = t;
 	w->p = p;
 	w->namer = (struct python_namer){
-		.i = &interpreter, .reads = &p->reads, .text = p->text, .marks = p->marks};
+		.i = &interpreter, .reads = &p->quick.reads, .text = p->text, .marks = p->marks};
 	w->leaf = NULL;
-	python_frames_begin(&w->chain, &interpreter, &p->reads, state);
+	python_frames_begin(&w->chain, &interpreter, &p->quick.reads, state);
 	return w->chain.at != 0;
 }
 
-bool python_walk(struct thread *t, const struct walk_start *start, uint32_t *node)
+static NOINLINE bool walk_slowly(struct thread *t, const struct walk_start *start, uint32_t *node)
 {
 	struct python_walk w;
 
@@ -479,7 +485,19 @@ bool python_walk(struct thread *t, const struct walk_start *start, uint32_t *nod
 		*node = walk_between(&w, start);
 	else
 		*node = walk_below(&w, start, mode == SEGMENT_PYTHON_MIXED);
+	if (mode == SEGMENT_PYTHON_MIXED)
+		python_quick_allow(
+			&w.p->quick, w.p->quick.reads.thread,
+			atomic_load_explicit(&interpreter_generation, memory_order_relaxed));
 	return true;
+}
+
+bool python_walk(struct thread *t, const struct walk_start *start, uint32_t *node)
+{
+	*node = python_quick_try(t, start);
+	if (likely(*node))
+		return true;
+	return walk_slowly(t, start, node);
 }
 
 #ifdef MIDDEN_CHECK_WALKS
@@ -491,9 +509,9 @@ bool python_walk_again(struct thread *t, const struct walk_start *start, uint32_
 
 	if ((mode != SEGMENT_PYTHON_MIXED && mode != SEGMENT_PYTHON_ONLY) || !begin(&w, t))
 		return false;
-	uint32_t kept = w.p->memo.count;
+	uint32_t kept = w.p->quick.memo.count;
 	*count = walk_plainly(&w, start, mode == SEGMENT_PYTHON_MIXED);
-	w.p->memo.count = kept; /* the next walk is to have one */
+	w.p->quick.memo.count = kept; /* the next walk is to have one */
 	return true;
 }
 

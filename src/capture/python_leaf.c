@@ -3,72 +3,29 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "capture/python_leaf.h"
 
-#include "capture/modules.h"
 #include "capture/rules.h"
-#include "capture/stacktree.h"
 
 void python_leaf_forget(struct python_leaves *table)
 {
 	table->turn = 0;
 	for (uint32_t i = 0; i < PYTHON_LEAF_WAYS << PYTHON_LEAF_SET_BITS; i++)
-		table->at[i].is_whole = false;
+		table->at[i].pc = 0;
 	__builtin_memset(table->pairs, 0, sizeof(table->pairs));
+	__builtin_memset(table->guesses, 0, sizeof(table->guesses));
 }
 
-/* The first of those among which the end is. */
-static inline struct python_leaf *set_of(struct python_leaves *table, uint64_t pc, uint64_t goal)
+bool python_leaf_is_unchanged_with_fp(const struct python_leaf *s, const struct walk_start *start)
 {
-	uint64_t hash = (pc ^ goal << 17) * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t sp = start->sp, changed = 0;
 
-	return &table->at[(hash >> (64 - PYTHON_LEAF_SET_BITS)) * PYTHON_LEAF_WAYS];
-}
-
-/* ---- following ------------------------------------------------------------------------------- */
-
-static inline uint64_t read_word(const struct python_leaf *s, uint32_t i, uint64_t sp)
-{
-	return memo_read(sp + s->offsets[i] * UINT64_C(8));
-}
-
-static NOINLINE bool is_unchanged_with_fp(const struct python_leaf *s, uint64_t sp)
-{
-	uint64_t changed = 0;
-
+	if (s->uses_fp && start->fp - sp != s->fp)
+		return false;
 	for (uint32_t i = 0; i < s->word_count; i++) {
-		uint64_t now = read_word(s, i, sp);
+		uint64_t now = memo_read(sp + s->offsets[i] * UINT64_C(8));
 
 		changed |= s->values[i] ^ (s->saved >> i & 1 ? now - sp : arch_strip(now));
 	}
 	return changed == 0;
-}
-
-static inline bool is_unchanged(const struct python_leaf *s, uint64_t sp)
-{
-	uint64_t changed = 0;
-
-	if (unlikely(s->saved))
-		return is_unchanged_with_fp(s, sp);
-	for (uint32_t i = 0; i < s->word_count; i++)
-		changed |= arch_strip(read_word(s, i, sp)) ^ s->values[i];
-	return changed == 0;
-}
-
-struct python_leaf *python_leaf_find(struct python_leaves *table, struct thread *t,
-				     const struct walk_start *start, uint64_t goal)
-{
-	uint32_t generation = atomic_load_explicit(&modules_generation, memory_order_acquire);
-	uint64_t sp = start->sp, distance = goal ? goal - sp : 0;
-	struct python_leaf *s = set_of(table, start->pc, distance);
-
-	if (unlikely((sp & 7) || !stackrange_covers(&t->stack, sp)))
-		return NULL;
-	uint64_t most = (t->stack.high - sp) / 8;
-	for (uint32_t way = 0; way < PYTHON_LEAF_WAYS; way++, s++)
-		if (s->pc == start->pc && s->goal == distance && s->is_whole &&
-		    s->generation == generation && (!s->uses_fp || start->fp - sp == s->fp) &&
-		    s->offsets[s->word_count - 1] < most && is_unchanged(s, sp))
-			return s;
-	return NULL;
 }
 
 /* ---- noting ---------------------------------------------------------------------------------- */
@@ -143,33 +100,28 @@ static bool put_frames(struct draft *d, const struct walk_goal *goal)
 	return is_plain(last) && (!(last->flags & MEMO_USES_FP) || put_source_of_fp(d));
 }
 
-static void put_hash(struct python_leaf *s)
+/* They are compared four at a time. */
+static void put_fours(struct python_leaf *s)
 {
-	s->hash = 0;
-	s->scale = 1;
-	for (uint32_t i = s->place_count; i-- > 0;) {
-		s->hash = stacktree_hash(s->hash, s->places[i]);
-		s->scale *= STACKTREE_BASE;
+	uint32_t last = s->word_count - 1u;
+
+	while (s->word_count % 4) {
+		uint32_t i = s->word_count++;
+
+		s->values[i] = s->values[last];
+		s->offsets[i] = s->offsets[last];
+		s->saved |= (uint16_t)((s->saved >> last & 1) << i);
 	}
+	s->is_odd = s->uses_fp || s->saved;
 }
 
-/* Words may be out of order (a saved fp): the one furthest out last, for the bound in find. */
-static void put_furthest_last(struct python_leaf *s)
-{
-	uint32_t last = s->word_count - 1u, far = last;
+_Static_assert(PYTHON_LEAF_WORDS % 4 == 0, "there is room for the last one again");
 
-	for (uint32_t i = 0; i < last; i++)
-		if (s->offsets[i] > s->offsets[far])
-			far = i;
-	uint64_t value = s->values[far];
-	uint16_t offset = s->offsets[far];
-	uint32_t bits = (uint32_t)(s->saved >> far & 1) ^ (uint32_t)(s->saved >> last & 1);
-	s->values[far] = s->values[last];
-	s->offsets[far] = s->offsets[last];
-	s->values[last] = value;
-	s->offsets[last] = offset;
-	if (far != last && bits)
-		s->saved ^= (uint16_t)(1u << far | 1u << last);
+static void put_reach(struct python_leaf *s)
+{
+	for (uint32_t i = 0; i < s->word_count; i++)
+		if (s->reach < s->offsets[i] * 8u + 8)
+			s->reach = s->offsets[i] * 8u + 8;
 }
 
 struct python_leaf *python_leaf_note(struct python_leaves *table, const struct walk_start *start,
@@ -177,20 +129,19 @@ struct python_leaf *python_leaf_note(struct python_leaves *table, const struct w
 {
 	uint64_t distance = goal->address ? goal->address - start->sp : 0;
 	struct python_leaf *s =
-		set_of(table, start->pc, distance) + table->turn++ % PYTHON_LEAF_WAYS;
+		python_leaf_set(table, start->pc, distance) + table->turn++ % PYTHON_LEAF_WAYS;
 	struct draft d = {.s = s, .sp = start->sp};
 
 	if (!goal->reached || goal->is_odd || goal->count < 2 || goal->count > PYTHON_LEAF_PLACES)
 		return NULL;
-	*s = (struct python_leaf){.pc = start->pc,
-				  .goal = distance,
+	*s = (struct python_leaf){.goal = distance,
 				  .fp = start->fp - start->sp,
 				  .serial = table->turn,
 				  .generation = goal->generation};
 	if (!put_frames(&d, goal))
 		return NULL;
-	put_furthest_last(s);
-	put_hash(s);
-	s->is_whole = true;
+	put_fours(s);
+	put_reach(s);
+	s->pc = start->pc;
 	return s;
 }

@@ -50,41 +50,22 @@ bool python_memo_count_codes(uint64_t code_type)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-static inline struct python_memo_step *step_of(struct python_memo *m, uint32_t outer,
-					       const struct python_memo_frame *f)
+static void note(struct python_memo *m, uint32_t outer, struct python_memo_frame f)
 {
-	uint64_t hash = (f->instruction ^ f->code << 20 ^ (uint64_t)outer << 40) *
-			UINT64_C(0x9e3779b97f4a7c15);
+	f.instruction = python_memo_instruction(&f);
+	struct python_memo_step *s = python_memo_steps(m, outer, &f);
 
-	return &m->steps[hash >> (64 - PYTHON_MEMO_STEP_BITS)];
-}
-
-/* Whether it is known what the frame leads to below `outer`; then it has it. */
-static inline bool follow(struct python_memo *m, uint32_t outer, struct python_memo_frame *f)
-{
-	const struct python_memo_step *s = step_of(m, outer, f);
-
-	if (s->code != f->code || s->instruction != f->instruction || s->outer != outer ||
-	    s->ended != (uint32_t)m->codes_ended || !s->node)
-		return false;
-	f->stamp = s->stamp;
-	f->node = s->node;
-	f->hash = s->hash;
-	f->place = s->place;
-	f->is_shown = f->is_read = true;
-	return true;
-}
-
-static void note(struct python_memo *m, uint32_t outer, const struct python_memo_frame *f)
-{
-	*step_of(m, outer, f) = (struct python_memo_step){.code = f->code,
-							  .instruction = f->instruction,
-							  .stamp = f->stamp,
-							  .ended = (uint32_t)m->codes_ended,
-							  .outer = outer,
-							  .node = f->node,
-							  .hash = f->hash,
-							  .place = f->place};
+	s[1] = s[0];
+	s[0] = (struct python_memo_step){.code = f.code,
+					 .instruction = f.instruction,
+					 .stamp = f.stamp,
+					 .ended = (uint32_t)m->codes_ended,
+					 .outer = outer,
+					 .node = f.node,
+					 .hash = f.hash,
+					 .place = f.place,
+					 .early = f.early,
+					 .is_shown = f.is_shown};
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -167,8 +148,10 @@ static NOINLINE bool read_code(const struct python_chain *c, const struct python
 		f->place = name.place;
 	}
 	/* Where its owner decides what is shown, which is not compared, it is not to be met. */
-	if (python_frames_is_early(o, &name.frame))
+	if (python_frames_is_early(o, &name.frame)) {
 		f->instruction = ~f->instruction;
+		f->early = (uint8_t)(python_reads_byte(f->at + o->frame_owner) + 1);
+	}
 	return true;
 }
 
@@ -197,7 +180,8 @@ static bool settle(struct python_memo *m, const struct python_chain *c,
 		if (f->is_shim)
 			continue;
 		f->activation = outer->activation;
-		if (likely(w->is_known && follow(m, outer->node, f))) {
+		if (likely(w->is_known &&
+			   python_memo_follow(m, outer->node, f, f->at + c->i->o->frame_owner))) {
 			w->is_empty = false;
 			continue;
 		}
@@ -276,9 +260,10 @@ void python_memo_commit(struct python_memo *m, const struct python_memo_walk *w,
 		if (w->is_known)
 			continue;
 		f->node = leaf;
-		if (!f->is_shown)
+		if (f->is_shim)
 			continue;
-		leaf = segment_node_parent(nodes, leaf);
-		note(m, leaf, f);
+		if (f->is_shown)
+			leaf = segment_node_parent(nodes, leaf);
+		note(m, leaf, *f);
 	}
 }

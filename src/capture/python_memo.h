@@ -24,8 +24,8 @@
 struct python_memo_frame {
 	uint64_t at;
 	uint64_t code; /* this and the next two: words of the frame, as they are there */
-	uint64_t instruction;
 	uint64_t previous;
+	uint64_t instruction;
 	uint64_t stamp;	     /* of the code object; see python_frame */
 	uint64_t activation; /* where the shim is that it runs on, if that is how they are found */
 	uint32_t node;	     /* of the stack up to it; its caller's if it is not shown */
@@ -33,7 +33,8 @@ struct python_memo_frame {
 	uint32_t place;
 	bool is_shown;
 	bool is_shim;
-	bool is_read; /* what is said of its code object is */
+	bool is_read;  /* what is said of its code object is */
+	uint8_t early; /* one more than its owner, on which it depends whether it is shown; or 0 */
 };
 
 _Static_assert(sizeof(struct python_memo_frame) == 64, "a cache line");
@@ -48,9 +49,11 @@ struct python_memo_step {
 	uint32_t node; /* 0: nothing is here */
 	uint32_t hash;
 	uint32_t place;
+	uint8_t early;
+	bool is_shown;
 };
 
-#define PYTHON_MEMO_STEP_BITS 9
+#define PYTHON_MEMO_STEP_BITS 9 /* of pairs, the one noted last first */
 
 struct python_memo {
 	uint64_t codes_ended;
@@ -58,7 +61,7 @@ struct python_memo {
 	uint32_t count;			  /* of `frames` */
 	struct python_memo_frame *frames; /* root first */
 	struct python_memo_frame *fresh;  /* of a walk under way, leaf first */
-	struct python_memo_step steps[1 << PYTHON_MEMO_STEP_BITS];
+	struct python_memo_step steps[1 << PYTHON_MEMO_STEP_BITS][2];
 };
 
 /* A walk: the outermost `kept` frames of the memo, and `fresh` new ones in front of them. */
@@ -82,6 +85,54 @@ bool python_memo_counts(uint64_t code_type);
 static inline size_t python_memo_bytes(uint32_t room)
 {
 	return 2 * (size_t)room * sizeof(struct python_memo_frame);
+}
+
+/* The two places where it can be remembered what a frame leads to below `outer`. */
+static inline struct python_memo_step *python_memo_steps(struct python_memo *m, uint32_t outer,
+							 const struct python_memo_frame *f)
+{
+	uint64_t hash = (f->instruction ^ f->code << 20 ^ (uint64_t)outer << 40) *
+			UINT64_C(0x9e3779b97f4a7c15);
+
+	return m->steps[hash >> (64 - PYTHON_MEMO_STEP_BITS)];
+}
+
+static inline bool python_memo_is_step(const struct python_memo *m,
+				       const struct python_memo_step *s, uint32_t outer,
+				       const struct python_memo_frame *f)
+{
+	return s->instruction == f->instruction && s->outer == outer && s->code == f->code &&
+	       s->ended == (uint32_t)m->codes_ended && s->node;
+}
+
+/* A frame that is early is never met as one that has not changed. */
+static inline uint64_t python_memo_instruction(const struct python_memo_frame *f)
+{
+	return f->early ? ~f->instruction : f->instruction;
+}
+
+/* Whether it is known what the frame, whose owner is at `owner`, leads to below `outer`; then it
+ * has it. */
+static inline bool python_memo_follow(struct python_memo *m, uint32_t outer,
+				      struct python_memo_frame *f, uint64_t owner)
+{
+	const struct python_memo_step *s = python_memo_steps(m, outer, f);
+
+	if (!python_memo_is_step(m, s, outer, f) && !python_memo_is_step(m, ++s, outer, f))
+		return false;
+	if (unlikely(s->early)) {
+		if (python_reads_byte(owner) + 1 != s->early)
+			return false;
+		f->instruction = ~f->instruction;
+	}
+	f->stamp = s->stamp;
+	f->node = s->node;
+	f->hash = s->hash;
+	f->place = s->place;
+	f->early = s->early;
+	f->is_shown = s->is_shown;
+	f->is_read = true;
+	return true;
 }
 
 void python_memo_init(struct python_memo *m, uint32_t room, void *memory);

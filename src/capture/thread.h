@@ -21,6 +21,7 @@
 #include "capture/tags.h"
 #include "format/segment.h"
 
+struct python_quick;
 struct python_thread;
 
 enum thread_state {
@@ -108,7 +109,7 @@ struct thread {
 	struct memo memo;
 	struct shortcut_table *shortcuts;
 	struct python_thread *python;
-	bool python_ready;	    /* what that points to has been set up */
+	struct python_quick *python_quick; /* in that; NULL: it has not been set up */
 	uint32_t native_generation; /* of the memo, which has 0 where there is Python: see walk.c */
 	struct thread_sampler sampler;
 

@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 
+#include "capture/python_quick.h"
 #include "capture/thread.h"
 #include "capture/walk_start.h"
 
@@ -18,6 +19,20 @@ static inline uint32_t walk_tagged(struct thread *t, const struct walk_start *st
 	uint32_t node = walk_node(t, start);
 
 	return likely(t->tags.at == t->tags.root) ? node : tags_add_frames(t, node);
+}
+
+/* The same for who is called by Python's own allocator: mostly the short way. */
+static inline uint32_t walk_tagged_python(struct thread *t, const struct walk_start *start)
+{
+#ifdef MIDDEN_CHECK_WALKS
+	return walk_tagged(t, start); /* which takes it too */
+#else
+	uint32_t node = python_quick_try(t, start);
+
+	if (unlikely(!node || t->tags.at != t->tags.root))
+		return walk_tagged(t, start);
+	return node;
+#endif
 }
 
 #endif

@@ -4,11 +4,10 @@
 
 import { Source } from "./load/source.ts";
 import { BottomUp } from "./model/bottomup.ts";
-import { ByThread } from "./model/bythread.ts";
 import type { CallTree } from "./model/calltree.ts";
 import { carryState } from "./model/next.ts";
 import { Profile } from "./model/profile.ts";
-import { answer, COLUMNS, figuresOf, isOfPages, type Answer, type Question } from "./model/question.ts";
+import { answer, COLUMNS, figuresOf, isOfPages, isTimed, type Answer, type Question } from "./model/question.ts";
 import type { Work } from "./model/stacks.ts";
 import { TopDown } from "./model/topdown.ts";
 import { Union } from "./model/union.ts";
@@ -17,6 +16,8 @@ import { FIRST_STATE, parseState, printState, tidyState, type State } from "./st
 export interface View {
   id: string;
   title: string;
+  /** That leads to it from everywhere; help.ts has the others. */
+  key: string;
   /** Left out of the navigation if it has nothing to show. */
   isPossible?(app: App): boolean;
   /** Called once; the view keeps its element. */
@@ -33,9 +34,8 @@ export interface ViewInstance {
 
 /** Everything the views share. */
 export class App {
-  /** What was allocated, and what the program mapped itself: null if that was not recorded. */
+  /** What was allocated. */
   blocks: Profile;
-  maps: Profile | null;
   readonly old: Profile | null;
   state: State;
   onChange: () => void = () => {};
@@ -45,16 +45,27 @@ export class App {
 
   constructor(readonly source: Source) {
     this.blocks = new Profile(source.pack);
-    this.maps = mapsOf(this.blocks);
     this.old = source.old ? new Profile(source.old) : null;
     this.state = parseState(location.hash);
     this.clampRange();
     window.addEventListener("hashchange", () => this.readAddress());
   }
 
+  private mapped: Profile | null = null;
+
+  /** What the program mapped itself; null if that was not recorded. Made when it is first asked for. */
+  get maps(): Profile | null {
+    if (this.hasMaps) this.mapped ??= new Profile(this.blocks.pack.ofMaps()!, this.blocks);
+    return this.mapped;
+  }
+
+  get hasMaps(): boolean {
+    return this.blocks.pack.has("map.node");
+  }
+
   /** What the page at hand is about. */
   get profile(): Profile {
-    return this.state.maps && this.maps ? this.maps : this.blocks;
+    return (this.state.maps && this.maps) || this.blocks;
   }
 
   /** Changes what is looked at. `remember` false: the step back passes over it. */
@@ -73,7 +84,7 @@ export class App {
   /** What is meant for maps is not for blocks, and the other way round: figures of one are none of the other. */
   private next(change: Partial<State>): State {
     const s = tidyState({ ...this.state, ...change });
-    const of = s.maps && this.maps ? this.maps : this.blocks;
+    const of = (s.maps && this.maps) || this.blocks;
     return figuresOf(of).includes(s.figure) ? s : { ...s, figure: FIRST_STATE.figure };
   }
 
@@ -86,7 +97,7 @@ export class App {
     this.state = carryState(this.state, this.blocks, profile);
     if (printState(this.state) !== location.hash && location.hash) history.replaceState(null, "", printState(this.state));
     this.blocks = profile;
-    this.maps = mapsOf(profile);
+    this.mapped = null;
     this.answers.clear();
     this.trees.clear();
     this.clampRange();
@@ -113,7 +124,7 @@ export class App {
       functions: s.functions,
       module: s.module,
       look: isOfPages(s.figure) ? s.look : -1,
-      maps: this.maps ? s.maps : "",
+      maps: this.hasMaps ? s.maps : "",
       ...change,
     };
   }
@@ -139,9 +150,9 @@ export class App {
     const q = this.question();
     const key = `${inverted} ${by} ${fold} ${byThread} ${JSON.stringify(q)}`;
     return remember(this.trees, key, () => {
-      const threads = byThread ? new ByThread(this.profile, q) : null;
+      const threads = byThread ? this.profile.byThread(isTimed(q)) : null;
       const a = threads ? threads.deal(this.answer(q), COLUMNS[q.figure] ?? [null, "allocations"]) : this.answer(q);
-      return inverted ? new BottomUp(this.profile, a, { by, fold, threads }) : new TopDown(this.profile.shape(by, fold), a, threads);
+      return inverted ? new BottomUp(this.profile.reversed(by, fold), a, threads) : new TopDown(this.profile.shape(by, fold), a, threads);
     });
   }
 
@@ -155,18 +166,15 @@ export class App {
   preparations(): Work[] {
     const profile = this.blocks;
     const isStill = (work: Work): Work => ({ step: () => profile !== this.blocks || work.step() });
-    return [...profile.preparations(), ...(this.old ? [{ step: () => this.union().step() }] : [])].map(isStill);
+    const more: Work[] = this.old ? [{ step: () => this.union().step() }] : [];
+    if (this.hasMaps) more.push({ step: () => this.maps!.stepShape() });
+    return [...profile.preparations(), ...more].map(isStill);
   }
 
   /** What a frame of a tree is called: a function, or the thread that stands for one. */
   nameOf(frame: number): string {
     return frame < this.profile.frameCount ? this.profile.functionName(frame) : this.profile.threadName(frame - this.profile.frameCount);
   }
-}
-
-function mapsOf(blocks: Profile): Profile | null {
-  const pack = blocks.pack.ofMaps();
-  return pack && new Profile(pack);
 }
 
 const REMEMBERED = 8;

@@ -24,12 +24,12 @@ export function doWhenIdle(works: Work[], done: () => void = () => {}): void {
 const AT_ONCE = 20; // children: more than are in sight
 const A_STEP = 10;
 
-/** Children of an element of which the first are there at once, the others a moment later. */
-export function appendInPieces(element: Element, count: number, make: (i: number) => Element): void {
+/** Children of an element of which the first are there at once, the others a moment later. Who empties the element is left in peace. */
+export function appendInPieces(element: Element, count: number, make: (i: number) => Element, atOnce = AT_ONCE): void {
   let next = 0;
   const add = (more: number): boolean => {
     for (const end = Math.min(count, next + more); next < end; next++) element.append(make(next));
     return next >= count;
   };
-  if (!add(AT_ONCE)) doWhenIdle([{ step: () => add(A_STEP) }]);
+  if (!add(atOnce)) doWhenIdle([{ step: () => element.childElementCount < next || add(A_STEP) }]);
 }

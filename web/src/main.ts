@@ -11,6 +11,7 @@ import { Profile } from "./model/profile.ts";
 import { callers } from "./views/callers.ts";
 import { compare } from "./views/compare.ts";
 import { flame } from "./views/flame.ts";
+import { makeHelp } from "./views/help.ts";
 import { globals } from "./views/globals.ts";
 import { leaks } from "./views/leaks.ts";
 import { maps } from "./views/maps.ts";
@@ -27,16 +28,31 @@ const VIEWS: View[] = [overview, timeline, flame, table, callers, source, sizes,
 
 const REFRESH_MS = 1000;
 
-/** Keys that work on every page, unless one is typing. */
-function listenForKeys(app: App, shown: () => View[]): void {
+/** Keys that work on every page, unless one is typing or reads the help. */
+function listenForKeys(app: App, shown: () => View[], help: () => void): void {
+  const search = (): void => {
+    if (!document.querySelector(".page-search")) app.go({ page: "flame" });
+    document.querySelector<HTMLElement>(".page-search")?.focus();
+  };
+  const turn = (step: number): void => {
+    const views = shown();
+    const at = views.findIndex((v) => v.id === app.state.page);
+    app.go({ page: views[(Math.max(at, 0) + step + views.length) % views.length]!.id });
+  };
+  const others: Record<string, () => void> = {
+    "/": search,
+    "[": () => turn(-1),
+    "]": () => turn(1),
+    i: () => app.go({ inverted: !app.state.inverted, zoom: [], pair: [] }),
+    w: () => app.go({ from: -1, to: -1, zoom: [] }),
+    "?": help,
+  };
   document.addEventListener("keydown", (e) => {
     const target = e.target as HTMLElement;
-    if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) return;
-    const view = shown()[Number(e.key) - 1];
-    if (e.key === "/") {
-      if (!document.querySelector(".page-search")) app.go({ page: "flame" });
-      document.querySelector<HTMLElement>(".page-search")?.focus();
-    } else if (view) app.go({ page: view.id });
+    if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) || target.closest("dialog")) return;
+    const view = shown().find((v) => v.key === e.key);
+    if (view) app.go({ page: view.id });
+    else if (others[e.key]) others[e.key]!();
     else return;
     e.preventDefault();
   });
@@ -83,7 +99,8 @@ function start(app: App, root: HTMLElement): void {
   const status = h("span.status", { role: "status" });
   const program = String(app.blocks.pack.header.stats?.["program"] ?? "");
   const shown = () => VIEWS.filter((v) => v.isPossible?.(app) ?? true);
-  clear(root, h("header.top", {}, h("h1", {}, program || "midden"), nav, status), samplingNote(app), main);
+  const help = makeHelp(shown);
+  clear(root, h("header.top", {}, h("h1", {}, program || "midden"), nav, status, h("button.keys", { type: "button", id: "keys", title: "keys (?)", onclick: () => help.open() }, "?")), samplingNote(app), main, help.element);
   document.title = `${program} – midden`;
   const instanceOf = (view: View): ViewInstance => {
     let instance = made.get(view.id);
@@ -93,17 +110,17 @@ function start(app: App, root: HTMLElement): void {
   app.onChange = () => {
     const views = shown();
     const view = views.find((v) => v.id === app.state.page) ?? views[0]!;
-    clear(nav, ...views.map((v) => h("a", { href: app.link({ page: v.id }), "aria-current": v === view ? "page" : undefined }, v.title)));
+    clear(nav, ...views.map((v) => h("a", { href: app.link({ page: v.id }), title: `key ${v.key}`, "aria-keyshortcuts": v.key, "aria-current": v === view ? "page" : undefined }, v.title)));
     const instance = instanceOf(view);
     if (main.firstChild !== instance.element) clear(main, instance.element);
     instance.update();
   };
-  listenForKeys(app, shown);
+  listenForKeys(app, shown, help.open);
   listenForPrinting(app);
   followLive(app, status);
   app.onChange();
   // A running program's next profile comes in a second: then what was made ahead is of no use.
-  const pictures = () => shown().flatMap((view) => instanceOf(view).prepare?.(main.clientWidth) ?? []);
+  const pictures = () => shown().flatMap((view) => instanceOf(view).prepare?.(main.firstElementChild?.clientWidth ?? main.clientWidth) ?? []);
   if (!app.blocks.pack.header.live)
     doWhenIdle(app.preparations(), () => doWhenIdle(pictures(), () => document.documentElement.toggleAttribute("data-ready", true)));
 }

@@ -7,12 +7,12 @@ import { Highlighter, languageOf } from "../src/draw/syntax.ts";
 import { Pack } from "../src/load/pack.ts";
 import { allFunctions, findCallers } from "../src/model/callers.ts";
 import { BottomUp } from "../src/model/bottomup.ts";
-import { ByThread } from "../src/model/bythread.ts";
 import { blocksWithin, bytesWithin, errorOf } from "../src/model/interval.ts";
 import { findLeaks } from "../src/model/leaks.ts";
 import { allFiles, linesOf } from "../src/model/lines.ts";
 import { carryState } from "../src/model/next.ts";
-import { answer, COLUMNS, figuresOf } from "../src/model/question.ts";
+import { answer, COLUMNS, figuresOf, isTimed } from "../src/model/question.ts";
+import { largestFirst } from "../src/model/order.ts";
 import { bucketOf, bucketRange, sitesInCell } from "../src/model/sizes.ts";
 import { chainOf, findLost } from "../src/model/lost.ts";
 import { listCells, listHolders } from "../src/model/resident.ts";
@@ -32,7 +32,7 @@ test("a tree adds stacks up from the root and from the leaf", () => {
 	assert.deepEqual(shape(p, down, down.root), [["main", 100]]);
 	assert.deepEqual(shape(p, down, down.open(down.root)[0]), [["load", 60], ["save", 40]]);
 	assert.equal(down.sum(down.open(down.open(down.root)[0])[1]).self, 10);
-	const up = new BottomUp(p, answer(p, ALL));
+	const up = new BottomUp(p.reversed("function", false), answer(p, ALL));
 	assert.deepEqual(shape(p, up, up.root), [["new", 90], ["save", 10]]);
 	assert.equal(up.find(up.path(up.open(up.root)[0])), up.root.children[0]);
 	assert.equal(up.find([999]), null);
@@ -44,6 +44,16 @@ test("calls to itself fold into one", () => {
 	const walk = tree.open(tree.open(tree.root)[0])[0];
 	assert.equal(walk.value, 12);
 	assert.deepEqual(shape(p, tree, walk), [["leaf", 12]]);
+});
+
+test("numbers are put in order whatever they are, and equal ones stay as they are", () => {
+	let state = 11;
+	const draw = (below) => ((state = (state * 1103515245 + 12345) % 2147483648) >> 8) % below;
+	for (const count of [0, 1, 5, 500, 501, 3000]) {
+		const keys = Float64Array.from({ length: count }, () => [0, -0, draw(10), -draw(10), draw(1e6) * 2 ** 40, -draw(1e6) / 7, draw(100) / 3, 1e300, 5e-324][draw(9)]);
+		const wanted = [...keys.keys()].sort((a, b) => keys[b] - keys[a] || a - b);
+		assert.deepEqual([...largestFirst(keys)], wanted);
+	}
 });
 
 /** Stacks as anyone would add them up: rows of [path, bytes], the root first. */
@@ -82,7 +92,7 @@ test("trees of many stacks are what adding up gives, folded and not, both ways, 
 				const folded = chosen.map(([frames, value]) => [fold ? frames.filter((f, i) => f !== frames[i - 1]) : frames, value]);
 				const wanted = addUp(p, inverted ? folded.map(([frames, value]) => [frames.toReversed(), value]) : folded);
 				const a = answer(p, { ...ALL, functions });
-				const tree = inverted ? new BottomUp(p, a, { by: "function", fold, threads: null }) : new TopDown(p.shape("function", fold), a);
+				const tree = inverted ? new BottomUp(p.reversed("function", fold), a) : new TopDown(p.shape("function", fold), a);
 				assert.deepEqual(writeOut(p, tree), wanted);
 			}
 });
@@ -122,15 +132,15 @@ test("threads are the first level of both directions, with their shares", () => 
 		sites: [peak("main a", 10, { thread: 1 }), peak("main b", 30, { parts: [{ thread: 1, at_peak_bytes: 5 }, { thread: 2, at_peak_bytes: 25 }] })],
 	});
 	for (const inverted of [false, true]) {
-		const threads = new ByThread(p, ALL);
+		const threads = p.byThread(isTimed(ALL));
 		const dealt = threads.deal(answer(p, ALL), COLUMNS.peak);
-		const tree = inverted ? new BottomUp(p, dealt, { by: "function", fold: false, threads }) : new TopDown(p.shape("function", false), dealt, threads);
+		const tree = inverted ? new BottomUp(p.reversed("function", false), dealt, threads) : new TopDown(p.shape("function", false), dealt, threads);
 		assert.deepEqual(shape(p, tree, tree.root), [["two (1002)", 25], ["one (1001)", 15]]);
 		assert.equal(tree.root.value, 40);
 		assert.equal(threads.column("at_peak_bytes").reduce((a, b) => a + b), 40);
 	}
 	const live = { ...ALL, figure: "live" };
-	const timed = new ByThread(p, live);
+	const timed = p.byThread(isTimed(live));
 	const tree = new TopDown(p.shape("function", false), timed.deal(answer(p, live), [null, "allocations"]), timed);
 	assert.equal(tree.rows(tree.root).length, 2);
 });
@@ -219,7 +229,7 @@ test("two profiles pair by function and module", () => {
 	assert.deepEqual(data.totals, [15, 11]);
 	const wanted = [["a", "app", 10], ["a", "libz", 1], ["b", "app", 13], ["gone", "app", 2]];
 	const down = new TopDown(union.shape(), data.both);
-	for (const [tree, from] of [[down, down.open(down.root)[0]], ...[new BottomUp(union, data.both)].map((up) => [up, up.root])])
+	for (const [tree, from] of [[down, down.open(down.root)[0]], ...[new BottomUp(union.reversed(), data.both)].map((up) => [up, up.root])])
 		assert.deepEqual(tree.open(from).map((n) => [union.functionName(n.frame), union.moduleName(n.frame), n.value]).sort(), wanted);
 });
 
@@ -294,8 +304,10 @@ test("what is resident goes by look, and one that failed is none", () => {
 
 test("maps take the place of blocks and have kinds", () => {
 	const blocks = makeProfile({ sites: [peak("main a", 1), peak("main b", 2)], more: { "map.node": u32(1, 2, 2), "map.kind": u32(0, 1, 4), "map.thread": u32(0, 0, 0), "map.at_peak_bytes": f64(10, 20, 30), "map.at_peak_blocks": f64(1, 1, 1) }, header: { stats: { sample_period: 512, peak_bytes: 3, maps: { peak_bytes: 60 } } } });
-	const p = new Profile(blocks.pack.ofMaps());
+	const p = new Profile(blocks.pack.ofMaps(), blocks);
 	assert.equal(p.siteCount, 3);
+	assert.deepEqual([0, 1, 2, 3].map((site) => p.stack(site).map((f) => p.functionName(f))), [["main"], ["a", "main"], ["a", "main"], []]);
+	assert.deepEqual(shape(p, ...[new TopDown(p.shape("function", false), answer(p, ALL))].flatMap((tree) => [tree, tree.root])), [["main", 60]]);
 	assert.equal(answer(p, { ...ALL, maps: "all" }).total, 60);
 	assert.equal(answer(p, { ...ALL, maps: "break" }).total, 30);
 	assert.equal(answer(p, { ...ALL, maps: "break", functions: "b" }).total, 0);

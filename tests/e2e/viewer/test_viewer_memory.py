@@ -119,7 +119,7 @@ def test_maps_by_kind_and_stack_are_what_the_commands_say(page, midden, mapped):
 
 def test_maps_stay_on_the_pages_of_stacks(page, mapped):
     seen = page(
-        mapped, ("goto", "#flame"), ("wait", "#maps"), ("choose", "#maps", "shared"), ("hash",), ("count", "#thread"), ("texts", "#figure option"), ("click", "nav >> text=Tree"), ("hash",),
+        mapped, ("goto", "#flame"), ("wait", "#maps"), ("choose", "#maps", "shared"), ("hash",), ("count", "#thread:visible"), ("texts", "#figure option"), ("click", "nav >> text=Tree"), ("hash",),
         ("click", "nav >> text=Overview"), ("hash",), ("count", "#not-recorded"), ("text", "#not-recorded"), ("goto", "#overview?maps=all"), ("wait", "#card-peak"), ("click", "#card-peak"), ("hash",),
         ("goto", "#callers?maps=all"), ("wait", ".rows-inner .row"), ("texts", ".rows-inner .row a"), ("goto", "#source?maps=all"), ("wait", ".files a"), ("text", ".files"),
     )

@@ -88,6 +88,25 @@ def test_keys_choose_pages_and_move(page, tree):
     assert seen[3] == "search"
 
 
+def test_every_page_has_a_key_and_the_help_names_it(page, tree):
+    keys = "[...document.querySelectorAll('nav a')].map(a => [a.getAttribute('aria-keyshortcuts'), a.hash.slice(1)])"
+    help_keys = "[...document.querySelectorAll('#help div > div:first-child tr')].map(r => r.innerText.split(/\\s/)[0])"
+    seen = page(
+        tree, ("eval", keys), ("press", "?"), ("eval", help_keys), ("press", "3"), ("hash",), ("press", "Escape"), ("count", "#help[open]"), ("press", "5"), ("hash",), ("press", "]"), ("hash",), ("press", "["), ("press", "["), ("hash",),
+        ("press", "1"), ("press", "["), ("hash",), ("press", "3"), ("press", "i"), ("hash",),
+    )
+    pages = dict(seen[0])
+    assert len(pages) == len(seen[0]) and None not in pages and seen[1] == list(pages)
+    assert seen[2:] == ["", 0, "#callers", "#source", "#table", f"#{list(pages.values())[-1]}", "#flame?inverted=1"]
+    seen = page(tree, *(step for key in pages for step in (("press", key), ("hash",))))
+    assert seen == [f"#{id}" for id in pages.values()]
+
+
+def test_who_chooses_by_keyboard_stays_where_they_are(page, tree):
+    seen = page(tree, ("goto", "#flame"), ("focus", "#figure"), ("press", "ArrowDown"), ("hash",), ("eval", "document.activeElement.id"), ("focus", "#inverted"), ("press", "Space"), ("hash",), ("eval", "document.activeElement.id"))
+    assert seen == ["#flame?figure=leaked", "figure", "#flame?figure=leaked&inverted=1", "inverted"]
+
+
 def test_the_tree_shows_what_the_report_shows(page, midden, tree):
     report = ask(midden, "report", "--top-down", "--json", tree)
     names = page(tree, ("goto", "#table"), ("wait", ".rows-inner .row"), ("texts", ".rows-inner .row"))[0]

@@ -24,11 +24,20 @@ export function cssColour(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
+const STRENGTHS = 24; // steps that cannot be told apart: a picture of few colours is drawn faster
+
+function shadesOf(hue: number, dark: boolean): string[] {
+  return Array.from({ length: STRENGTHS + 1 }, (_, i) => {
+    const strength = i / STRENGTHS;
+    const lightness = dark ? 22 + 22 * strength : 94 - 34 * strength;
+    return `hsl(${hue} ${Math.round(30 + 60 * strength)}% ${Math.round(lightness)}%)`;
+  });
+}
+
+const SHADES = [false, true].map((dark) => ({ shrunk: shadesOf(215, dark), grown: shadesOf(28, dark) }));
+
 /** For changes: blue shrinks, orange grows; the stronger the larger. */
 export function changeColour(share: number, dark = isDark()): string {
-  // In steps that cannot be told apart: a picture of few colours is drawn faster.
-  const strength = Math.ceil(24 * Math.min(1, Math.sqrt(Math.abs(share)))) / 24;
-  const hue = share < 0 ? 215 : 28;
-  const lightness = dark ? 22 + 22 * strength : 94 - 34 * strength;
-  return `hsl(${hue} ${Math.round(30 + 60 * strength)}% ${Math.round(lightness)}%)`;
+  const { shrunk, grown } = SHADES[dark ? 1 : 0]!;
+  return (share < 0 ? shrunk : grown)[Math.ceil(STRENGTHS * Math.min(1, Math.sqrt(Math.abs(share))))]!;
 }

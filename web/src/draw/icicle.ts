@@ -2,7 +2,9 @@
 // Knows rectangles and pointers, not profiles.
 // SPDX-License-Identifier: Apache-2.0
 
+import { cssColour } from "./colours.ts";
 import { plain } from "./dom.ts";
+import { Pixels } from "./pixels.ts";
 
 export const ROW = 20;
 const NARROWEST = 1; // pixels: what is narrower is not drawn, and nothing below it
@@ -30,9 +32,10 @@ export interface IcicleSource<T> {
 
 export interface Ink {
   text: string;
-  paper: string;
   mark: string;
 }
+
+export const flameInk = (): Ink => ({ text: cssColour("--ink"), mark: cssColour("--mark") });
 
 /** Which boxes there are between two widths; rows count from the given node. */
 export function layOut<T>(source: IcicleSource<T>, width: number): Box<T>[] {
@@ -55,9 +58,8 @@ export function layOut<T>(source: IcicleSource<T>, width: number): Box<T>[] {
   return boxes;
 }
 
-export function paint<T>(canvas: HTMLCanvasElement, source: IcicleSource<T>, boxes: Box<T>[], ink: Ink): void {
+export function paint<T>(canvas: HTMLCanvasElement, width: number, source: IcicleSource<T>, boxes: Box<T>[], ink: Ink): void {
   const ratio = devicePixelRatio || 1;
-  const width = canvas.clientWidth;
   const rows = boxes.reduce((most, b) => Math.max(most, b.row + 1), 1);
   const height = rows * ROW;
   canvas.style.height = `${height}px`;
@@ -67,24 +69,38 @@ export function paint<T>(canvas: HTMLCanvasElement, source: IcicleSource<T>, box
   c.scale(ratio, ratio);
   c.font = FONT;
   c.textBaseline = "middle";
-  paintBoxes(c, source, boxes);
-  c.fillStyle = ink.mark;
-  for (const box of boxes) if (source.isMarked(box.node)) paintMark(c, box);
+  const narrow = boxes.filter((box) => box.width <= GAP_FROM);
+  if (narrow.length > MANY) paintNarrow(c, source, narrow, ratio, ink);
+  paintBoxes(c, source, narrow.length > MANY ? boxes.filter((box) => box.width > GAP_FROM) : boxes, ink);
   c.fillStyle = ink.text;
   for (const box of boxes) if (box.width >= TEXT_FROM) paintText(c, source, box);
 }
 
-/** Measures ahead what will be written into boxes: that takes longer than all else of a picture. */
-export function measure<T>(source: IcicleSource<T>, boxes: Box<T>[]): void {
-  const c = document.createElement("canvas").getContext("2d")!;
-  c.font = FONT;
-  for (const box of boxes) if (box.width >= TEXT_FROM) fit(c, textFor(source, box), box.width - MARGINS);
+/** Draws ahead where nobody sees it: then texts are measured, which takes longer than all else of a picture. */
+export function paintAhead<T>(width: number, source: IcicleSource<T>, ink: Ink): void {
+  paint(document.createElement("canvas"), width, source, layOut(source, width), ink);
 }
 
-const inkWidth = (box: Box<unknown>): number => (box.width > 3 ? box.width - 1 : Math.max(box.width, 0.5));
+const GAP_FROM = 3; // pixels: what is narrower has no space behind it
+const MANY = 300; // of narrow boxes: then they are put on the canvas together
+const MARK = 3; // pixels
+
+const inkWidth = (box: Box<unknown>): number => (box.width > GAP_FROM ? box.width - 1 : Math.max(box.width, 0.5));
+
+function paintNarrow<T>(c: CanvasRenderingContext2D, source: IcicleSource<T>, boxes: Box<T>[], ratio: number, ink: Ink): void {
+  const pixels = new Pixels(c);
+  for (const { node, x, row, width } of boxes) {
+    const top = row * ROW * ratio;
+    pixels.fill(x * ratio, top, width * ratio, (ROW - 1) * ratio, source.colour(node));
+    if (!source.isMarked(node)) continue;
+    pixels.fill(x * ratio, top, width * ratio, MARK * ratio, ink.mark);
+    pixels.fill(x * ratio, top + (ROW - 1 - MARK) * ratio, width * ratio, MARK * ratio, ink.mark);
+  }
+  pixels.put();
+}
 
 /** Colour by colour: to change it takes longer than to fill. */
-function paintBoxes<T>(c: CanvasRenderingContext2D, source: IcicleSource<T>, boxes: Box<T>[]): void {
+function paintBoxes<T>(c: CanvasRenderingContext2D, source: IcicleSource<T>, boxes: Box<T>[], ink: Ink): void {
   const byColour = new Map<string, Box<T>[]>();
   for (const box of boxes) {
     const colour = source.colour(box.node);
@@ -96,11 +112,13 @@ function paintBoxes<T>(c: CanvasRenderingContext2D, source: IcicleSource<T>, box
     c.fillStyle = colour;
     for (const box of same) c.fillRect(box.x, box.row * ROW, inkWidth(box), ROW - 1);
   }
+  c.fillStyle = ink.mark;
+  for (const box of boxes) if (source.isMarked(box.node)) paintMark(c, box);
 }
 
 function paintMark<T>(c: CanvasRenderingContext2D, box: Box<T>): void {
-  c.fillRect(box.x, box.row * ROW, inkWidth(box), 3);
-  c.fillRect(box.x, box.row * ROW + ROW - 4, inkWidth(box), 3);
+  c.fillRect(box.x, box.row * ROW, inkWidth(box), MARK);
+  c.fillRect(box.x, box.row * ROW + ROW - 1 - MARK, inkWidth(box), MARK);
 }
 
 function paintText<T>(c: CanvasRenderingContext2D, source: IcicleSource<T>, box: Box<T>): void {

@@ -67,18 +67,25 @@ export class Pack {
     return [this.base + c.at, c.count];
   }
 
+  private readonly made = new Map<string, ArrayBufferView>();
+
+  /** Each column is one array, whoever asks: what is worked out of it can be remembered by it. */
+  private view<T extends ArrayBufferView>(name: string, make: () => T): T {
+    let view = this.made.get(name);
+    if (!view) this.made.set(name, (view = make()));
+    return view as T;
+  }
+
   u8(name: string): Uint8Array {
-    const [at, count] = this.column(name, "u8", 1);
-    return new Uint8Array(this.bytes, at, count);
+    return this.view(name, () => new Uint8Array(this.bytes, ...this.column(name, "u8", 1)));
   }
 
   u32(name: string): Uint32Array {
-    const [at, count] = this.column(name, "u32", 4);
-    return new Uint32Array(this.bytes, at, count);
+    return this.view(name, () => new Uint32Array(this.bytes, ...this.column(name, "u32", 4)));
   }
 
+  /** Not to be written to. */
   f64(name: string): Float64Array {
-    const [at, count] = this.column(name, "f64", 8);
-    return new Float64Array(this.bytes, at, count);
+    return this.view(name, () => new Float64Array(this.bytes, ...this.column(name, "f64", 8)));
   }
 }

@@ -10,12 +10,20 @@ export interface ServerState {
   sources: boolean;
 }
 
-async function inflate(bytes: Uint8Array): Promise<ArrayBuffer> {
-  const stream = new Blob([bytes as BlobPart]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Response(stream).arrayBuffer();
+function inflate(bytes: Uint8Array): Promise<ArrayBuffer> {
+  const unpacked = new DecompressionStream("gzip");
+  const writer = unpacked.writable.getWriter();
+  // What is wrong with the data, the reader is told.
+  writer.write(bytes as BufferSource).catch(() => {});
+  writer.close().catch(() => {});
+  return new Response(unpacked.readable).arrayBuffer();
 }
 
+/** Newer browsers do it themselves, in a tenth of the time. */
+const native = (Uint8Array as unknown as { fromBase64?: (text: string) => Uint8Array }).fromBase64;
+
 function decodeBase64(text: string): Uint8Array {
+  if (native) return native.call(Uint8Array, text);
   const binary = atob(text.trim());
   const bytes = new Uint8Array(binary.length);
   for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);

@@ -4,7 +4,7 @@
 import { countUp } from "./calltree.ts";
 import { boundBlocks, boundBytes, samplePeriod } from "./interval.ts";
 import type { Profile } from "./profile.ts";
-import { isTimed, type Answer, type Question } from "./question.ts";
+import type { Answer } from "./question.ts";
 
 /** Rows by thread. Threads stand for frames of the trees' first level: their numbers are that of the
  * frames there are plus the thread's row; the one after the last thread stands for several. */
@@ -16,7 +16,8 @@ export class ByThread {
   readonly first: Uint32Array;
   readonly threadCount: number; // with the one that stands for several
 
-  constructor(readonly profile: Profile, q: Question) {
+  /** Who had how much is known for the whole recording; at a time (`isWhole`) only where one thread had all. */
+  constructor(readonly profile: Profile, isWhole: boolean) {
     const { pack } = profile;
     const partSites = pack.u32("part.site");
     const partThreads = pack.u32("part.thread");
@@ -25,8 +26,6 @@ export class ByThread {
     pack.u32("thread.serial").forEach((serial, i) => threadRow.set(serial, i));
     this.threadCount = threadRow.size + 1;
     const frameOf = (serial: number): number => profile.frameCount + (threadRow.get(serial) ?? threadRow.size);
-    // Who had how much is known for the whole recording; at a time only where one thread had all.
-    const isWhole = isTimed(q);
     const most = profile.siteCount + partSites.length;
     const [sites, parts, first] = [new Uint32Array(most), new Int32Array(most), new Uint32Array(most)];
     let count = 0;
@@ -40,13 +39,24 @@ export class ByThread {
     [this.siteOf, this.partOf, this.first] = [sites.slice(0, count), parts.slice(0, count), first.slice(0, count)];
   }
 
+  private readonly ordered = new WeakMap<Uint32Array, Uint32Array>();
+
   /** All rows: thread by thread, and then as `sites` has them. */
   inOrder(sites: Uint32Array): Uint32Array {
+    let order = this.ordered.get(sites);
+    if (!order) this.ordered.set(sites, (order = this.putInOrder(sites)));
+    return order;
+  }
+
+  private putInOrder(sites: Uint32Array): Uint32Array {
     const place = new Uint32Array(sites.length);
     for (let i = 0; i < sites.length; i++) place[sites[i]!] = i;
-    const bySite = sortByCounting(countUp(this.siteOf.length), (row) => place[this.siteOf[row]!]!, sites.length);
+    const keys = new Uint32Array(this.siteOf.length);
+    for (let row = 0; row < keys.length; row++) keys[row] = place[this.siteOf[row]!]!;
+    const bySite = sortByCounting(countUp(keys.length), keys, sites.length);
     const { frameCount } = this.profile;
-    return sortByCounting(bySite, (row) => this.first[row]! - frameCount, this.threadCount);
+    for (let row = 0; row < keys.length; row++) keys[row] = this.first[row]! - frameCount;
+    return sortByCounting(bySite, keys, this.threadCount);
   }
 
   /** A figure by row. */
@@ -91,12 +101,12 @@ export class ByThread {
   }
 }
 
-/** Rows by a key below `keys`; those with the same stay in their order. */
-function sortByCounting(rows: Uint32Array, keyOf: (row: number) => number, keys: number): Uint32Array {
-  const starts = new Uint32Array(keys + 1);
-  for (let i = 0; i < rows.length; i++) starts[keyOf(rows[i]!) + 1]!++;
-  for (let key = 0; key < keys; key++) starts[key + 1]! += starts[key]!;
+/** Rows by their key, which is below `count`; those with the same stay in their order. */
+function sortByCounting(rows: Uint32Array, keys: Uint32Array, count: number): Uint32Array {
+  const starts = new Uint32Array(count + 1);
+  for (let i = 0; i < rows.length; i++) starts[keys[rows[i]!]! + 1]!++;
+  for (let key = 0; key < count; key++) starts[key + 1]! += starts[key]!;
   const sorted = new Uint32Array(rows.length);
-  for (let i = 0; i < rows.length; i++) sorted[starts[keyOf(rows[i]!)]!++] = rows[i]!;
+  for (let i = 0; i < rows.length; i++) sorted[starts[keys[rows[i]!]!]!++] = rows[i]!;
   return sorted;
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Answer } from "./question.ts";
+import { orderBy } from "./order.ts";
 import { OF_FUNCTION } from "./outermost.ts";
 import type { Profile } from "./profile.ts";
 import { valuesThrough } from "./stacks.ts";
@@ -20,7 +21,7 @@ export interface Callers {
 
 function sorted(sums: Map<number, number>): Neighbour[] {
   const list = [...sums].filter(([, value]) => value !== 0).map(([group, value]) => ({ group, value }));
-  return list.sort((x, y) => Math.abs(y.value) - Math.abs(x.value));
+  return orderBy(list, (n) => Math.abs(n.value));
 }
 
 /** Each stack counts once, by the innermost (callees) and outermost (callers) place of the function. */
@@ -30,25 +31,24 @@ export function findCallers(p: Profile, a: Answer, group: number): Callers {
   const result: Callers = { total: 0, self: 0, callers: [], callees: [] };
   const values = p.through(a.values);
   const bits = p.outermostBits();
+  const { first, next } = p.links();
   const { parents, frames, frameGroup } = p;
+  const groupOf = (node: number): number => (node ? frameGroup[frames[node]!]! : -1);
   const add = (to: Map<number, number>, neighbour: number, value: number): void => void to.set(neighbour, (to.get(neighbour) ?? 0) + value);
-  const isOf = new Uint8Array(frameGroup.length);
-  for (let frame = 0; frame < isOf.length; frame++) isOf[frame] = frameGroup[frame] === group ? 1 : 0;
-  // By node: that by which the nearest place of the function above was left; 0: there is none.
-  const left = new Uint32Array(parents.length);
-  for (let node = 1; node < parents.length; node++) {
-    const parent = parents[node]!;
-    const isBelow = parent !== 0 && isOf[frames[parent]!] === 1;
-    left[node] = isBelow ? node : left[parent]!;
-    if (isBelow) add(callees, frameGroup[frames[node]!]!, values[node]!);
-    if (!isOf[frames[node]!]) continue;
-    // What comes back to the function further in is counted there.
-    if (left[node]) add(callees, frameGroup[frames[left[node]!]!]!, -values[node]!);
-    if (!(bits[node]! & OF_FUNCTION)) continue;
-    result.total += values[node]!;
-    add(callers, parent ? frameGroup[frames[parent]!]! : -1, values[node]!);
+  for (const node of p.nodesOfFunction(group)) {
+    for (let child = first[node]!; child; child = next[child]!) add(callees, groupOf(child), values[child]!);
+    if (bits[node]! & OF_FUNCTION) {
+      result.total += values[node]!;
+      add(callers, groupOf(parents[node]!), values[node]!);
+      continue;
+    }
+    // What comes back to the function is counted there, not where it was left.
+    let left = node;
+    while (groupOf(parents[left]!) !== group) left = parents[left]!;
+    add(callees, groupOf(left), -values[node]!);
   }
-  for (let site = 0; site < p.siteCount; site++) if (p.leaves[site] && frameGroup[frames[p.leaves[site]!]!] === group) result.self += a.values[site]!;
+  const ends = p.leafFrames();
+  for (let site = 0; site < ends.length; site++) if (frameGroup[ends[site]!] === group) result.self += a.values[site]!;
   result.callers = sorted(callers);
   result.callees = sorted(callees);
   return result;
@@ -67,10 +67,11 @@ export interface FunctionRow {
 function sumByFunction(p: Profile, values: Float64Array, through: Float64Array): [Float64Array, Float64Array] {
   const total = new Float64Array(p.frameCount);
   const self = new Float64Array(p.frameCount);
-  const { frames, frameGroup, leaves } = p;
+  const { frames, frameGroup } = p;
   const bits = p.outermostBits();
+  const ends = p.leafFrames();
   for (let node = 1; node < through.length; node++) if (bits[node]! & OF_FUNCTION) total[frameGroup[frames[node]!]!]! += through[node]!;
-  for (let site = 0; site < leaves.length; site++) if (leaves[site]) self[frameGroup[frames[leaves[site]!]!]!]! += values[site]!;
+  for (let site = 0; site < ends.length; site++) if (ends[site]! < p.frameCount) self[frameGroup[ends[site]!]!]! += values[site]!;
   return [total, self];
 }
 
@@ -82,5 +83,11 @@ export function allFunctions(p: Profile, a: Answer): FunctionRow[] {
   for (let g = 0; g < p.frameCount; g++)
     if (total[g] !== 0 || self[g] !== 0)
       rows.push({ group: g, total: total[g]!, self: self[g]!, totalVariance: totalVariance?.[g] ?? 0, selfVariance: selfVariance?.[g] ?? 0 });
-  return rows.sort((x, y) => Math.abs(y.self) - Math.abs(x.self) || Math.abs(y.total) - Math.abs(x.total));
+  return sortFunctions(rows, "self");
+}
+
+/** Those with most of one first; of several with as much, those with most of the other. */
+export function sortFunctions(rows: FunctionRow[], by: "self" | "total"): FunctionRow[] {
+  const byOther = orderBy(rows, (row) => Math.abs(by === "self" ? row.total : row.self));
+  return orderBy(byOther, (row) => Math.abs(row[by]));
 }

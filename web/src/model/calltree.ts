@@ -3,8 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { ByThread } from "./bythread.ts";
+import { orderBy } from "./order.ts";
 import type { Answer } from "./question.ts";
 import type { GroupBy } from "./stacks.ts";
+import type { Sums } from "./sums.ts";
 
 export interface TreeNode {
   parent: TreeNode | null;
@@ -28,25 +30,37 @@ export interface NodeSums {
   self: number;
 }
 
-const largestFirst = (x: TreeNode, y: TreeNode): number => y.size - x.size || x.frame - y.frame;
+const isLarger = (x: TreeNode, y: TreeNode): number => y.size - x.size || x.frame - y.frame;
 const FEW = 12;
 
 /** The largest first. Most nodes have few children, which are put in place faster than sorted. */
 export function sortNodes(nodes: TreeNode[]): TreeNode[] {
-  if (nodes.length > FEW) return nodes.sort(largestFirst);
+  if (nodes.length > FEW) return sortMany(nodes);
   for (let i = 1; i < nodes.length; i++) {
     const node = nodes[i]!;
     let at = i;
-    for (; at > 0 && largestFirst(nodes[at - 1]!, node) > 0; at--) nodes[at] = nodes[at - 1]!;
+    for (; at > 0 && isLarger(nodes[at - 1]!, node) > 0; at--) nodes[at] = nodes[at - 1]!;
     nodes[at] = node;
   }
   return nodes;
 }
 
+/** Runs of one size, which the numbers of frames put in order, are short. */
+function sortMany(nodes: TreeNode[]): TreeNode[] {
+  const sorted = orderBy(nodes, (node) => node.size);
+  for (let from = 0, to = 0; from < sorted.length; from = to) {
+    while (to < sorted.length && sorted[to]!.size === sorted[from]!.size) to++;
+    if (to - from > 1) for (const [i, node] of sorted.slice(from, to).sort(isLarger).entries()) sorted[from + i] = node;
+  }
+  return sorted;
+}
+
 /** The rows of an answer as a tree. A row is a site, or with `threads` a thread's share of one. */
 export abstract class CallTree {
   abstract readonly root: TreeNode;
-  private readonly sums = new WeakMap<TreeNode, NodeSums>();
+  /** Along the rows of the tree. */
+  protected abstract readonly sums: Sums;
+  private readonly told = new WeakMap<TreeNode, NodeSums>();
 
   protected constructor(readonly answer: Answer, readonly inverted: boolean, readonly by: GroupBy, readonly threads: ByThread | null) {}
 
@@ -54,29 +68,54 @@ export abstract class CallTree {
    * those who cannot show them anyway. */
   abstract open(node: TreeNode, least?: number): TreeNode[];
 
-  /** Rows that go through a node. */
+  /** Rows that go through a node; filters may have made nothing of some. */
   abstract rows(node: TreeNode): Uint32Array;
 
+  /** How many rows that is, without those. */
+  abstract count(node: TreeNode): number;
+
+  /** Where the rows that end in the node itself are over; they come first. */
+  protected abstract ownEnd(node: TreeNode): number;
+
   /** What the rows of a node come to; `values` are by row. */
-  abstract total(node: TreeNode, values: Float64Array): number;
+  total(node: TreeNode, values: Float64Array): number {
+    const sums = this.sums.of(values);
+    return sums[node.to]! - sums[node.from]!;
+  }
 
   /** The same for many nodes. */
   adder(values: Float64Array): (node: TreeNode) => number {
-    return (node) => this.total(node, values);
+    const sums = this.sums.of(values);
+    return (node) => sums[node.to]! - sums[node.from]!;
   }
 
   /** The same of those that end in it. */
-  protected abstract own(node: TreeNode, values: Float64Array): number;
+  private own(node: TreeNode, values: Float64Array): number {
+    const sums = this.sums.of(values);
+    return sums[this.ownEnd(node)]! - sums[node.from]!;
+  }
 
   /** What tables show of a node. */
   sum(node: TreeNode): NodeSums {
-    let sums = this.sums.get(node);
+    let sums = this.told.get(node);
     if (!sums) {
       const { values, bytes, blocks } = this.answer;
       sums = { bytes: this.total(node, bytes), blocks: this.total(node, blocks), self: this.own(node, values) };
-      this.sums.set(node, sums);
+      this.told.set(node, sums);
     }
     return sums;
+  }
+
+  /** The first level where threads are told apart; `order` has their rows one thread after the other. */
+  protected openThreads(order: Uint32Array, make: (thread: number, from: number, to: number) => TreeNode): TreeNode[] {
+    const first = this.threads!.first;
+    const nodes: TreeNode[] = [];
+    for (let from = 0, to = 0; from < order.length; from = to) {
+      const thread = first[order[from]!]!;
+      while (to < order.length && first[order[to]!] === thread) to++;
+      nodes.push(make(thread, from, to));
+    }
+    return nodes;
   }
 
   /** Frames from the root of the tree to the node. */
@@ -107,5 +146,9 @@ export function countUp(count: number): Uint32Array {
 /** Rows that the answer's filters let through, in their order. */
 export function chosenRows(answer: Answer, order: Uint32Array): Uint32Array {
   const { chosen } = answer;
-  return chosen ? order.filter((row) => chosen[row]) : order;
+  if (!chosen) return order;
+  const rows = new Uint32Array(order.length);
+  let count = 0;
+  for (let i = 0; i < order.length; i++) if (chosen[order[i]!]) rows[count++] = order[i]!;
+  return rows.slice(0, count);
 }

@@ -14,20 +14,20 @@ export interface LineFigures {
 /** By line number, for one file (a text's number). Line 0: where the line is not known. */
 export function linesOf(p: Profile, a: Answer, file: number): Map<number, LineFigures> {
   const lines = new Map<number, LineFigures>();
-  const { frames, frameFile, frameLine, leaves } = p;
+  const { frames, frameFile, frameLine } = p;
   const values = p.through(a.values);
   const bits = p.outermostBits();
-  for (let node = 1; node < frames.length; node++) {
+  for (const node of p.nodesOfFile(file)) {
+    if (!(bits[node]! & OF_LINE) || values[node] === 0) continue;
     const frame = frames[node]!;
-    if (frameFile[frame] !== file || !(bits[node]! & OF_LINE) || values[node] === 0) continue;
     const line = lines.get(frameLine[frame]!);
     if (line) line.total += values[node]!;
     else lines.set(frameLine[frame]!, { self: 0, total: values[node]!, frame });
   }
-  for (let site = 0; site < leaves.length; site++) {
-    if (!leaves[site] || a.values[site] === 0) continue;
-    const frame = frames[leaves[site]!]!;
-    if (frameFile[frame] !== file) continue;
+  const ends = p.leafFrames();
+  for (let site = 0; site < ends.length; site++) {
+    const frame = ends[site]!;
+    if (frameFile[frame] !== file || a.values[site] === 0) continue;
     let line = lines.get(frameLine[frame]!);
     if (!line) lines.set(frameLine[frame]!, (line = { self: 0, total: 0, frame })); // what it calls takes away as much
     line.self += a.values[site]!;
@@ -48,14 +48,16 @@ export interface FileFigures {
 
 /** Every source file, the one that allocates most itself first. */
 export function allFiles(p: Profile, a: Answer): FileFigures[] {
-  const { frames, frameFile, leaves } = p;
-  const most = frameFile.reduce((x, y) => Math.max(x, y), 0);
+  const { frames, frameFile } = p;
+  let most = 0;
+  for (let frame = 0; frame < frameFile.length; frame++) most = Math.max(most, frameFile[frame]!);
   const self = new Float64Array(most + 1);
   const total = new Float64Array(most + 1);
   const values = p.through(a.values);
   const bits = p.outermostBits();
   for (let node = 1; node < values.length; node++) if (bits[node]! & OF_FILE) total[frameFile[frames[node]!]!]! += values[node]!;
-  for (let site = 0; site < leaves.length; site++) if (leaves[site]) self[frameFile[frames[leaves[site]!]!]!]! += a.values[site]!;
+  const ends = p.leafFrames();
+  for (let site = 0; site < ends.length; site++) if (ends[site]! < p.frameCount) self[frameFile[ends[site]!]!]! += a.values[site]!;
   const files: FileFigures[] = [];
   for (let file = 1; file <= most; file++) if (total[file] !== 0 || self[file] !== 0) files.push({ file, self: self[file]!, total: total[file]! });
   return files.sort((x, y) => Math.abs(y.self) - Math.abs(x.self) || Math.abs(y.total) - Math.abs(x.total));

@@ -1,6 +1,7 @@
 // lost.ts -- blocks that nothing points to any more, and who holds the others: what a look at the program's memory has found.
 // SPDX-License-Identifier: Apache-2.0
 
+import { largestFirst } from "./order.ts";
 import type { Profile } from "./profile.ts";
 
 /** In the order of the profile's numbers; the names are those of `midden leaks --json`. */
@@ -43,15 +44,16 @@ export function findLost(p: Profile, shown: number): Record<LostClass, LostGroup
   const [bytes, blocks, heldBytes, heldBlocks] = ["bytes", "blocks", "held_bytes", "held_blocks"].map((c) => pack.f64(`lost.${c}`)) as [Float64Array, Float64Array, Float64Array, Float64Array];
   const rules = pack.u32("site.rule");
   const groups = LOST_CLASSES.map((): LostGroup => ({ bytes: 0, blocks: 0, stacks: 0, largest: [] }));
-  for (let i = 0; i < sites.length; i++) {
+  const lostAt = (i: number): Lost => ({ site: sites[i]!, bytes: bytes[i]!, blocks: blocks[i]!, heldBytes: heldBytes[i]!, heldBlocks: heldBlocks[i]!, chain: chains[i]! });
+  // The largest first: so each group is full when it has as many as are shown.
+  for (const i of largestFirst(bytes.map((own, i) => own + heldBytes[i]!))) {
     const group = groups[classes[i]!]!;
     if (rules[sites[i]!] && classes[i]! < 2) continue;
     group.bytes += bytes[i]!;
     group.blocks += blocks[i]!;
     group.stacks++;
-    group.largest.push({ site: sites[i]!, bytes: bytes[i]!, blocks: blocks[i]!, heldBytes: heldBytes[i]!, heldBlocks: heldBlocks[i]!, chain: chains[i]! });
+    if (group.largest.length < shown) group.largest.push(lostAt(i));
   }
-  for (const group of groups) group.largest = group.largest.sort((a, b) => b.bytes + b.heldBytes - a.bytes - a.heldBytes || a.site - b.site).slice(0, shown);
   return Object.fromEntries(LOST_CLASSES.map((name, i) => [name, groups[i]!])) as Record<LostClass, LostGroup>;
 }
 

@@ -2,12 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Pack } from "../load/pack.ts";
+import { findCommon } from "./bottomup.ts";
+import { ByThread } from "./bythread.ts";
+import { Index } from "./index.ts";
 import { NameOrder } from "./nameorder.ts";
 import { Outermost } from "./outermost.ts";
+import { Reversed } from "./reversed.ts";
 import { listLooks, listPins, type Look, type Pin } from "./resident.ts";
 import { Shape } from "./shape.ts";
 import { SizesOverTime } from "./sizes.ts";
-import { finish, Links, nodesBelow, valuesThrough, type GroupBy, type Stacks, type Work } from "./stacks.ts";
+import { finish, Links, nodesBelow, onlyAbove, valuesThrough, type GroupBy, type Stacks, type Work } from "./stacks.ts";
 
 export const FRAME_INLINED = 1;
 export const FRAME_PLACEHOLDER = 2;
@@ -18,6 +22,8 @@ function baseName(path: string): string {
 }
 
 const NAMES_A_STEP = 2000;
+/** Columns that are shown beside every figure. */
+const SUMMED = ["at_peak_bytes", "at_peak_blocks", "live_bytes", "live_blocks", "allocated_bytes", "allocations", "temporary"];
 
 export class Profile implements Stacks {
   readonly siteCount: number;
@@ -36,7 +42,8 @@ export class Profile implements Stacks {
   private readonly texts = new Map<number, string>();
   private readonly decoder = new TextDecoder();
 
-  constructor(readonly pack: Pack) {
+  /** `kin`: the profile's blocks, if this one is of its maps; they have their names in common. */
+  constructor(readonly pack: Pack, private readonly kin: Profile | null = null) {
     this.textEnds = pack.u32("text.end");
     this.textBytes = pack.u8("text.bytes");
     this.frameGroup = pack.u32("frame.group");
@@ -46,13 +53,14 @@ export class Profile implements Stacks {
     this.frameLine = pack.u32("frame.line");
     this.frameBits = pack.u8("frame.bits");
     this.frameCount = this.frameGroup.length;
-    this.parents = pack.u32("node.parent");
-    this.frames = pack.u32("node.frame");
-    this.leaves = pack.u32("site.node");
+    // Maps have few of the stacks.
+    const stacks = [pack.u32("site.node"), pack.u32("node.parent"), pack.u32("node.frame")] as const;
+    [this.leaves, this.parents, this.frames] = kin ? onlyAbove(...stacks) : stacks;
     this.siteCount = this.leaves.length;
   }
 
   text(id: number): string {
+    if (this.kin) return this.kin.text(id);
     let text = this.texts.get(id);
     if (text === undefined) {
       const start = id > 0 ? (this.textEnds[id - 1] ?? 0) : 0;
@@ -67,7 +75,7 @@ export class Profile implements Stacks {
   private outermost: Outermost | null = null;
   private outermostDone = false;
 
-  private links(): Links {
+  links(): Links {
     return (this.linked ??= new Links(this.parents));
   }
 
@@ -85,6 +93,36 @@ export class Profile implements Stacks {
     return shape;
   }
 
+  /** A piece of the one that is seen first; true: it is there. */
+  stepShape(): boolean {
+    return this.beginShape("function", false).step();
+  }
+
+  private readonly reversedBy = new Map<string, Reversed>();
+
+  private beginReversed(by: GroupBy, fold: boolean): Reversed {
+    const key = `${by} ${fold}`;
+    let reversed = this.reversedBy.get(key);
+    if (!reversed) this.reversedBy.set(key, (reversed = new Reversed(this, by, fold)));
+    return reversed;
+  }
+
+  /** The same from the allocating function. */
+  reversed(by: GroupBy, fold: boolean): Reversed {
+    const reversed = this.beginReversed(by, fold);
+    finish(reversed);
+    return reversed;
+  }
+
+  private readonly threadRows = new Map<boolean, ByThread>();
+
+  /** Its stacks with threads told apart; `isWhole`: as far as one thread had all of them. */
+  byThread(isWhole: boolean): ByThread {
+    let rows = this.threadRows.get(isWhole);
+    if (!rows) this.threadRows.set(isWhole, (rows = new ByThread(this, isWhole)));
+    return rows;
+  }
+
   private stepOutermost(): boolean {
     this.outermost ??= new Outermost(this, this.links(), this.frameFile, this.frameLine);
     this.outermostDone ||= this.outermost.step();
@@ -95,6 +133,24 @@ export class Profile implements Stacks {
   outermostBits(): Uint8Array {
     while (!this.stepOutermost());
     return this.outermost!.bits;
+  }
+
+  private byFunction: Index | null = null;
+  private byFile: Index | null = null;
+
+  nodesOfFunction(group: number): Uint32Array {
+    return (this.byFunction ??= new Index(this.frames, this.frameGroup)).of(group);
+  }
+
+  nodesOfFile(file: number): Uint32Array {
+    return (this.byFile ??= new Index(this.frames, this.frameFile)).of(file);
+  }
+
+  private ends: Uint32Array | null = null;
+
+  /** By site: the frame that its stack ends in; the number of frames if it has none. */
+  leafFrames(): Uint32Array {
+    return (this.ends ??= this.leaves.map((node) => (node ? this.frames[node]! : this.frameCount)));
   }
 
   private lastThrough: { values: Float64Array; through: Float64Array } | null = null;
@@ -121,13 +177,31 @@ export class Profile implements Stacks {
     return [
       { step: () => Boolean(this.moduleRanks()) },
       { step: () => Boolean(this.links()) },
-      { step: () => this.beginShape("function", false).step() },
+      { step: () => this.stepShape() },
+      { step: () => this.beginReversed("function", false).step() },
+      ...SUMMED.map((column) => ({ step: () => Boolean(this.shape("function", false).sums().of(this.pack.f64(`site.${column}`))) })),
       { step: () => this.stepOutermost() },
+      { step: () => Boolean(this.nodesOfFunction(0)) },
+      { step: () => Boolean(this.nodesOfFile(0)) },
       { step: () => this.stepNames() },
       { step: () => this.sizesBegun().step() },
       { step: () => this.beginShape("function", true).step() },
       { step: () => this.beginShape("line", false).step() },
       { step: () => this.stepOrder() },
+      ...this.threadPreparations(),
+      { step: () => this.beginReversed("function", true).step() },
+      { step: () => this.beginReversed("line", false).step() },
+    ];
+  }
+
+  private threadPreparations(): Work[] {
+    if (this.pack.u32("thread.serial").length < 2) return [];
+    const rows = (): ByThread => this.byThread(false);
+    return [
+      { step: () => Boolean(rows()) },
+      { step: () => Boolean(rows().inOrder(this.shape("function", false).order)) },
+      { step: () => Boolean(rows().inOrder(this.reversed("function", false).order)) },
+      { step: () => Boolean(findCommon(this.reversed("function", false), rows().inOrder(this.reversed("function", false).order), rows().siteOf)) },
     ];
   }
 
@@ -150,14 +224,22 @@ export class Profile implements Stacks {
 
   /** By frame: the place of its function's name among all, whatever their case. */
   namePlace(frame: number): number {
+    if (this.kin) return this.kin.namePlace(frame);
     while (!this.stepOrder());
     return this.order!.places!.get(this.lowerNames[this.frameGroup[frame]!]!)!;
   }
 
-  /** 1 for every frame that has the text in its function's name, whatever its case. */
+  private found: { text: string; hits: Uint8Array } | null = null;
+
+  /** 1 for every frame that has the text in its function's name, whatever its case. The last answer is remembered. */
   search(text: string): Uint8Array {
+    if (this.kin) return this.kin.search(text);
+    if (this.found?.text !== text) this.found = { text, hits: this.findHits(text.toLowerCase()) };
+    return this.found.hits;
+  }
+
+  private findHits(wanted: string): Uint8Array {
     const hits = new Uint8Array(this.frameCount);
-    const wanted = text.toLowerCase();
     if (!wanted) return hits;
     while (!this.stepNames());
     for (let i = 0; i < hits.length; i++) if (this.frameGroup[i] === i && this.lowerNames[i]!.includes(wanted)) hits[i] = 1;
@@ -206,8 +288,12 @@ export class Profile implements Stacks {
     return this.looks().find((look) => look.index === index) ?? this.looks().at(-1);
   }
 
+  private readonly pins = new Map<Look, Pin[]>();
+
   pinsOf(look: Look): Pin[] {
-    return listPins(this, look);
+    let pins = this.pins.get(look);
+    if (!pins) this.pins.set(look, (pins = listPins(this, look)));
+    return pins;
   }
 
   private readonly moduleNames = new Map<number, string>();
@@ -215,6 +301,7 @@ export class Profile implements Stacks {
 
   /** Modules by name, those with most frames first. */
   modules(): string[] {
+    if (this.kin) return this.kin.modules();
     if (this.ranked) return this.ranked;
     const byText = new Map<number, number>();
     for (let i = 0; i < this.frameCount; i++) byText.set(this.frameModule[i]!, (byText.get(this.frameModule[i]!) ?? 0) + 1);
@@ -229,6 +316,7 @@ export class Profile implements Stacks {
 
   /** By frame: the place of its module in `modules`; that of none is the number of them. */
   moduleRanks(): Uint32Array {
+    if (this.kin) return this.kin.moduleRanks();
     if (this.ranks) return this.ranks;
     const byName = new Map(this.modules().map((name, i) => [name, i]));
     const byText = new Map<number, number>();
@@ -267,7 +355,7 @@ export class Profile implements Stacks {
   /** Frames of a site, the allocating one first. */
   stack(site: number): number[] {
     const frames: number[] = [];
-    for (let node = this.leaves[site]!; node !== 0; node = this.parents[node]!) frames.push(this.frames[node]!);
+    for (let node = this.leaves[site] ?? 0; node !== 0; node = this.parents[node]!) frames.push(this.frames[node]!);
     return frames;
   }
 }

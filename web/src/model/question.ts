@@ -98,11 +98,7 @@ export function highestPoint(p: Profile, range: Range): number {
 
 function ofColumns(p: Profile, q: Question): [Float64Array, Float64Array] {
   const [bytes, blocks] = COLUMNS[q.figure]!;
-  if (q.thread === null)
-    return [
-      bytes ? p.pack.f64(`site.${bytes}`).slice() : new Float64Array(p.siteCount),
-      p.pack.f64(`site.${blocks}`).slice(),
-    ];
+  if (q.thread === null) return [bytes ? p.pack.f64(`site.${bytes}`) : new Float64Array(p.siteCount), p.pack.f64(`site.${blocks}`)];
   return [bytes ? ofThread(p, bytes, q.thread) : new Float64Array(p.siteCount), ofThread(p, blocks, q.thread)];
 }
 
@@ -143,9 +139,12 @@ function ofLook(p: Profile, q: Question): [Float64Array, Float64Array, string] {
   const [bytes, blocks] = [new Float64Array(p.siteCount), new Float64Array(p.siteCount)];
   const look = p.findLook(q.look ?? -1);
   if (!look) return [bytes, blocks, "the profile does not tell what is resident"];
-  for (const pin of p.pinsOf(look)) {
-    bytes[pin.site] = q.figure === "pinned" ? pin.pinned : pin.resident;
-    blocks[pin.site] = pin.blocks;
+  const [surveys, sites] = [p.pack.u32("pin.survey"), p.pack.u32("pin.site")];
+  const [held, live] = [p.pack.f64(`pin.${q.figure}_bytes`), p.pack.f64("pin.live_blocks")];
+  for (let i = 0; i < surveys.length; i++) {
+    if (surveys[i] !== look.index) continue;
+    bytes[sites[i]!] = held[i]!;
+    blocks[sites[i]!] = live[i]!;
   }
   return [bytes, blocks, q.range ? `${q.figure} is as of the look, ${look.title}` : look.title];
 }
@@ -156,18 +155,26 @@ function chooseSites(p: Profile, q: Question): Uint8Array | null {
   const kind = MAP_KINDS.indexOf(q.maps ?? "");
   if (kind < 0) return named;
   const kinds = p.pack.u32("site.kind");
-  return Uint8Array.from(kinds, (k, i) => (k === kind && (!named || named[i]) ? 1 : 0));
+  const chosen = new Uint8Array(kinds.length);
+  for (let i = 0; i < kinds.length; i++) if (kinds[i] === kind && (!named || named[i])) chosen[i] = 1;
+  return chosen;
 }
 
 function chooseByName(p: Profile, q: Question): Uint8Array | null {
   if (!q.functions && !q.module) return null;
   const hasFunction = q.functions ? p.sitesWith(p.search(q.functions)) : null;
   if (!q.module) return hasFunction;
-  const isModule = new Uint8Array(p.frameCount);
-  for (let i = 0; i < p.frameCount; i++) isModule[i] = p.moduleName(i) === q.module ? 1 : 0;
-  const chosen = p.sitesWith(isModule);
+  const rank = p.modules().indexOf(q.module);
+  const chosen = p.sitesWith(Uint8Array.from(p.moduleRanks(), (r) => (r === rank ? 1 : 0)));
   if (hasFunction) for (let i = 0; i < chosen.length; i++) chosen[i]! &= hasFunction[i]!;
   return chosen;
+}
+
+/** A copy with 0 for what is not chosen: the profile's own columns stay as they are. */
+function only(values: Float64Array, chosen: Uint8Array): Float64Array {
+  const kept = new Float64Array(values.length);
+  for (let i = 0; i < kept.length; i++) if (chosen[i]) kept[i] = values[i]!;
+  return kept;
 }
 
 function sum(values: Float64Array): number {
@@ -187,7 +194,7 @@ function varianceOfAnswer(p: Profile, q: Question, bytes: Float64Array, blocks: 
   const [ofBytes, ofBlocks] = COLUMNS[q.figure] ?? [null, ""];
   const counts = countsBlocks(q.figure);
   const kept = isTimed(q) || q.thread !== null ? null : varianceOf(p, counts ? ofBlocks : ofBytes!);
-  return kept?.slice() ?? (counts ? boundBlocks(blocks, bytes, period) : boundBytes(bytes, period));
+  return kept ?? (counts ? boundBlocks(blocks, bytes, period) : boundBytes(bytes, period));
 }
 
 export function answer(p: Profile, q: Question): Answer {
@@ -201,15 +208,13 @@ export function answer(p: Profile, q: Question): Answer {
     [bytes, blocks] = ofColumns(p, q);
     if (q.range) note = `${q.figure} is kept for the whole recording only`;
   }
-  const variance = varianceOfAnswer(p, q, bytes, blocks);
+  let variance = varianceOfAnswer(p, q, bytes, blocks);
   const chosen = chooseSites(p, q);
-  if (chosen)
-    for (let i = 0; i < chosen.length; i++)
-      if (!chosen[i]) {
-        bytes[i] = 0;
-        blocks[i] = 0;
-        if (variance) variance[i] = 0;
-      }
+  if (chosen) {
+    [bytes, blocks] = [only(bytes, chosen), only(blocks, chosen)];
+    variance = variance && only(variance, chosen);
+  }
   const values = countsBlocks(q.figure) ? blocks : bytes;
-  return { question: q, bytes, blocks, values, variance, total: sum(values), totalBytes: sum(bytes), totalBlocks: sum(blocks), chosen, note };
+  const [totalBytes, totalBlocks] = [sum(bytes), sum(blocks)];
+  return { question: q, bytes, blocks, values, variance, total: values === bytes ? totalBytes : totalBlocks, totalBytes, totalBlocks, chosen, note };
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Json } from "../load/pack.ts";
+import { orderBy } from "./order.ts";
 import type { Profile } from "./profile.ts";
 
 /** A look that found something; its sums are those of `midden report --rss --json`. */
@@ -46,7 +47,7 @@ export function listPins(p: Profile, look: Look): Pin[] {
   const pins: Pin[] = [];
   for (let i = 0; i < surveys.length; i++)
     if (surveys[i] === look.index) pins.push({ site: sites[i]!, resident: resident[i]!, pinned: pinned[i]!, live: live[i]!, blocks: blocks[i]!, lone: lone[i]!, alone: alone[i]! });
-  return pins.sort((a, b) => b.resident - a.resident || a.site - b.site);
+  return orderBy(pins, (pin) => pin.resident);
 }
 
 /** Sites of one function of the program's own, together. */
@@ -69,9 +70,14 @@ export function listHolders(p: Profile, pins: Pin[]): Holder[] {
     let holder = byGroup.get(p.frameGroup[frame]!);
     if (!holder) byGroup.set(p.frameGroup[frame]!, (holder = { frame, pins: [], resident: 0, pinned: 0, live: 0, blocks: 0, lone: 0, alone: 0 }));
     holder.pins.push(pin);
-    for (const key of ["resident", "pinned", "live", "blocks", "lone", "alone"] as const) holder[key] += pin[key];
+    holder.resident += pin.resident;
+    holder.pinned += pin.pinned;
+    holder.live += pin.live;
+    holder.blocks += pin.blocks;
+    holder.lone += pin.lone;
+    holder.alone += pin.alone;
   }
-  return [...byGroup.values()].sort((a, b) => b.resident - a.resident || a.frame - b.frame);
+  return orderBy([...byGroup.values()].sort((a, b) => a.frame - b.frame), (holder) => holder.resident);
 }
 
 /** A piece of the heap. */

@@ -7,6 +7,7 @@
 // difference of two running sums.
 
 import type { GroupBy, Links, Stacks, Work } from "./stacks.ts";
+import { Sums } from "./sums.ts";
 
 const NONE = -1;
 const NODES_A_STEP = 50000;
@@ -48,6 +49,13 @@ export class Shape implements Work {
   step(): boolean {
     if (this.stages[0]?.()) this.stages.shift();
     return this.stages.length === 0;
+  }
+
+  private added: Sums | null = null;
+
+  /** Along `order`, for all trees without filters. */
+  sums(): Sums {
+    return (this.added ??= new Sums(this.order));
   }
 
   private gatherSome(): boolean {

@@ -39,6 +39,24 @@ export class Links {
   }
 }
 
+/** The part of the tree that leads to any of these. */
+export function onlyAbove(leaves: Uint32Array, parents: Uint32Array, frames: Uint32Array): [leaves: Uint32Array, parents: Uint32Array, frames: Uint32Array] {
+  const numbers = new Uint32Array(parents.length); // first 1 for those that are kept, then their new number
+  for (let i = 0; i < leaves.length; i++) numbers[leaves[i]!] = 1;
+  for (let i = parents.length - 1; i > 0; i--) if (numbers[i]) numbers[parents[i]!] = 1;
+  numbers[0] = 0;
+  let count = 1;
+  for (let i = 1; i < parents.length; i++) if (numbers[i]) numbers[i] = count++;
+  const above: [Uint32Array, Uint32Array, Uint32Array] = [new Uint32Array(leaves.length), new Uint32Array(count), new Uint32Array(count)];
+  for (let i = 0; i < leaves.length; i++) above[0][i] = numbers[leaves[i]!]!;
+  for (let i = 1; i < parents.length; i++) {
+    if (!numbers[i]) continue;
+    above[1][numbers[i]!] = numbers[parents[i]!]!;
+    above[2][numbers[i]!] = frames[i]!;
+  }
+  return above;
+}
+
 /** By node: what goes through it. */
 export function valuesThrough(s: Stacks, values: Float64Array): Float64Array {
   const { parents, leaves } = s;

@@ -13,13 +13,15 @@ export function liveByThread(p: Profile): Map<number, Float64Array> {
   const only = p.pack.u32("site.thread");
   const last = new Float64Array(p.siteCount);
   const result = new Map<number, Float64Array>();
+  const bySerial: Float64Array[] = []; // the same: found faster
   for (let i = 0; i < point.length; i++) {
     const s = site[i]!;
-    let steps = result.get(only[s]!);
-    if (!steps) result.set(only[s]!, (steps = new Float64Array(points)));
+    const serial = only[s]!;
+    const steps = bySerial[serial] ?? (bySerial[serial] = new Float64Array(points));
     steps[point[i]!]! += bytes[i]! - last[s]!;
     last[s] = bytes[i]!;
   }
+  bySerial.forEach((steps, serial) => result.set(serial, steps));
   for (const steps of result.values()) for (let i = 1; i < points; i++) steps[i]! += steps[i - 1]!;
   return result;
 }

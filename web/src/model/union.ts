@@ -6,6 +6,7 @@
 
 import type { Profile } from "./profile.ts";
 import { answer, type Answer, type Question } from "./question.ts";
+import { Reversed } from "./reversed.ts";
 import { Shape } from "./shape.ts";
 import { finish, Links, type Stacks, type Work } from "./stacks.ts";
 
@@ -29,6 +30,7 @@ export class Union implements Stacks, Work {
   private readonly numbered = [0, 0];
   private links: Links | null = null;
   private made: Shape | null = null;
+  private turned: Reversed | null = null;
 
   constructor(readonly now: Profile, readonly old: Profile) {
     this.siteCount = now.siteCount + old.siteCount;
@@ -46,6 +48,8 @@ export class Union implements Stacks, Work {
     () => Boolean((this.links = new Links(this.parents))),
     () => Boolean((this.made = new Shape(this, this.links!, "function", false))),
     () => this.made!.step(),
+    () => Boolean((this.turned = new Reversed(this, "function", false))),
+    () => this.turned!.step(),
   ];
 
   /** Functions are numbered, then stacks laid side by side, then their tree made. */
@@ -58,6 +62,12 @@ export class Union implements Stacks, Work {
   shape(): Shape {
     finish(this);
     return this.made!;
+  }
+
+  /** The same from the allocating function. */
+  reversed(): Reversed {
+    finish(this);
+    return this.turned!;
   }
 
   /** The number of some more frames' functions; true: all have theirs. */

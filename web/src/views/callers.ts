@@ -6,8 +6,9 @@ import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatShare } from "../draw/format.ts";
 import { Rows } from "../draw/rows.ts";
 import { appendInPieces } from "../idle.ts";
-import { allFunctions, findCallers, type Callers, type FunctionRow, type Neighbour } from "../model/callers.ts";
+import { allFunctions, findCallers, sortFunctions, type Callers, type FunctionRow, type Neighbour } from "../model/callers.ts";
 import { countsBlocks, type Answer } from "../model/question.ts";
+import type { Work } from "../model/stacks.ts";
 import { makeControls } from "./controls.ts";
 import { within } from "./within.ts";
 
@@ -41,20 +42,28 @@ class CallersPage {
 
   update(): void {
     this.controls.update();
-    const answer = this.app.answer();
-    if (answer !== this.answer) {
-      this.answer = answer;
-      this.all = allFunctions(this.app.profile, answer);
-      this.sorted = "self";
-    }
+    this.ask();
     const sort = this.app.state.sort === "total" ? "total" : "self";
-    if (sort !== this.sorted) this.all.sort(sort === "total" ? (a, b) => Math.abs(b.total) - Math.abs(a.total) : (a, b) => Math.abs(b.self) - Math.abs(a.self) || Math.abs(b.total) - Math.abs(a.total));
+    if (sort !== this.sorted) this.all = sortFunctions(this.all, sort);
     this.sorted = sort;
     this.choose();
     clear(this.head, h("span.cell", {}, "Function"),
       ...(["self", "total"] as const).map((id) => h("button.cell", { type: "button", id: `sort-${id}`, "aria-pressed": String(sort === id), onclick: () => this.app.go({ sort: id }) }, id === "self" ? "Self" : "With callees")));
     this.rows.set(this.list.length, (i) => this.makeRow(this.list[i]!));
     this.showNeighbours();
+  }
+
+  private ask(): void {
+    const answer = this.app.answer();
+    if (answer === this.answer) return;
+    this.answer = answer;
+    this.all = allFunctions(this.app.profile, answer);
+    this.sorted = "self";
+  }
+
+  /** Ahead of time: what the first look at the page would have to wait for. */
+  prepare(): Work[] {
+    return [{ step: () => (this.ask(), true) }];
   }
 
   /** Those that the search leaves. */
@@ -83,10 +92,11 @@ class CallersPage {
 
   private neighbours(title: string, list: Neighbour[], total: number, none: string): HTMLElement {
     const { app } = this;
+    const { profile } = app;
     const body = h("tbody");
     const row = (n: Neighbour) => h("tr", {},
       h("td.number", {}, formatShare(n.value, total)), h("td.number", {}, this.show(n.value)),
-      h("td", {}, n.group < 0 ? none : h("a", { href: app.link({ zoom: [n.group] }) }, app.profile.functionName(n.group))));
+      h("td", {}, n.group < 0 ? none : h("a", { href: app.link({ zoom: [n.group] }) }, profile.functionName(n.group))));
     appendInPieces(body, Math.min(list.length, NEIGHBOURS), (i) => row(list[i]!));
     return h("section", {}, h("h3", {}, title), h("table.plain", {}, body));
   }
@@ -112,4 +122,4 @@ class CallersPage {
   }
 }
 
-export const callers: View = { id: "callers", title: "Functions", create: (app) => new CallersPage(app) };
+export const callers: View = { id: "callers", title: "Functions", key: "5", create: (app) => new CallersPage(app) };

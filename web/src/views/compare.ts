@@ -5,7 +5,7 @@ import type { App, View } from "../app.ts";
 import { changeColour, cssColour, isDark } from "../draw/colours.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount } from "../draw/format.ts";
-import { boxAt, layOut, measure, paint, type Box, type IcicleSource } from "../draw/icicle.ts";
+import { boxAt, flameInk, layOut, paint, paintAhead, type Box, type IcicleSource } from "../draw/icicle.ts";
 import { Rows } from "../draw/rows.ts";
 import { BottomUp } from "../model/bottomup.ts";
 import type { CallTree, TreeNode } from "../model/calltree.ts";
@@ -38,7 +38,6 @@ class ComparePage {
   private tree: CallTree | null = null;
   private key = "";
   private chosen: TreeNode | null = null;
-  private known = new WeakMap<TreeNode, [number, number]>();
   private boxes: Box<TreeNode>[] = [];
   private drawnWidth = 0;
 
@@ -84,16 +83,15 @@ class ComparePage {
     if (key !== this.key) {
       this.key = key;
       this.data = this.union.answer(question);
-      this.tree = app.state.inverted ? new BottomUp(this.union, this.data.both) : new TopDown(shape, this.data.both);
+      this.tree = app.state.inverted ? new BottomUp(this.union.reversed(), this.data.both) : new TopDown(shape, this.data.both);
       this.chosen = null;
-      this.known = new WeakMap();
       this.fillRows();
     }
   }
 
   /** Ahead of time: what the first look at the page would have to wait for. */
   prepare(width: number): Work[] {
-    return [{ step: () => (this.ask(), true) }, { step: () => (measure(this.picture(), layOut(this.picture(), width)), true) }];
+    return [{ step: () => (this.ask(), true) }, { step: () => (paintAhead(width, this.picture(), flameInk()), true) }];
   }
 
   update(): void {
@@ -125,21 +123,15 @@ class ComparePage {
   }
 
   private sides(node: TreeNode): [number, number] {
-    let sides = this.known.get(node);
-    if (!sides) {
-      const now = this.tree!.total(node, this.data!.now);
-      this.known.set(node, (sides = [now, node.value - now]));
-    }
-    return sides;
+    const now = this.tree!.total(node, this.data!.now);
+    return [now, node.value - now];
   }
 
   private picture(): IcicleSource<TreeNode> {
     const tree = this.tree!;
     const dark = isDark();
     const same = cssColour("--panel");
-    // From the root a sum costs nothing; otherwise it is remembered.
-    const addNow = tree.adder(this.data!.now);
-    const nowOf = (n: TreeNode): number => (tree.inverted ? this.sides(n)[0] : addNow(n));
+    const nowOf = tree.adder(this.data!.now);
     return {
       root: this.top(),
       size: (n) => n.size,
@@ -159,7 +151,7 @@ class ComparePage {
     this.drawnWidth = this.canvas.clientWidth;
     const source = this.picture();
     this.boxes = layOut(source, this.canvas.clientWidth);
-    paint(this.canvas, source, this.boxes, { text: cssColour("--ink"), paper: cssColour("--paper"), mark: cssColour("--mark") });
+    paint(this.canvas, this.drawnWidth, source, this.boxes, flameInk());
   }
 
   private at(e: MouseEvent): TreeNode | null {
@@ -232,4 +224,4 @@ class ComparePage {
   }
 }
 
-export const compare: View = { id: "compare", title: "Compare", isPossible: (app) => app.old !== null, create: (app) => new ComparePage(app) };
+export const compare: View = { id: "compare", title: "Compare", key: "c", isPossible: (app) => app.old !== null, create: (app) => new ComparePage(app) };

@@ -24,22 +24,51 @@ export interface ControlOptions {
   shape?: boolean; // fold recursion, by thread
 }
 
-export function choice(label: string, id: string, value: string, options: [string, string][], take: (v: string) => void): HTMLElement {
-  const select = h("select", { id, onchange: (e) => take((e.target as HTMLSelectElement).value) },
-    ...options.map(([v, text]) => h("option", { value: v, selected: v === value }, text)));
-  return h("label", {}, `${label} `, select);
+type Options = [value: string, text: string][];
+
+/** A list to choose from. It stays the same element, so that who uses the keyboard stays in it. */
+export class Choice {
+  readonly element: HTMLElement;
+  private readonly select: HTMLSelectElement;
+  private listed = "";
+
+  constructor(label: string, id: string, take: (v: string) => void) {
+    this.select = h("select", { id, onchange: () => take(this.select.value) }) as HTMLSelectElement;
+    this.element = h("label", {}, `${label} `, this.select);
+  }
+
+  /** No options: it is not to be seen. */
+  show(options: Options | null, value: string): void {
+    this.element.hidden = !options;
+    if (!options) return;
+    const key = JSON.stringify(options);
+    if (key !== this.listed) clear(this.select, ...options.map(([v, text]) => h("option", { value: v }, text)));
+    this.listed = key;
+    this.select.value = value;
+  }
 }
 
-function tick(label: string, id: string, value: boolean, take: (v: boolean) => void): HTMLElement {
-  return h("label", {}, h("input", { type: "checkbox", id, checked: value, onchange: (e) => take((e.target as HTMLInputElement).checked) }), ` ${label}`);
+class Tick {
+  readonly element: HTMLElement;
+  private readonly box: HTMLInputElement;
+
+  constructor(label: string, id: string, take: (v: boolean) => void) {
+    this.box = h("input", { type: "checkbox", id, onchange: () => take(this.box.checked) }) as HTMLInputElement;
+    this.element = h("label", {}, this.box, ` ${label}`);
+  }
+
+  show(isPossible: boolean, value: boolean): void {
+    this.element.hidden = !isPossible;
+    this.box.checked = value;
+  }
 }
 
-function threadOptions(app: App): [string, string][] {
+function threadOptions(app: App): Options {
   const serials = [...app.profile.pack.u32("thread.serial")];
   return [["0", "all threads"], ...serials.map((s, i): [string, string] => [String(s), app.profile.threadName(i)])];
 }
 
-function moduleOptions(app: App): [string, string][] {
+function moduleOptions(app: App): Options {
   return [["", "all modules"], ...[...app.profile.modules()].sort().map((m): [string, string] => [m, m])];
 }
 
@@ -51,44 +80,57 @@ function rangeText(app: App): string {
 }
 
 /** Blocks or maps; null if there are no maps. Comparisons are of blocks. */
-function mapsChoice(app: App): HTMLElement | null {
-  if (!app.maps || app.state.page === "compare") return null;
-  return choice("Of", "maps", app.state.maps, [["", "blocks"], ["all", "maps"], ...MAP_KINDS.map((k): [string, string] => [k, `maps: ${k}`])], (v) => app.go({ maps: v, zoom: [], thread: 0 }));
+function mapsOptions(app: App): Options | null {
+  if (!app.hasMaps || app.state.page === "compare") return null;
+  return [["", "blocks"], ["all", "maps"], ...MAP_KINDS.map((k): [string, string] => [k, `maps: ${k}`])];
 }
 
-/** Which look at the heap's pages; null if there is only one. */
-export function lookChoice(app: App): HTMLElement | null {
-  const looks = app.profile.looks();
-  if (looks.length < 2) return null;
-  const shown = app.profile.findLook(app.state.look)!;
-  return choice("Look", "look", String(shown.index), looks.map((l): [string, string] => [String(l.index), `${l.title}, ${formatTime(l.time_ns)}`]), (v) => app.go({ look: Number(v), zoom: [], site: -1 }));
+/** Which look at the heap's pages, if there are several. */
+export function lookChoice(app: App): { element: HTMLElement; update(): void } {
+  const choice = new Choice("Look", "look", (v) => app.go({ look: Number(v), zoom: [], site: -1 }));
+  const update = (): void => {
+    const looks = app.profile.looks();
+    const options = looks.map((l): [string, string] => [String(l.index), `${l.title}, ${formatTime(l.time_ns)}`]);
+    choice.show(looks.length < 2 ? null : options, String(app.profile.findLook(app.state.look)?.index ?? ""));
+  };
+  return { element: choice.element, update };
 }
 
-/** The bar above a page. Rebuilt when the state changes, but not under the user's cursor. */
+/** The bar above a page. */
 export function makeControls(app: App, options: ControlOptions): { element: HTMLElement; update(): void } {
-  const element = h("form.controls", { onsubmit: (e) => e.preventDefault() });
+  const maps = new Choice("Of", "maps", (v) => app.go({ maps: v, zoom: [], thread: 0 }));
+  const figure = new Choice("Figure", "figure", (v) => app.go({ figure: v as Figure, zoom: [] }));
+  const look = lookChoice(app);
+  const thread = new Choice("Thread", "thread", (v) => app.go({ thread: Number(v), zoom: [] }));
+  const module = new Choice("Module", "module", (v) => app.go({ module: v, zoom: [] }));
+  const inverted = new Tick("inverted", "inverted", (v) => app.go({ inverted: v, zoom: [] }));
+  const byLine = new Tick("by line", "by-line", (v) => app.go({ byLine: v, zoom: [] }));
+  const fold = new Tick("fold recursion", "fold", (v) => app.go({ fold: v, zoom: [] }));
+  const byThread = new Tick("by thread", "by-thread", (v) => app.go({ byThread: v, zoom: [] }));
   const filter = h("input", {
     type: "search", id: "functions", placeholder: "only stacks with…", "aria-label": "only stacks with this function",
     onchange: (e) => app.go({ functions: (e.target as HTMLInputElement).value, zoom: [] }),
   }) as HTMLInputElement;
+  const facts = h("span.facts");
+  const parts = [maps, figure, look, thread, module, inverted, byLine, fold, byThread].map((part) => part.element);
+  const element = h("form.controls", { onsubmit: (e) => e.preventDefault() }, ...parts, filter, facts);
   const update = (): void => {
     const s = app.state;
     if (document.activeElement !== filter) filter.value = s.functions;
+    maps.show(mapsOptions(app), s.maps);
+    figure.show(figuresOf(app.profile).map((f) => [f, FIGURE_NAMES[f]]), s.figure);
+    look.update();
+    look.element.hidden ||= !isOfPages(s.figure);
+    thread.show(s.maps ? null : threadOptions(app), String(s.thread));
+    module.show(moduleOptions(app), s.module);
+    inverted.show(options.direction, s.inverted);
+    byLine.show(Boolean(options.lines), s.byLine);
+    fold.show(Boolean(options.shape), s.fold);
+    byThread.show(Boolean(options.shape) && !s.maps, s.byThread);
     const range = rangeText(app);
     const note = app.answer().note;
-    clear(element,
-      mapsChoice(app),
-      choice("Figure", "figure", s.figure, figuresOf(app.profile).map((f) => [f, FIGURE_NAMES[f]]), (v) => app.go({ figure: v as Figure, zoom: [] })),
-      isOfPages(s.figure) && lookChoice(app),
-      !s.maps && choice("Thread", "thread", String(s.thread), threadOptions(app), (v) => app.go({ thread: Number(v), zoom: [] })),
-      choice("Module", "module", s.module, moduleOptions(app), (v) => app.go({ module: v, zoom: [] })),
-      options.direction && tick("inverted", "inverted", s.inverted, (v) => app.go({ inverted: v, zoom: [] })),
-      options.lines && tick("by line", "by-line", s.byLine, (v) => app.go({ byLine: v, zoom: [] })),
-      options.shape && tick("fold recursion", "fold", s.fold, (v) => app.go({ fold: v, zoom: [] })),
-      options.shape && !s.maps && tick("by thread", "by-thread", s.byThread, (v) => app.go({ byThread: v, zoom: [] })),
-      filter,
-      range && h("span.range", {}, range, " ", h("button", { type: "button", id: "whole-range", onclick: () => app.go({ from: -1, to: -1, zoom: [] }) }, "whole recording")),
-      note && h("span.note", { id: "answer-note" }, note));
+    clear(facts, range && h("span.range", {}, range, " ", h("button", { type: "button", id: "whole-range", onclick: () => app.go({ from: -1, to: -1, zoom: [] }) }, "whole recording")),
+      range && note ? " " : "", note && h("span.note", { id: "answer-note" }, note));
   };
   return { element, update };
 }

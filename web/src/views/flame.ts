@@ -5,7 +5,7 @@ import type { App, View } from "../app.ts";
 import { changeColour, cssColour, isDark, moduleColour, OWN_COLOURS } from "../draw/colours.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatShare } from "../draw/format.ts";
-import { boxAt, layOut, measure, paint, type Box, type IcicleSource } from "../draw/icicle.ts";
+import { boxAt, flameInk, layOut, paint, paintAhead, type Box, type IcicleSource } from "../draw/icicle.ts";
 import type { CallTree, TreeNode } from "../model/calltree.ts";
 import { countsBlocks, isTimed } from "../model/question.ts";
 import type { Work } from "../model/stacks.ts";
@@ -113,7 +113,7 @@ class FlamePage {
 
   /** Ahead of time: what the first look at the page would have to wait for. */
   prepare(width: number): Work[] {
-    return [{ step: () => Boolean(this.tree()) }, { step: () => (measure(this.source(), layOut(this.source(), width)), true) }];
+    return [{ step: () => Boolean(this.tree()) }, { step: () => (paintAhead(width, this.source(), flameInk()), true) }];
   }
 
   draw(): void {
@@ -123,7 +123,7 @@ class FlamePage {
     this.drawnWidth = width;
     const source = this.source();
     this.boxes = layOut(source, width);
-    paint(this.canvas, source, this.boxes, { text: cssColour("--ink"), paper: cssColour("--paper"), mark: cssColour("--mark") });
+    paint(this.canvas, width, source, this.boxes, flameInk());
     const hits = app.profile.search(app.state.search);
     const share = app.state.search ? searchShare(this.tree(), source.root, app.profile.sitesWith(hits)) : 0;
     clear(this.found, app.state.search ? `${formatShare(share, source.root.size)} of what is shown` : "");
@@ -213,7 +213,7 @@ class FlamePage {
       ["leaked", `${bytes("live_bytes")} in ${count("live_blocks")} ${unit}`],
       ["allocated", `${bytes("allocated_bytes")} by ${count("allocations")} calls`],
       ["temporary", count("temporary")],
-      ["stacks", formatCount(node.to - node.from)],
+      ["stacks", formatCount(tree.count(node))],
     ];
     const place = node.frame < 0 || node.frame >= profile.frameCount ? "" : `${profile.moduleName(node.frame)} ${profile.place(node.frame)}`;
     clear(this.card, h("strong", {}, labelOf(this.app, tree, node)), h("div.note", {}, place),
@@ -265,4 +265,4 @@ class FlamePage {
   }
 }
 
-export const flame: View = { id: "flame", title: "Flame graph", create: (app) => new FlamePage(app) };
+export const flame: View = { id: "flame", title: "Flame graph", key: "3", create: (app) => new FlamePage(app) };

@@ -12,7 +12,7 @@ import { lostSections } from "./lost.ts";
 import { stackList } from "./stack.ts";
 import { withinColumn } from "./within.ts";
 
-const SHOWN = 200;
+const SHOWN = 100;
 const TITLES: Record<LeakKind, string> = {
   growing: "Growing: more and more of it all the time",
   "one-off": "Others: not growing steadily",
@@ -29,7 +29,7 @@ function quarterBars(leak: Leak): HTMLElement {
 
 /** The program's own function behind a leak, and what it called. */
 function chain(app: App, site: number): string {
-  const { profile } = app;
+  const profile = app.blocks;
   const stack = profile.stack(site);
   const own = stack.indexOf(profile.pack.u32("site.own")[site]!);
   const shown = own > 0 ? [stack[own]!, stack[own - 1]!] : stack.slice(0, 2);
@@ -50,7 +50,7 @@ function leakItem(app: App, leak: Leak): HTMLElement {
 function section(app: App, kind: LeakKind, group: LeakGroup): HTMLElement | null {
   if (!group.stacks) return null;
   const rest = group.stacks - group.largest.length;
-  const title = kind === "one-off" && app.profile.pack.header.findings?.has_time_line === false ? TOO_SHORT : TITLES[kind];
+  const title = kind === "one-off" && app.blocks.pack.header.findings?.has_time_line === false ? TOO_SHORT : TITLES[kind];
   const list = h("div");
   appendInPieces(list, group.largest.length, (i) => leakItem(app, group.largest[i]!));
   return h("section", { id: `leaks-${kind}`, "data-bytes": group.bytes, "data-blocks": group.blocks }, h("h2", {}, title),
@@ -62,17 +62,20 @@ function section(app: App, kind: LeakKind, group: LeakGroup): HTMLElement | null
 export const leaks: View = {
   id: "leaks",
   title: "Leaks",
+  key: "9",
   create(app) {
     const element = h("div.leaks-page");
     let of: Profile | null = null;
+    let found: { of: Profile; groups: Record<LeakKind, LeakGroup> } | null = null;
+    const find = () => (found?.of === app.blocks ? found : (found = { of: app.blocks, groups: findLeaks(app.blocks, SHOWN) })).groups;
     const update = () => {
-      if (of === app.profile) return;
-      of = app.profile;
-      const groups = findLeaks(app.profile, SHOWN);
+      if (of === app.blocks) return;
+      of = app.blocks;
+      const groups = find();
       const sections = (["growing", "one-off", "suppressed"] as const).map((k) => section(app, k, groups[k]));
-      const isLost = hasLost(app.profile);
+      const isLost = hasLost(app.blocks);
       clear(element, ...(isLost ? lostSections(app) : []), isLost && sections.some(Boolean) && h("h2.part", {}, "All that was not freed, by how it grew"), ...(sections.some(Boolean) ? sections : ["Nothing was left when the program ended."]));
     };
-    return { element, update };
+    return { element, update, prepare: () => [{ step: () => Boolean(find()) }] };
   },
 };

@@ -9,7 +9,7 @@ import { chainOf, findLost, LOST_CLASSES, type Link, type Lost, type LostClass, 
 import { ownFrame } from "../model/resident.ts";
 import { stackList } from "./stack.ts";
 
-const SHOWN = 200;
+const SHOWN = 100;
 
 const TITLES: Record<LostClass, string> = {
   definite: "Lost: nothing points to them any more",
@@ -22,7 +22,7 @@ const blocksOf = (n: number): string => `${formatCount(n)} ${n === 1 ? "block" :
 
 /** How the look was taken: what speaks for it, and against it. */
 function about(app: App): HTMLElement {
-  const look = app.profile.pack.header.leaks!;
+  const look = app.blocks.pack.header.leaks!;
   const words = [
     look["at_exit"] ? "Looked at when the program called exit()" : `Looked at after ${formatTime(Number(look["time_ns"]))}`,
     look["stopped"] ? `, for which it was stopped ${formatTime(Number(look["pause_ns"]))}.` : ", while it went on: registers are not known.",
@@ -33,20 +33,20 @@ function about(app: App): HTMLElement {
 
 function linkText(app: App, link: Link): string {
   if (!link.isBlock) return `from ${link.text}`;
-  const { profile } = app;
+  const profile = app.blocks;
   const frame = link.site >= 0 ? ownFrame(profile, link.site) : -1;
   const where = frame >= 0 ? `a block allocated by ${profile.functionName(frame)} ${profile.place(frame)}` : "a block whose stack is not known";
   return `${where}${link.inside ? `, by a pointer ${formatCount(link.inside)} bytes into it` : ""}${link.offset ? `, at ${formatCount(link.offset)} bytes of its holder` : ""}`;
 }
 
 function chainList(app: App, lost: Lost): HTMLElement | null {
-  const links = chainOf(app.profile, lost);
+  const links = chainOf(app.blocks, lost);
   if (!links.length) return null;
   return h("div.chain", {}, h("p.note", {}, "One of them, and who points to it:"), h("ol", {}, ...links.map((link) => h("li", {}, linkText(app, link)))));
 }
 
 function item(app: App, kind: LostClass, lost: Lost): HTMLElement {
-  const { profile } = app;
+  const profile = app.blocks;
   const stack = profile.stack(lost.site);
   const frame = ownFrame(profile, lost.site);
   const caller = stack[stack.indexOf(frame) + 1];
@@ -70,7 +70,7 @@ function section(app: App, kind: LostClass, group: LostGroup): HTMLElement | nul
 
 /** What goes first on the page, if the profile has it. */
 export function lostSections(app: App): (HTMLElement | null)[] {
-  const groups = findLost(app.profile, SHOWN);
+  const groups = findLost(app.blocks, SHOWN);
   const lost = groups.definite.stacks + groups.indirect.stacks;
   return [about(app), lost ? null : h("p", { id: "nothing-lost" }, "Nothing is lost: whatever is left, something points to it."), ...LOST_CLASSES.map((kind) => section(app, kind, groups[kind]))];
 }

@@ -5,7 +5,10 @@ import type { App, View } from "../app.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount } from "../draw/format.ts";
 import type { Json } from "../load/pack.ts";
+import { appendInPieces } from "../idle.ts";
 import { listMappers, type Mapper } from "../model/maps.ts";
+import { orderBy } from "../model/order.ts";
+import type { Profile } from "../model/profile.ts";
 import { MAP_KINDS } from "../model/question.ts";
 import { stackList } from "./stack.ts";
 
@@ -70,6 +73,7 @@ function kindsTable(app: App, maps: Row): HTMLElement {
 class MapsPage {
   readonly element = h("div.maps-page");
   private readonly table = h("table.grid", { id: "mappers" });
+  private listed: { of: Profile; mappers: Mapper[] } | null = null;
 
   constructor(private readonly app: App) {}
 
@@ -86,13 +90,15 @@ class MapsPage {
 
   private fillTable(): void {
     const { app } = this;
-    const mappers = listMappers(app.maps!);
+    if (this.listed?.of !== app.maps) this.listed = { of: app.maps!, mappers: orderBy(listMappers(app.maps!), (m) => m.mapped) };
     const sort = MAPPER_COLUMNS.find((c) => c.id === app.state.sort) ?? MAPPER_COLUMNS[0]!;
-    mappers.sort((a, b) => b[sort.id] - a[sort.id] || b.mapped - a.mapped);
+    const mappers = orderBy(this.listed.mappers, (m) => m[sort.id]);
     const head = MAPPER_COLUMNS.map((c) => h("th.number", { "aria-sort": c === sort ? "descending" : undefined }, h("button", { type: "button", id: `mappers-${c.id}`, onclick: () => app.go({ sort: c.id }) }, c.title)));
     const rest = mappers.length - SHOWN;
-    clear(this.table, h("thead", {}, h("tr", {}, ...head, h("th", {}, "Kinds"), h("th", {}, "Mapped by"))),
-      h("tbody", {}, ...mappers.slice(0, SHOWN).map((m) => this.row(m)), rest > 0 && h("tr", {}, h("td.note", { colspan: 6 }, `and ${formatCount(rest)} functions with less; the flame graph has them all`))));
+    const body = h("tbody");
+    appendInPieces(body, Math.min(mappers.length, SHOWN), (i) => this.row(mappers[i]!));
+    clear(this.table, h("thead", {}, h("tr", {}, ...head, h("th", {}, "Kinds"), h("th", {}, "Mapped by"))), body,
+      rest > 0 && h("tfoot", {}, h("tr", {}, h("td.note", { colspan: 6 }, `and ${formatCount(rest)} functions with less; the flame graph has them all`))));
   }
 
   private row(mapper: Mapper): HTMLElement {
@@ -108,4 +114,4 @@ class MapsPage {
   }
 }
 
-export const maps: View = { id: "maps", title: "Maps", isPossible: (app) => app.maps !== null, create: (app) => new MapsPage(app) };
+export const maps: View = { id: "maps", title: "Maps", key: "m", isPossible: (app) => app.hasMaps, create: (app) => new MapsPage(app) };

@@ -115,7 +115,7 @@ function notRecorded(app: App, s: Stats): HTMLElement | null {
   const isExact = !s.number("sample_period") && s.get("mode") !== "tags";
   const missing = [
     !app.blocks.looks().length && isExact && "--rss (which blocks keep which pages in memory)",
-    !app.maps && s.get("mode") !== "tags" && "--maps (what the program maps itself)",
+    !app.hasMaps && s.get("mode") !== "tags" && "--maps (what the program maps itself)",
     !app.blocks.pack.header.leaks && isExact && "--leaks (which blocks are lost, and who holds the others)",
   ].filter(Boolean);
   return missing.length ? h("p.note", { id: "not-recorded" }, `Recorded with midden record, these would add pages: ${missing.join(", ")}.`) : null;
@@ -130,6 +130,7 @@ function run(s: Stats): HTMLElement {
 export const overview: View = {
   id: "overview",
   title: "Overview",
+  key: "1",
   create(app) {
     const element = h("div.overview");
     const update = () => {

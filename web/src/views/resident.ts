@@ -5,8 +5,11 @@ import type { App, View } from "../app.ts";
 import { cssColour } from "../draw/colours.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatShare, formatTime } from "../draw/format.ts";
+import { appendInPieces } from "../idle.ts";
 import { layOutPages, pageAt, paintPages, shade, SHADES, type PageCell, type PageGrid } from "../draw/pagemap.ts";
+import { orderBy } from "../model/order.ts";
 import { listCells, listHolders, ownFrame, type Cell, type Holder, type Look, type Pin } from "../model/resident.ts";
+import type { Work } from "../model/stacks.ts";
 import { lookChoice } from "./controls.ts";
 import { stackList } from "./stack.ts";
 
@@ -56,7 +59,7 @@ function sumsTable(look: Look): HTMLElement {
 
 class ResidentPage {
   readonly element: HTMLElement;
-  private readonly bar = h("form.controls", { onsubmit: (e) => e.preventDefault() });
+  private readonly bar: HTMLElement;
   private readonly sums = h("div");
   private readonly legend = h("ul.legend", { id: "page-legend", "aria-label": "colours" });
   private readonly canvas = h("canvas.pages", { id: "page-map", tabindex: 0, role: "img", "aria-label": "pages of the heap; arrow keys move, Enter shows who holds a cell" }) as HTMLCanvasElement;
@@ -67,8 +70,14 @@ class ResidentPage {
   private grid: PageGrid | null = null;
   private told = -1; // cell
   private drawnWidth = 0;
+  private holders: Holder[] = [];
+  private readonly looks;
+  private readonly seen = h("span");
+  private readonly link = h("a", {}, "flame graph of what is resident");
 
   constructor(private readonly app: App) {
+    this.looks = lookChoice(app);
+    this.bar = h("form.controls", { onsubmit: (e) => e.preventDefault() }, this.looks.element, this.seen, this.link);
     this.element = h("div.resident-page", {}, this.bar, this.sums,
       h("h2", {}, "Pages of the heap"), this.legend, h("div.canvas", {}, this.canvas, this.card),
       h("h2", {}, "Who keeps them"), h("p.note", {}, "Each page is split over the stacks whose blocks hold it, its dead bytes included."),
@@ -83,23 +92,35 @@ class ResidentPage {
 
   update(): void {
     const { app } = this;
-    const look = app.profile.findLook(app.state.look);
+    const look = app.blocks.findLook(app.state.look);
     if (!look) return;
-    if (look !== this.look) {
-      this.look = look;
-      this.cells = listCells(app.profile, look);
-      this.told = -1;
-      this.card.hidden = true;
-    }
-    clear(this.bar, lookChoice(app) ?? h("span", {}, `Seen ${look.title}, ${formatTime(look.time_ns)}`),
-      h("a", { href: app.link({ page: "flame", figure: "resident", look: look.index, zoom: [], functions: "", module: "", thread: 0 }) }, "flame graph of what is resident"));
+    this.ask(look);
+    this.looks.update();
+    clear(this.seen, this.looks.element.hidden && `Seen ${look.title}, ${formatTime(look.time_ns)}`);
+    this.link.setAttribute("href", app.link({ page: "flame", figure: "resident", look: look.index, zoom: [], functions: "", module: "", thread: 0 }));
     clear(this.sums, sumsTable(look));
     this.fillTable(look);
     this.draw();
   }
 
+  private ask(look: Look): void {
+    if (look === this.look) return;
+    this.look = look;
+    this.cells = listCells(this.app.blocks, look);
+    this.holders = listHolders(this.app.blocks, this.app.blocks.pinsOf(look));
+    this.told = -1;
+    this.card.hidden = true;
+  }
+
+  /** Ahead of time: what the first look at the page would have to wait for. */
+  prepare(): Work[] {
+    const profile = this.app.blocks;
+    const look = profile.findLook(this.app.state.look);
+    return look ? [{ step: () => Boolean(profile.pinsOf(look)) }, { step: () => (this.ask(look), true) }] : [];
+  }
+
   private pageBytes(): number {
-    return this.app.profile.pack.header.page_bytes || PAGE_BYTES;
+    return this.app.blocks.pack.header.page_bytes || PAGE_BYTES;
   }
 
   private draw(): void {
@@ -146,7 +167,7 @@ class ResidentPage {
   }
 
   private fillCard(cell: Cell): void {
-    const { profile } = this.app;
+    const profile = this.app.blocks;
     const bytes = cell.resident * this.pageBytes();
     const rows: [string, string][] = [
       ["pages", `${formatCount(cell.pages)}, ${formatCount(cell.resident)} in memory, ${formatCount(cell.held)} with live blocks`],
@@ -163,7 +184,7 @@ class ResidentPage {
     const cell = this.cells[i];
     if (!cell || cell.site < 0) return;
     this.app.go({ site: cell.site });
-    document.querySelector(`#holders [data-sites~="${cell.site}"]`)?.scrollIntoView({ block: "nearest" });
+    document.querySelector("#holders tr.chosen")?.scrollIntoView({ block: "nearest" });
   }
 
   private onKey(e: KeyboardEvent): void {
@@ -185,24 +206,34 @@ class ResidentPage {
 
   private fillTable(look: Look): void {
     const { app } = this;
-    const holders = listHolders(app.profile, app.profile.pinsOf(look));
     const sort = COLUMNS.find((c) => c.id === app.state.sort) ?? COLUMNS[0]!;
-    if (sort !== COLUMNS[0]) holders.sort((a, b) => b[sort.id] - a[sort.id]);
+    const holders = sort === COLUMNS[0] ? this.holders : orderBy(this.holders, (holder) => holder[sort.id]);
+    const chosen = this.chosenGroup();
+    const place = holders.findIndex((holder) => app.blocks.frameGroup[holder.frame] === chosen);
+    const shown = place < ROWS_SHOWN ? holders.slice(0, ROWS_SHOWN) : [holders[place]!, ...holders.slice(0, ROWS_SHOWN)];
     const head = h("tr", {}, ...COLUMNS.map((c) => h("th.number", { title: c.about, "aria-sort": c === sort ? "descending" : undefined }, h("button", { type: "button", id: `holders-${c.id}`, onclick: () => app.go({ sort: c.id }) }, c.title))), h("th", {}, "Allocated by"));
     const rest = holders.length - ROWS_SHOWN;
-    clear(this.table, h("thead", {}, head), h("tbody", {}, ...holders.slice(0, ROWS_SHOWN).map((holder) => this.row(holder, Number(look.sums["resident_bytes"]))),
-      rest > 0 && h("tr", {}, h("td.note", { colspan: COLUMNS.length + 1 }, `and ${formatCount(rest)} functions with less; the flame graph has them all`))));
+    const body = h("tbody");
+    appendInPieces(body, shown.length, (i) => this.row(shown[i]!, Number(look.sums["resident_bytes"]), chosen), Math.max(20, place < ROWS_SHOWN ? place + 1 : 0));
+    clear(this.table, h("thead", {}, head), body,
+      rest > 0 && h("tfoot", {}, h("tr", {}, h("td.note", { colspan: COLUMNS.length + 1 }, `and ${formatCount(rest)} functions with less; the flame graph has them all`))));
   }
 
-  private row(holder: Holder, whole: number): HTMLElement {
+  /** The function that the chosen site is shown under; -1: none is chosen. */
+  private chosenGroup(): number {
+    const { blocks: profile, state } = this.app;
+    return state.site >= 0 && state.site < profile.siteCount ? profile.frameGroup[ownFrame(profile, state.site)]! : -1;
+  }
+
+  private row(holder: Holder, whole: number, chosen: number): HTMLElement {
     const { app } = this;
-    const { profile } = app;
-    const isChosen = holder.pins.some((pin) => pin.site === app.state.site);
+    const profile = app.blocks;
+    const isChosen = profile.frameGroup[holder.frame] === chosen;
     const details = h("details", { open: isChosen }, h("summary", {}, profile.functionName(holder.frame), h("span.place", {}, ` ${profile.place(holder.frame)}`)));
     const fill = () => details.childElementCount === 1 && details.append(...holder.pins.slice(0, STACKS_SHOWN).map((pin) => this.stack(pin)), holder.pins.length > STACKS_SHOWN ? h("p.note", {}, `and ${formatCount(holder.pins.length - STACKS_SHOWN)} stacks with less`) : "");
     details.addEventListener("toggle", fill);
     if (isChosen) fill();
-    return h(`tr${isChosen ? ".chosen" : ""}`, { "data-function": profile.functionName(holder.frame), "data-sites": holder.pins.map((pin) => pin.site).join(" "), ...Object.fromEntries(COLUMNS.map((c) => [`data-${c.id}`, holder[c.id]])) },
+    return h(`tr${isChosen ? ".chosen" : ""}`, { "data-function": profile.functionName(holder.frame), ...Object.fromEntries(COLUMNS.map((c) => [`data-${c.id}`, holder[c.id]])) },
       ...COLUMNS.map((c) => h("td.number", {}, show(holder[c.id], c.bytes), c.id === "resident" ? h("span.note", {}, ` ${formatShare(holder.resident, whole)}`) : null)), h("td", {}, details));
   }
 
@@ -212,4 +243,4 @@ class ResidentPage {
   }
 }
 
-export const resident: View = { id: "resident", title: "Resident", isPossible: (app) => app.blocks.looks().length > 0, create: (app) => new ResidentPage(app) };
+export const resident: View = { id: "resident", title: "Resident", key: "r", isPossible: (app) => app.blocks.looks().length > 0, create: (app) => new ResidentPage(app) };

@@ -147,4 +147,4 @@ class SizesPage {
   }
 }
 
-export const sizes: View = { id: "sizes", title: "Sizes", create: (app) => new SizesPage(app) };
+export const sizes: View = { id: "sizes", title: "Sizes", key: "7", create: (app) => new SizesPage(app) };

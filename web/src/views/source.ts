@@ -9,6 +9,7 @@ import { Highlighter, languageOf } from "../draw/syntax.ts";
 import { appendInPieces } from "../idle.ts";
 import { allFiles, doubtsOf, hottestFrames, linesOf, type FileFigures, type LineFigures } from "../model/lines.ts";
 import { countsBlocks, type Answer } from "../model/question.ts";
+import type { Work } from "../model/stacks.ts";
 import { makeControls } from "./controls.ts";
 import { within } from "./within.ts";
 
@@ -73,13 +74,19 @@ class SourcePage {
     this.listed = { answer, list, doubts: new Map(doubts.map((f) => [f.file, f])), hottest: hottestPlace(this.app, answer, list) };
   }
 
+  /** Ahead of time: what the first look at the page would have to wait for. */
+  prepare(): Work[] {
+    return [{ step: () => (this.listFiles(), true) }];
+  }
+
   private showFiles(): void {
     const { app } = this;
     const { list, doubts } = this.listed!;
     const doubtful = (f: FileFigures, key: "self" | "total"): string => this.show(f[key]) + this.within(f[key], doubts.get(f.file)?.[key]);
     const shown = this.place().file;
+    const { profile } = app;
     const item = (f: FileFigures) => h("li", {},
-      h("a", { href: app.link({ file: f.file, line: 0 }), title: app.profile.text(f.file), "aria-current": f.file === shown ? "true" : undefined }, app.profile.text(f.file).split("/").slice(-2).join("/")),
+      h("a", { href: app.link({ file: f.file, line: 0 }), title: profile.text(f.file), "aria-current": f.file === shown ? "true" : undefined }, profile.text(f.file).split("/").slice(-2).join("/")),
       h("span.note", { title: `${doubtful(f, "self")} allocated here, ${doubtful(f, "total")} with what is called from here` }, `${this.show(f.self)} of ${this.show(f.total)}`));
     const items = h("ul");
     appendInPieces(items, Math.min(list.length, FILES_SHOWN), (i) => item(list[i]!));
@@ -172,4 +179,4 @@ class SourcePage {
   }
 }
 
-export const source: View = { id: "source", title: "Source", create: (app) => new SourcePage(app) };
+export const source: View = { id: "source", title: "Source", key: "6", create: (app) => new SourcePage(app) };

@@ -3,11 +3,11 @@
 
 import type { App } from "../app.ts";
 import { h } from "../draw/dom.ts";
-import { FRAME_INLINED } from "../model/profile.ts";
+import { FRAME_INLINED, type Profile } from "../model/profile.ts";
 
 /** A frame's place, as a link to its source line. */
-export function placeLink(app: App, frame: number, maps = ""): HTMLElement {
-  const { profile } = app;
+function placeLink(app: App, profile: Profile, frame: number): HTMLElement {
+  const maps = profile !== app.blocks ? app.state.maps || "all" : "";
   const place = profile.place(frame);
   if (!place) return h("span.place", {}, profile.moduleName(frame));
   return h("a.place", { href: app.link({ page: "source", ...(maps ? { maps } : {}), file: profile.frameFile[frame]!, line: profile.frameLine[frame]! }) }, place);
@@ -15,7 +15,6 @@ export function placeLink(app: App, frame: number, maps = ""): HTMLElement {
 
 /** `profile` is that of the site, if it is not that of the page. */
 export function stackList(app: App, site: number, profile = app.profile): HTMLElement {
-  const maps = profile === app.maps ? app.state.maps || "all" : "";
   return h("ol.stack", {}, ...profile.stack(site).map((frame) =>
-    h("li", {}, profile.functionName(frame), " ", placeLink(app, frame, maps), profile.frameBits[frame]! & FRAME_INLINED ? h("span.note", {}, " inlined") : null)));
+    h("li", {}, profile.functionName(frame), " ", placeLink(app, profile, frame), profile.frameBits[frame]! & FRAME_INLINED ? h("span.note", {}, " inlined") : null)));
 }

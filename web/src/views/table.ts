@@ -8,6 +8,7 @@ import { formatBytes, formatCount, formatShare } from "../draw/format.ts";
 import { Rows } from "../draw/rows.ts";
 import type { CallTree, TreeNode } from "../model/calltree.ts";
 import { FIGURE_COLUMNS, figureColumn, type FigureColumn } from "../model/figures.ts";
+import { orderBy } from "../model/order.ts";
 import { countsBlocks } from "../model/question.ts";
 import { makeControls } from "./controls.ts";
 import { makeSaving } from "./saving.ts";
@@ -90,11 +91,8 @@ class TablePage {
     const add = (node: TreeNode): void => {
       if (node.depth > 0) list.push(node);
       if (!this.open.has(node)) return;
-      const children = [...tree.open(node)];
-      // What has nothing of the figure is there for its other columns: it comes last.
-      if (byName) this.sortByName(children);
-      else if (this.app.state.sort) children.sort((a, b) => key(b) - key(a));
-      for (const child of children) add(child);
+      const children = tree.open(node);
+      for (const child of byName ? this.sortByName(children) : this.app.state.sort ? orderBy(children, key) : children) add(child);
     };
     add(tree.root);
     this.list = list;
@@ -102,9 +100,9 @@ class TablePage {
     this.rows.set(list.length, (i) => this.makeRow(i));
   }
 
-  private sortByName(nodes: TreeNode[]): void {
-    const places = new Map(nodes.map((n) => [n, this.app.profile.namePlace(n.frame)]));
-    nodes.sort((a, b) => Number(a.size === 0) - Number(b.size === 0) || places.get(a)! - places.get(b)!);
+  /** What has nothing of the figure is there for its other columns: it comes last. */
+  private sortByName(nodes: TreeNode[]): TreeNode[] {
+    return orderBy(nodes, (n) => (n.size === 0 ? -(2 ** 32) : 0) - this.app.profile.namePlace(n.frame));
   }
 
   private showHead(): void {
@@ -169,4 +167,4 @@ class TablePage {
   }
 }
 
-export const table: View = { id: "table", title: "Tree", create: (app) => new TablePage(app) };
+export const table: View = { id: "table", title: "Tree", key: "4", create: (app) => new TablePage(app) };

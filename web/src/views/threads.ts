@@ -116,16 +116,18 @@ function makeTable(app: App, lines: TimeLines): HTMLElement {
 export const threads: View = {
   id: "threads",
   title: "Threads",
+  key: "8",
   create(app) {
     const element = h("div.threads-page");
     let lines: TimeLines | null = null;
+    const linesNow = () => (lines?.profile === app.profile ? lines : (lines = new TimeLines(app, app.profile)));
     const update = () => {
-      if (lines?.profile !== app.profile) lines = new TimeLines(app, app.profile);
+      const lines = linesNow();
       clear(element,
         h("p.note", {}, "Peaks and leaks count for the thread that allocated, whoever frees. A name leads to the flame graph of that thread."),
         lines.byThread.has(0) && h("p.note", { id: "thread-note" }, "The time line is recorded by stack, so a thread's line has the stacks that it alone came through; the last row has those of several threads."),
         h("div.scroll", { tabindex: 0, role: "region", "aria-label": "threads" }, makeTable(app, lines)));
     };
-    return { element, update };
+    return { element, update, prepare: () => [{ step: () => Boolean(linesNow()) }] };
   },
 };

@@ -8,6 +8,7 @@ import { cssColour } from "../draw/colours.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatTime } from "../draw/format.ts";
 import { highestPoint } from "../model/question.ts";
+import type { Work } from "../model/stacks.ts";
 import { withinBoundBlocks, withinBoundBytes } from "./within.ts";
 
 const NS = 1e9;
@@ -77,6 +78,7 @@ class TimePage {
   private readonly snapshots = h("section", { id: "snapshots" });
   private plots: uPlot[] = [];
   private drawn = "";
+  private width = 0;
 
   constructor(private readonly app: App) {
     this.element = h("div.time-page", {},
@@ -88,13 +90,25 @@ class TimePage {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.rebuild());
   }
 
-  update(): void {
+  /** Ahead of time, chart by chart: what the first look at the page would have to wait for. */
+  prepare(width: number): Work[] {
+    if (this.drawn === this.key()) return [];
+    const begin = (): boolean => (this.begin(width), (this.drawn = this.key()), true);
+    return [{ step: begin }, ...CHARTS.map((chart) => ({ step: () => (this.plots.length < CHARTS.length && this.addChart(chart), true) }))];
+  }
+
+  private key(): string {
     const header = this.app.profile.pack.header;
-    const key = `${header.generation} ${header.start_unix_ns}`;
-    if (key !== this.drawn) {
-      this.drawn = key;
+    return `${header.generation} ${header.start_unix_ns}`;
+  }
+
+  update(): void {
+    if (this.drawn !== this.key()) {
+      this.drawn = this.key();
       this.rebuild();
     }
+    for (const chart of CHARTS.slice(this.plots.length)) this.addChart(chart);
+    this.resize();
     this.showRange();
     this.showFacts();
     this.showSnapshots();
@@ -138,23 +152,30 @@ class TimePage {
   }
 
   private rebuild(): void {
+    this.begin(this.holder.clientWidth || 900);
+    for (const chart of CHARTS) this.addChart(chart);
+  }
+
+  private begin(width: number): void {
     for (const plot of this.plots) plot.destroy();
     this.plots = [];
+    this.width = width;
     const times = this.app.profile.pack.f64("point.time_ns");
     clear(this.holder, times.length ? null : "The recording was too short for a time line.");
+  }
+
+  private addChart(chart: Chart): void {
+    const times = this.app.profile.pack.f64("point.time_ns");
     if (!times.length) return;
-    const seconds = times.map((t) => t / NS);
-    for (const chart of CHARTS) {
-      const box = h("div.chart", { id: `chart-${chart.id}` });
-      this.holder.append(box);
-      this.plots.push(new uPlot(this.options(chart), [seconds, ...chart.series.map((s) => s.values(this.app))] as uPlot.AlignedData, box));
-    }
+    const box = h("div.chart", { id: `chart-${chart.id}` });
+    this.holder.append(box);
+    this.plots.push(new uPlot(this.options(chart), [times.map((t) => t / NS), ...chart.series.map((s) => s.values(this.app))] as uPlot.AlignedData, box));
   }
 
   private options(chart: Chart): uPlot.Options {
     return {
       title: chart.title,
-      width: this.holder.clientWidth || 900,
+      width: this.width,
       height: HEIGHT,
       cursor: { sync: { key: SYNC }, drag: { x: true, y: false, setScale: false } },
       // The program's whole time, from its start on, wherever the first point is.
@@ -250,4 +271,4 @@ class TimePage {
   }
 }
 
-export const timeline: View = { id: "time", title: "Timeline", create: (app) => new TimePage(app) };
+export const timeline: View = { id: "time", title: "Timeline", key: "2", create: (app) => new TimePage(app) };

@@ -16,13 +16,22 @@ const doSteps = {
 	goto: (page, hash) => page.evaluate((h) => void (location.hash = h), hash),
 	click: (page, selector) => page.evaluate((s) => document.querySelector(s).click(), selector),
 	key: (page, key) => page.keyboard.press(key),
-	move: (page, selector, x, y) => page.hover(selector, { position: { x, y } }),
-	at: (page, selector, x, y) => page.click(selector, { position: { x, y } }),
+	move: (page, _selector, x, y) => page.mouse.move(x, y),
+	at: (page, _selector, x, y) => page.mouse.click(x, y),
 	type: (page, selector, text) => page.evaluate(([s, t]) => {
 		const input = document.querySelector(s);
 		input.value = t;
 		input.dispatchEvent(new Event("input"));
 	}, [selector, text]),
+};
+
+/** Where on the screen the pointer has to go: to find that out is not what is measured. */
+const aim = async (page, what, words) => {
+	if (what !== "move" && what !== "at") return words;
+	const [selector, x, y] = words;
+	await page.locator(selector).scrollIntoViewIfNeeded();
+	const box = await page.locator(selector).boundingBox();
+	return [selector, box.x + x, box.y + y];
 };
 
 /** Until the frame after the one that shows it. */
@@ -45,7 +54,8 @@ try {
 	// What the page does ahead while it is looked at.
 	await page.waitForSelector("html[data-ready]", { state: "attached" });
 	result.ready_ms = performance.now() - start;
-	for (const [name, what, ...words] of steps) {
+	for (const [name, what, ...where] of steps) {
+		const words = await aim(page, what, where);
 		const [began, used] = [performance.now(), await processor()];
 		await doSteps[what](page, ...words);
 		await painted(page);

@@ -1,0 +1,327 @@
+/* python_quick_test.c -- a stack of Python is found by comparing only if nothing has changed, or to
+ * what is known. Runs: as a unit test, also under AddressSanitizer.
+ * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "fixture.h"
+
+#include "capture/modules.h"
+#include "capture/python_quick.h"
+
+/* Frames as 3.11 has them, a thread state with the struct of its activation, which is on a stack
+ * with the return addresses of two native frames between it and the hook's caller. */
+#define DEPTH	   9u
+#define ROOM	   10u
+#define STACK	   64u /* words */
+#define LOOP	   40u /* where the struct of the activation is */
+#define PC	   0x1000u
+#define CODE(i)	   (0x10000u + 0x1000u * (uint64_t)(i))
+#define AT(i, n)   (CODE(i) + 184 + 2 * (uint64_t)(n))
+#define GENERATION 7u
+
+static const struct python_offsets *o;
+static uint64_t frames[ROOM + 2][10], state[64], stack[STACK];
+static struct python_interpreter interpreter;
+static struct python_quick *quick;
+static struct thread *thread;
+static struct walk_start start;
+static struct segment_node nodes[64]; /* one below the other */
+
+static uint64_t address_of(const void *at)
+{
+	return (uint64_t)(uintptr_t)at;
+}
+
+static void *get_current(void)
+{
+	return state;
+}
+
+static void set_frame(uint32_t i, uint64_t code, uint64_t instruction)
+{
+	frames[i][o->frame_code / 8] = code;
+	frames[i][o->frame_instruction / 8] = instruction;
+	frames[i][o->frame_previous / 8] = i ? address_of(frames[i - 1]) : 0;
+}
+
+static void set_innermost(uint32_t i)
+{
+	stack[LOOP + o->cframe_frame / 8] = address_of(frames[i]);
+}
+
+/* What a walk that looked everything up would leave behind: frames `kept` to `innermost`, which
+ * have the nodes 1 more than their number. */
+static void remember(uint32_t kept, uint32_t innermost)
+{
+	struct python_memo *m = &quick->memo;
+	struct python_memo_walk w = {.kept = kept, .fresh = innermost + 1 - kept};
+
+	for (uint32_t i = innermost + 1; i-- > kept;)
+		m->fresh[innermost - i] = (struct python_memo_frame){
+			.at = address_of(frames[i]),
+			.code = frames[i][o->frame_code / 8],
+			.instruction = frames[i][o->frame_instruction / 8],
+			.previous = frames[i][o->frame_previous / 8],
+			.is_shown = true,
+			.is_read = true};
+	python_memo_commit(m, &w, nodes, innermost + 1);
+}
+
+/* The native end as it is on the stack, which leads to `node` below `outer`. */
+static void remember_end(uint32_t outer, uint32_t node)
+{
+	struct memo_frame native[3] = {
+		{.place = 5, .ra_at = address_of(&stack[12]), .ra_value = stack[12]},
+		{.place = 6, .ra_at = address_of(&stack[20]), .ra_value = stack[20]},
+		{.place = 7, .ra_at = address_of(&stack[50]), .ra_value = stack[50]}};
+	const struct walk_goal goal = {.address = address_of(&stack[LOOP]),
+				       .reached = true,
+				       .frames = native,
+				       .count = 3,
+				       .generation = GENERATION};
+	struct python_leaves *table = &quick->leaves;
+	const struct python_leaf *s =
+		python_leaf_find(table, &start, goal.address, address_of(&stack[STACK]));
+
+	if (!s)
+		s = python_leaf_note(table, &start, &goal);
+	assert_non_null(s);
+	*python_leaf_pair(table, s, outer) =
+		(struct python_leaf_pair){.outer = outer, .serial = s->serial, .node = node};
+}
+
+static uint32_t find(void)
+{
+	return python_quick_find(quick, thread, &start);
+}
+
+static int set_up(void **unused)
+{
+	(void)unused;
+	o = python_offsets_find(0x030b);
+	interpreter = (struct python_interpreter){.o = o, .get_current = get_current};
+	quick = aligned_alloc(64, (sizeof(*quick) + 63) / 64 * 64);
+	memset(quick, 0, sizeof(*quick));
+	thread = calloc(1, sizeof(*thread));
+	thread->max_depth = 64;
+	thread->stack.low = address_of(stack);
+	thread->stack.high = address_of(&stack[STACK]);
+	/* Of just the size, so that AddressSanitizer sees who goes beyond. */
+	python_memo_init(&quick->memo, ROOM, malloc(python_memo_bytes(ROOM)));
+	quick->memo.codes_ended = atomic_load(&python_memo_codes_ended);
+	python_leaf_forget(&quick->leaves);
+	python_quick_init(quick, &interpreter);
+	quick->left = 100;
+	atomic_store(&modules_generation, GENERATION);
+	state[o->thread_id / 8] = 4711;
+	state[o->thread_cframe / 8] = address_of(&stack[LOOP]);
+	stack[12] = 0xaaaa;
+	stack[20] = 0xbbbb;
+	start = (struct walk_start){.pc = PC, .sp = address_of(&stack[4])};
+	for (uint32_t i = 0; i < DEPTH; i++)
+		set_frame(i, CODE(i), AT(i, 50));
+	for (uint32_t i = 1; i < 64; i++)
+		nodes[i].place = i;
+	set_innermost(DEPTH - 1);
+	remember(0, DEPTH - 1);
+	remember_end(DEPTH, 33);
+	python_quick_allow(quick, address_of(state), GENERATION);
+	return 0;
+}
+
+static int tear_down(void **unused)
+{
+	(void)unused;
+	free(quick->memo.frames);
+	free(quick);
+	free(thread);
+	return 0;
+}
+
+static void the_stack_of_the_last_walk_has_its_node(void **unused)
+{
+	(void)unused;
+	assert_int_equal(find(), 33);
+	assert_int_equal(find(), 33); /* by a guess */
+	assert_int_equal(quick->memo.count, DEPTH);
+}
+
+static void any_frame_that_has_gone_on_to_something_unknown_is_seen(void **unused)
+{
+	(void)unused;
+	for (uint32_t i = 0; i < DEPTH; i++) {
+		set_frame(i, CODE(i), AT(i, 51));
+		assert_int_equal(find(), 0);
+		assert_int_equal(quick->memo.count, i); /* what is further out holds */
+		set_frame(i, CODE(i), AT(i, 50));
+		remember(0, DEPTH - 1);
+		assert_int_equal(find(), 33);
+	}
+}
+
+static void any_frame_with_another_one_outside_of_it_is_seen(void **unused)
+{
+	(void)unused;
+	for (uint32_t i = 1; i < DEPTH; i++) {
+		frames[i][o->frame_previous / 8] = address_of(frames[ROOM]);
+		assert_int_equal(find(), 0);
+		set_frame(i, CODE(i), AT(i, 50));
+		remember(0, DEPTH - 1);
+		assert_int_equal(find(), 33);
+	}
+}
+
+static void frames_that_go_where_they_have_been_have_the_nodes_of_then(void **unused)
+{
+	const uint32_t inner = DEPTH - 1;
+
+	(void)unused;
+	set_frame(inner, CODE(inner), AT(inner, 60));
+	assert_int_equal(find(), 0);
+	remember(inner, inner);
+	quick->memo.frames[inner].node = 40; /* as if it had been another one */
+	struct python_memo_step *s =
+		python_memo_steps(&quick->memo, inner, &quick->memo.frames[inner]);
+	s->node = 40;
+	remember_end(40, 44);
+	assert_int_equal(find(), 44);
+	set_frame(inner, CODE(inner), AT(inner, 50));
+	assert_int_equal(find(), 33);
+	set_frame(inner, CODE(inner), AT(inner, 60));
+	assert_int_equal(find(), 44);
+}
+
+static void a_return_to_the_caller_and_a_call_again_are_followed(void **unused)
+{
+	(void)unused;
+	remember_end(DEPTH - 1, 34);
+	set_innermost(DEPTH - 2);
+	assert_int_equal(find(), 34);
+	assert_int_equal(quick->memo.count, DEPTH - 1);
+	set_innermost(DEPTH - 1);
+	assert_int_equal(find(), 33);
+	assert_int_equal(quick->memo.count, DEPTH);
+}
+
+static void calls_beyond_the_room_of_the_memo_are_left_to_others(void **unused)
+{
+	(void)unused;
+	set_frame(ROOM - 1, CODE(ROOM - 1), AT(ROOM - 1, 50));
+	remember(DEPTH, ROOM - 1);
+	remember_end(ROOM, 35);
+	set_innermost(ROOM - 1);
+	assert_int_equal(find(), 35);
+	set_frame(ROOM, CODE(ROOM), AT(ROOM, 50));
+	set_innermost(ROOM);
+	assert_int_equal(find(), 0);
+}
+
+static void a_changed_return_address_is_seen(void **unused)
+{
+	(void)unused;
+	assert_int_equal(find(), 33);
+	stack[20] ^= 1;
+	assert_int_equal(find(), 0);
+	stack[20] ^= 1;
+	stack[12] ^= UINT64_C(1) << 40;
+	assert_int_equal(find(), 0);
+	stack[12] ^= UINT64_C(1) << 40;
+	assert_int_equal(find(), 33);
+	start.pc++;
+	assert_int_equal(find(), 0);
+}
+
+/* The end is the same, two words further in, and so is the loop that it leads to. */
+static void the_same_end_at_another_height_is_known(void **unused)
+{
+	(void)unused;
+	start.sp -= 16;
+	stack[10] = stack[12];
+	stack[18] = stack[20];
+	state[o->thread_cframe / 8] = address_of(&stack[LOOP - 2]);
+	stack[LOOP - 2 + o->cframe_frame / 8] = address_of(frames[DEPTH - 1]);
+	assert_int_equal(find(), 33);
+}
+
+static void words_beyond_the_stack_are_not_read(void **unused)
+{
+	(void)unused;
+	assert_int_equal(find(), 33);
+	thread->stack.high = address_of(&stack[20]);
+	assert_int_equal(find(), 0);
+}
+
+static void a_freed_code_object_ends_all_that_is_known(void **unused)
+{
+	(void)unused;
+	atomic_fetch_add(&python_memo_codes_ended, 1);
+	assert_int_equal(find(), 0);
+}
+
+static void an_unloaded_library_ends_all_that_is_known(void **unused)
+{
+	(void)unused;
+	atomic_fetch_add(&modules_generation, 1);
+	assert_int_equal(find(), 0);
+}
+
+static void a_thread_state_that_has_become_another_threads_is_not_read(void **unused)
+{
+	(void)unused;
+	state[o->thread_id / 8]++;
+	assert_int_equal(find(), 0);
+}
+
+static void pages_are_asked_for_again_after_a_while(void **unused)
+{
+	(void)unused;
+	quick->left = 1;
+	assert_int_equal(find(), 33);
+	assert_int_equal(find(), 0);
+}
+
+/* It depends on more than its words whether such a frame is shown. */
+static void a_frame_before_its_first_line_is_looked_at_each_time(void **unused)
+{
+	const uint32_t inner = DEPTH - 1;
+	const uint64_t owner = address_of(frames[inner]) + o->frame_owner;
+	struct python_memo_frame *f = &quick->memo.frames[inner];
+
+	(void)unused;
+	*(uint8_t *)(uintptr_t)owner = 0; /* NOLINT */
+	quick->memo.fresh[0] = *f;
+	quick->memo.fresh[0].early = 1; /* one more than its owner */
+	quick->memo.fresh[0].is_shown = false;
+	quick->memo.fresh[0].instruction = ~AT(inner, 1);
+	set_frame(inner, CODE(inner), AT(inner, 1));
+	const struct python_memo_walk w = {.kept = inner, .fresh = 1};
+	python_memo_commit(&quick->memo, &w, nodes, inner);
+	remember_end(inner, 36);
+	assert_int_equal(find(), 36);
+	assert_int_equal(find(), 36);
+	*(uint8_t *)(uintptr_t)owner = PYTHON_OWNER_GENERATOR; /* NOLINT */
+	assert_int_equal(find(), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(the_stack_of_the_last_walk_has_its_node),
+		TEST(any_frame_that_has_gone_on_to_something_unknown_is_seen),
+		TEST(any_frame_with_another_one_outside_of_it_is_seen),
+		TEST(frames_that_go_where_they_have_been_have_the_nodes_of_then),
+		TEST(a_return_to_the_caller_and_a_call_again_are_followed),
+		TEST(calls_beyond_the_room_of_the_memo_are_left_to_others),
+		TEST(a_changed_return_address_is_seen),
+		TEST(the_same_end_at_another_height_is_known),
+		TEST(words_beyond_the_stack_are_not_read),
+		TEST(a_freed_code_object_ends_all_that_is_known),
+		TEST(an_unloaded_library_ends_all_that_is_known),
+		TEST(a_thread_state_that_has_become_another_threads_is_not_read),
+		TEST(pages_are_asked_for_again_after_a_while),
+		TEST(a_frame_before_its_first_line_is_looked_at_each_time),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
