@@ -15,6 +15,7 @@
 #include "report/sheet.h"
 #include "report/snapshots_text.h"
 #include "report/thread_report.h"
+#include "report/types_report.h"
 #include "report/tree_json.h"
 
 static const struct filter everything;
@@ -187,6 +188,9 @@ void sheet_print_json(FILE *out, const struct model *m, const struct sheet *s)
 		break;
 	case SHEET_STACKS:
 		add_stacks(&p);
+		break;
+	case SHEET_TYPES:
+		types_report_add(&p.json, profile, s->survey);
 		break;
 	case SHEET_THREADS:
 		add_threads(&p);
