@@ -304,11 +304,9 @@ struct profile_thread {
 	uint64_t stack_deepest_bytes;  /* that it ever was */
 };
 
-/* A frame of a thread's stack when it was deepest, as its functions said themselves. Ordered by
- * thread, the outermost frame first, which has all that is around it. */
+/* A frame of a thread's (serial) deepest stack. By thread, outermost first; see docs/format.md. */
 struct profile_depth {
-	uint32_t thread; /* serial */
-	uint32_t node;	 /* its parent is the node of the row before, of the same thread */
+	uint32_t thread, node;
 	uint64_t bytes;
 };
 
