@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "model/by_thread.h"
+#include "model/instances.h"
 #include "model/pinning.h"
 #include "model/snapshots.h"
 #include "report/human.h"
@@ -40,8 +41,10 @@ const char report_options_help[] =
 	"  --timeline           what was live over time, as a chart\n"
 	"  --rss                which blocks keep which pages of the heap resident, and what of\n"
 	"                       them is dead; recorded with --rss or `midden snapshot --rss`\n"
-	"  --at WHEN            --rss then: @peak (of the resident size), @end, or a snapshot's\n"
-	"                       name or number (default: the last look)\n"
+	"  --types              live objects of a Python program by type; recorded as for --rss\n"
+	"  --at WHEN            --rss or --types then: @peak (of the resident size), @end, or a\n"
+	"                       snapshot's name or number (default: the last look; for --types\n"
+	"                       at a snapshot, else at the peak)\n"
 	"  --globals            global and thread-local variables of the program and its "
 	"libraries\n"
 	"  --findings           habits that cost time or memory, with the evidence\n" LOAD_MAPS_HELP
@@ -86,6 +89,7 @@ enum option_code {
 	OPTION_RSS,
 	OPTION_AT,
 	OPTION_GLOBALS,
+	OPTION_TYPES,
 	OPTION_MODULE,
 	OPTION_NOT_MODULE,
 	OPTION_TAG,
@@ -117,6 +121,7 @@ static const struct option options[] = {
 	{"rss", no_argument, NULL, OPTION_RSS},
 	{"at", required_argument, NULL, OPTION_AT},
 	{"globals", no_argument, NULL, OPTION_GLOBALS},
+	{"types", no_argument, NULL, OPTION_TYPES},
 	{"include", required_argument, NULL, 'i'},
 	{"exclude", required_argument, NULL, 'x'},
 	{"module", required_argument, NULL, OPTION_MODULE},
@@ -317,6 +322,9 @@ static void parse_form(struct report_options *o, int code)
 	case OPTION_GLOBALS:
 		o->sheet.shape = SHEET_GLOBALS;
 		break;
+	case OPTION_TYPES:
+		o->sheet.shape = SHEET_TYPES;
+		break;
 	default:
 		o->sheet.shape = code == OPTION_TIMELINE ? SHEET_TIMELINE : SHEET_FINDINGS;
 	}
@@ -365,6 +373,7 @@ static int parse_option(void *request, int code, const char *argument)
 	case OPTION_TIMELINE:
 	case OPTION_FINDINGS:
 	case OPTION_GLOBALS:
+	case OPTION_TYPES:
 	case OPTION_RSS:
 		parse_form(o, code);
 		return COMMAND_GOOD;
@@ -394,8 +403,10 @@ static int check(const struct report_options *o)
 		return message_usage("report", "--histogram is of the whole program: no filters");
 	if (s->shape == SHEET_GLOBALS && !filter_is_empty(&o->filter))
 		return message_usage("report", "--globals is of the whole program: no filters");
-	if (o->rss_at && s->shape != SHEET_RSS)
-		return message_usage("report", "--at goes with --rss");
+	if (s->shape == SHEET_TYPES && !filter_is_empty(&o->filter))
+		return message_usage("report", "--types is of the whole program: no filters");
+	if (o->rss_at && s->shape != SHEET_RSS && s->shape != SHEET_TYPES)
+		return message_usage("report", "--at goes with --rss or --types");
 	if (s->shape == SHEET_RSS && (o->by_thread || s->key == FLAT_BY_TAG))
 		return message_usage("report", "--rss is by function, line or module");
 	if (s->shape == SHEET_LIFETIME && (o->by_thread || s->key == FLAT_BY_TAG))
@@ -493,7 +504,8 @@ static int apply_deltas(struct view *v, const struct profile *p, struct error *e
 
 static int apply_rss(struct report_options *o, const struct profile *p, struct error *e)
 {
-	long survey = pinning_find(p, o->rss_at, e);
+	long survey = o->sheet.shape == SHEET_RSS ? pinning_find(p, o->rss_at, e)
+						  : instances_find(p, o->rss_at, e);
 
 	o->sheet.survey = survey < 0 ? 0 : (size_t)survey;
 	return survey < 0 ? -1 : 0;
@@ -508,7 +520,7 @@ int report_options_apply(struct report_options *o, const struct profile *p, stru
 	if (o->sheet.shape == SHEET_GLOBALS && !p->variables.count)
 		return error_set(e, "no variables are known: a merged profile has none, nor one "
 				    "recorded with --tags or by an older midden");
-	if (o->sheet.shape == SHEET_RSS)
+	if (o->sheet.shape == SHEET_RSS || o->sheet.shape == SHEET_TYPES)
 		return apply_rss(o, p, e);
 	if (v->figure != FIGURE_LIVE && v->figure != FIGURE_GROWTH)
 		return 0;

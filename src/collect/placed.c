@@ -18,24 +18,33 @@ void placed_fini(struct placed_list *l)
 	vec_free(&l->blocks);
 }
 
+struct building {
+	struct placed_list *list;
+	const struct account *account;
+};
+
 static void add_block(void *context, struct live_block *block)
 {
-	struct placed_list *l = context;
+	const struct building *b = context;
+	uint64_t size = block->size;
 
-	*vec_push(&l->blocks) = (struct placed){block->ptr, block->size, block->site};
+	if (account_is_sample(block))
+		size = b->account->sampling->samples.at[(uint32_t)size].size;
+	*vec_push(&b->list->blocks) = (struct placed){block->ptr, size, block->site};
 }
 
 void placed_build(struct placed_list *l, struct account *a)
 {
+	struct building b = {l, a};
 	size_t most = (size_t)a->peak.live_blocks;
 
 	l->blocks.count = 0;
 	vec_reserve(&l->blocks, most);
 	pages_advise(l->blocks.at, most * sizeof(l->blocks.at[0]));
-	live_visit(&a->live, add_block, l);
+	live_visit(&a->live, add_block, &b);
 	for (uint32_t slot = 0; slot < a->slot_count; slot++)
 		if (a->actors[slot].resizing.ptr)
-			add_block(l, &a->actors[slot].resizing);
+			add_block(&b, &a->actors[slot].resizing);
 	placed_sort(l);
 }
 

@@ -5,6 +5,7 @@
 #include "collect/survey.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,7 @@ struct found {
 	uint64_t epoch;
 	uint64_t pins;
 	uint64_t cells;
+	uint64_t types;
 	char fault[SURVEY_FAULT_BYTES];
 };
 
@@ -303,12 +305,21 @@ static uint64_t get_processor_ns(void)
 	return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
 }
 
+/* First, while the blocks are what they were. */
+static void take_types(struct types *t, struct collector *c)
+{
+	if (atomic_load_explicit(&c->map.header->small, memory_order_relaxed) != SEGMENT_SMALL_NONE)
+		types_take(t, &c->account, c->watch.pid);
+}
+
 void survey_take(struct collector *c, const struct survey_order *order, int fd)
 {
 	struct residency r = {0};
+	struct types types = {0};
 	struct error e = {0};
 	struct found found = {.epoch = order->epoch};
 
+	take_types(&types, c);
 	if (join(c, &r, &e)) {
 		residency_fini(&r);
 		r.totals = (struct profile_survey){0};
@@ -323,9 +334,12 @@ void survey_take(struct collector *c, const struct survey_order *order, int fd)
 	found.row.cost_ns = get_processor_ns();
 	found.pins = r.pins.count;
 	found.cells = r.cells.count;
+	found.types = types.rows.count;
 	(void)(write_all(fd, &found, sizeof(found)) &&
 	       write_all(fd, r.pins.at, r.pins.count * sizeof(r.pins.at[0])) &&
-	       write_all(fd, r.cells.at, r.cells.count * sizeof(r.cells.at[0])));
+	       write_all(fd, r.cells.at, r.cells.count * sizeof(r.cells.at[0])) &&
+	       write_all(fd, types.rows.at, types.rows.count * sizeof(types.rows.at[0])));
+	types_fini(&types);
 	residency_fini(&r);
 }
 
@@ -335,6 +349,7 @@ static void survey_fini(struct survey *s)
 {
 	vec_free(&s->pins);
 	vec_free(&s->cells);
+	types_fini(&s->types);
 }
 
 void surveys_fini(struct surveys *s)
@@ -346,7 +361,7 @@ void surveys_fini(struct surveys *s)
 
 static uint64_t get_rows(const struct survey *s)
 {
-	return s->pins.count + s->cells.count;
+	return s->pins.count + s->cells.count + s->types.rows.count;
 }
 
 static void drop(struct surveys *s, size_t i)
@@ -373,13 +388,18 @@ static bool read_rows(struct survey *s, const struct found *found, int fd)
 {
 	size_t pin_bytes = found->pins * sizeof(s->pins.at[0]);
 	size_t cell_bytes = found->cells * sizeof(s->cells.at[0]);
+	size_t type_bytes = found->types * sizeof(s->types.rows.at[0]);
 
 	vec_reserve(&s->pins, found->pins);
 	vec_reserve(&s->cells, found->cells);
+	vec_reserve(&s->types.rows, found->types);
 	s->pins.count = found->pins;
 	s->cells.count = found->cells;
+	s->types.rows.count = found->types;
 	return read_all(fd, s->pins.at, pin_bytes, sizeof(*found)) &&
-	       read_all(fd, s->cells.at, cell_bytes, (off_t)(sizeof(*found) + pin_bytes));
+	       read_all(fd, s->cells.at, cell_bytes, (off_t)(sizeof(*found) + pin_bytes)) &&
+	       read_all(fd, s->types.rows.at, type_bytes,
+			(off_t)(sizeof(*found) + pin_bytes + cell_bytes));
 }
 
 bool survey_keep(struct collector *c, int fd, struct profile_survey *row, char *fault)
@@ -427,6 +447,11 @@ void survey_release(struct collector *c)
 
 /* ---- the profile ----------------------------------------------------------------------------- */
 
+static uint64_t get_deviation(double variance)
+{
+	return variance > 0 ? (uint64_t)(sqrt(variance) + 0.5) : 0;
+}
+
 static void build_one(const struct collector *c, const struct survey *from, struct profile *p)
 {
 	uint32_t number = (uint32_t)p->surveys.count;
@@ -442,6 +467,18 @@ static void build_one(const struct collector *c, const struct survey *from, stru
 	for (size_t i = 0; i < from->cells.count; i++) {
 		from->cells.at[i].survey = number;
 		*vec_push(&p->cells) = from->cells.at[i];
+	}
+	for (size_t i = 0; i < from->types.rows.count; i++) {
+		const struct types_row *type = &from->types.rows.at[i];
+
+		*vec_push(&p->types) = (struct profile_type){
+			.survey = number,
+			.name = profile_add_string(p, type->name),
+			.objects = type->objects,
+			.bytes = type->bytes,
+			.objects_deviation = get_deviation(type->objects_variance),
+			.bytes_deviation = get_deviation(type->bytes_variance),
+		};
 	}
 }
 

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "collect/collect.h"
+#include "collect/types.h"
 #include "profile/profile.h"
 
 #define SURVEY_FAULT_BYTES 512u
@@ -32,6 +33,7 @@ struct survey {
 	char fault[SURVEY_FAULT_BYTES]; /* "": it went well */
 	VEC(struct profile_pin) pins;	/* of sites that hold anything */
 	VEC(struct profile_cell) cells;
+	struct types types; /* of Python's objects */
 };
 
 /* Zero-initialise. */

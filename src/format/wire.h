@@ -77,6 +77,7 @@ enum wire_section_flags {
 #define WIRE_TAG_SURVEYS    WIRE_TAG('R', 'S', 'S', 'T') /* looks at what is resident */
 #define WIRE_TAG_PINS	    WIRE_TAG('R', 'S', 'S', 'S') /* ... by site */
 #define WIRE_TAG_CELLS	    WIRE_TAG('R', 'S', 'S', 'M') /* ... as a map */
+#define WIRE_TAG_TYPES	    WIRE_TAG('P', 'Y', 'T', 'P') /* ... Python's objects by type */
 #define WIRE_TAG_EXTENTS    WIRE_TAG('P', 'A', 'G', 'E') /* resident pages of loaded objects */
 #define WIRE_TAG_VARIABLES  WIRE_TAG('V', 'A', 'R', 'S') /* ... and their variables */
 /* no payload; its sequence counts the others */
@@ -131,6 +132,7 @@ enum wire_info_column {
 	WIRE_INFO_SURVEYS = 50,
 	WIRE_INFO_PINS = 51,
 	WIRE_INFO_CELLS = 52,
+	WIRE_INFO_TYPES = 53,
 	WIRE_INFO_EXTENTS = 60,
 	WIRE_INFO_VARIABLES = 61,
 };
@@ -413,6 +415,15 @@ enum wire_cells_column {
 	WIRE_CELLS_HELD_PAGES = 5,
 	WIRE_CELLS_LIVE_BYTES = 6,
 	WIRE_CELLS_SITE = 7, /* plus one */
+};
+
+enum wire_types_column {
+	WIRE_TYPES_SURVEY = 1,
+	WIRE_TYPES_NAME = 2,
+	WIRE_TYPES_OBJECTS = 3,
+	WIRE_TYPES_BYTES = 4,
+	WIRE_TYPES_OBJECTS_DEVIATION = 5,
+	WIRE_TYPES_BYTES_DEVIATION = 6,
 };
 
 enum wire_extents_column {

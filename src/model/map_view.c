@@ -42,6 +42,7 @@ static void drop_what_is_of_blocks(struct profile *p)
 	p->parts.count = p->threads.count = p->points.count = p->changes.count = 0;
 	p->snapshots.count = p->tags.count = p->blocks.count = 0;
 	p->lost.count = p->links.count = p->pins.count = p->cells.count = 0;
+	p->types.count = 0;
 	p->run.lost_flags = 0;
 	trace_store_free(p->trace);
 	p->trace = NULL;

@@ -67,7 +67,7 @@ static long find_peak(const struct profile *p)
 	return best < 0 ? find_reason(p, PROFILE_REASON_PEAK, 0) : best;
 }
 
-static long find_named(const struct profile *p, const char *text, struct error *e)
+long pinning_find_named(const struct profile *p, const char *text, struct error *e)
 {
 	if (strcmp(text, "@peak") == 0)
 		return find_peak(p);
@@ -81,7 +81,7 @@ long pinning_find(const struct profile *p, const char *text, struct error *e)
 {
 	if (!text || p->surveys.count == 0)
 		return find_last(p, e);
-	long i = find_named(p, text, e);
+	long i = pinning_find_named(p, text, e);
 	if (i >= 0 && *get_fault(p, (size_t)i))
 		return error_set(e, "%s", get_fault(p, (size_t)i));
 	if (i < 0 && !e->set && strcmp(text, "@end") == 0)

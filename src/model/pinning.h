@@ -32,6 +32,9 @@ struct pinning {
  * that went well. Its index, or -1 with `e`, also for one that found nothing. */
 long pinning_find(const struct profile *p, const char *text, struct error *e);
 
+/* The same of a text that is there, whatever that look has found. */
+long pinning_find_named(const struct profile *p, const char *text, struct error *e);
+
 /* `verdicts` of a filter may be NULL. Never NULL. */
 struct pinning *pinning_build(const struct model *m, size_t survey, enum flat_key key,
 			      const uint8_t *verdicts);

@@ -35,6 +35,7 @@ static const struct column info_columns[] = {
 	COLUMN(WIRE_INFO_SURVEYS, PLAIN, U64, struct columns_info, rows[COLUMNS_SURVEYS]),
 	COLUMN(WIRE_INFO_PINS, PLAIN, U64, struct columns_info, rows[COLUMNS_PINS]),
 	COLUMN(WIRE_INFO_CELLS, PLAIN, U64, struct columns_info, rows[COLUMNS_CELLS]),
+	COLUMN(WIRE_INFO_TYPES, PLAIN, U64, struct columns_info, rows[COLUMNS_TYPES]),
 	COLUMN(WIRE_INFO_EXTENTS, PLAIN, U64, struct columns_info, rows[COLUMNS_EXTENTS]),
 	COLUMN(WIRE_INFO_VARIABLES, PLAIN, U64, struct columns_info, rows[COLUMNS_VARIABLES]),
 	COLUMN(WIRE_INFO_RESOLVED, PLAIN, BOOL, struct columns_info, resolved),
@@ -427,6 +428,15 @@ static const struct column cells_columns[] = {
 	COLUMN(WIRE_CELLS_SITE, PLAIN, U32, struct profile_cell, site),
 };
 
+static const struct column types_columns[] = {
+	COLUMN(WIRE_TYPES_SURVEY, DELTA, U32, struct profile_type, survey),
+	COLUMN(WIRE_TYPES_NAME, PLAIN, U32, struct profile_type, name),
+	COLUMN(WIRE_TYPES_OBJECTS, PLAIN, U64, struct profile_type, objects),
+	COLUMN(WIRE_TYPES_BYTES, PLAIN, U64, struct profile_type, bytes),
+	COLUMN(WIRE_TYPES_OBJECTS_DEVIATION, PLAIN, U64, struct profile_type, objects_deviation),
+	COLUMN(WIRE_TYPES_BYTES_DEVIATION, PLAIN, U64, struct profile_type, bytes_deviation),
+};
+
 static const struct column extents_columns[] = {
 	COLUMN(WIRE_EXTENTS_MODULE, DELTA, U32, struct profile_extent, module),
 	COLUMN(WIRE_EXTENTS_START, DELTA, U64, struct profile_extent, start),
@@ -524,6 +534,8 @@ const struct table columns_vecs[COLUMNS_VECS] = {
 	[COLUMNS_PINS] = IN_VEC("sites with pages", WIRE_TAG_PINS, pins, struct profile_pin, pins),
 	[COLUMNS_CELLS] =
 		IN_VEC("pieces of page maps", WIRE_TAG_CELLS, cells, struct profile_cell, cells),
+	[COLUMNS_TYPES] =
+		IN_VEC("types of objects", WIRE_TAG_TYPES, types, struct profile_type, types),
 	[COLUMNS_EXTENTS] = IN_VEC("resident pages of objects", WIRE_TAG_EXTENTS, extents,
 				   struct profile_extent, extents),
 	[COLUMNS_VARIABLES] = IN_VEC("variables", WIRE_TAG_VARIABLES, variables,

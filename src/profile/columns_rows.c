@@ -36,6 +36,7 @@ SAME_SHAPE(links);
 SAME_SHAPE(surveys);
 SAME_SHAPE(pins);
 SAME_SHAPE(cells);
+SAME_SHAPE(types);
 SAME_SHAPE(extents);
 SAME_SHAPE(variables);
 

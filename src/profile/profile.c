@@ -54,6 +54,7 @@ void profile_free(struct profile *p)
 	vec_free(&p->surveys);
 	vec_free(&p->pins);
 	vec_free(&p->cells);
+	vec_free(&p->types);
 	vec_free(&p->extents);
 	vec_free(&p->variables);
 	trace_store_free(p->trace);
@@ -153,12 +154,12 @@ static bool has_string(const struct profile *p, struct string_id id)
 static int check_counts(const struct profile *p, struct error *e)
 {
 	const size_t counts[] = {
-		p->strings.count,   p->modules.count,  p->nodes.count,	   p->frames.count,
-		p->sites.count,	    p->threads.count,  p->points.count,	   p->changes.count,
-		p->parts.count,	    p->blocks.count,   p->snapshots.count, p->inputs.count,
-		p->tags.count,	    p->lost.count,     p->links.count,	   p->map_kinds.count,
-		p->map_sites.count, p->surveys.count,  p->pins.count,	   p->cells.count,
-		p->extents.count,   p->variables.count};
+		p->strings.count,   p->modules.count,	p->nodes.count,	    p->frames.count,
+		p->sites.count,	    p->threads.count,	p->points.count,    p->changes.count,
+		p->parts.count,	    p->blocks.count,	p->snapshots.count, p->inputs.count,
+		p->tags.count,	    p->lost.count,	p->links.count,	    p->map_kinds.count,
+		p->map_sites.count, p->surveys.count,	p->pins.count,	    p->cells.count,
+		p->extents.count,   p->variables.count, p->types.count};
 
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
 		if (counts[i] > UINT32_MAX)
@@ -436,6 +437,20 @@ static int check_cells(const struct profile *p, struct error *e)
 	return 0;
 }
 
+static int check_types(const struct profile *p, struct error *e)
+{
+	for (size_t i = 0; i < p->types.count; i++) {
+		const struct profile_type *t = &p->types.at[i];
+		if (t->survey >= p->surveys.count)
+			return error_set(e, "type %zu: survey %u not defined", i, t->survey);
+		if (!has_string(p, t->name))
+			return error_set(e, "type %zu: string %u not defined", i, t->name.v);
+		if (i && t[-1].survey > t->survey)
+			return error_set(e, "type %zu: out of order", i);
+	}
+	return 0;
+}
+
 static int check_extents(const struct profile *p, struct error *e)
 {
 	for (size_t i = 0; i < p->extents.count; i++) {
@@ -499,7 +514,8 @@ int profile_check(const struct profile *p, struct error *e)
 	    check_frames(p, e) || check_sites(p, e) || check_maps(p, e) || check_parts(p, e) ||
 	    check_inputs(p, e) || check_time_line(p, e) || check_trace(p, e) ||
 	    check_snapshots(p, e) || check_tags(p, e) || check_lost(p, e) || check_surveys(p, e) ||
-	    check_pins(p, e) || check_cells(p, e) || check_extents(p, e) || check_variables(p, e))
+	    check_pins(p, e) || check_cells(p, e) || check_types(p, e) || check_extents(p, e) ||
+	    check_variables(p, e))
 		return -1;
 	return 0;
 }

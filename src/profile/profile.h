@@ -400,6 +400,17 @@ struct profile_cell {
 	uint64_t live_bytes;
 };
 
+/* Python's objects of one type that were live then, or samples of them. Ordered by (survey, bytes),
+ * most first, but for blocks that are no objects, which come last and have no name. */
+struct profile_type {
+	uint32_t survey; /* index into surveys */
+	struct string_id name;
+	uint64_t objects;
+	uint64_t bytes;
+	uint64_t objects_deviation; /* standard deviation; 0: all were recorded */
+	uint64_t bytes_deviation;
+};
+
 /* Pages of a loaded object that are in memory, one after another. Ordered by (module, start). An
  * object that has none was not there when somebody looked. */
 struct profile_extent {
@@ -519,6 +530,7 @@ struct profile {
 	VEC(struct profile_survey) surveys;
 	VEC(struct profile_pin) pins;
 	VEC(struct profile_cell) cells;
+	VEC(struct profile_type) types;
 	VEC(struct profile_extent) extents;
 	VEC(struct profile_variable) variables;
 	VEC(struct profile_tag) tags;

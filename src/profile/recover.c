@@ -111,6 +111,8 @@ static void trim_strings(struct profile *p)
 		trim_index(&p->links.at[i].name.v, p->strings.count);
 	for (size_t i = 0; i < p->surveys.count; i++)
 		trim_index(&p->surveys.at[i].fault.v, p->strings.count);
+	for (size_t i = 0; i < p->types.count; i++)
+		trim_index(&p->types.at[i].name.v, p->strings.count);
 	for (size_t i = 0; i < p->variables.count; i++) {
 		trim_index(&p->variables.at[i].name.v, p->strings.count);
 		trim_index(&p->variables.at[i].section.v, p->strings.count);
@@ -217,6 +219,11 @@ static void trim_surveys(struct profile *p)
 	p->cells.count = kept;
 	for (size_t i = 0; i < kept; i++)
 		trim_index(&p->cells.at[i].site, p->sites.count + 1);
+	kept = 0;
+	for (size_t i = 0; i < p->types.count; i++)
+		if (p->types.at[i].survey < p->surveys.count)
+			p->types.at[kept++] = p->types.at[i];
+	p->types.count = kept;
 }
 
 /* Rows of objects that got lost. */

@@ -124,6 +124,7 @@ void write_tables(struct sink *s, const struct profile *p)
 	write_vec(r, COLUMNS_PARTS, p);
 	write_vec(r, COLUMNS_PINS, p);
 	write_vec(r, COLUMNS_CELLS, p);
+	write_vec(r, COLUMNS_TYPES, p);
 	write_vec(r, COLUMNS_EXTENTS, p);
 	write_vec(r, COLUMNS_VARIABLES, p);
 	write_vec(r, COLUMNS_CHANGES, p);

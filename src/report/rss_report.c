@@ -23,35 +23,38 @@ struct printer {
 
 /* ---- the sums -------------------------------------------------------------------------------- */
 
-static void print_title(const struct printer *p)
+void rss_report_print_moment(FILE *out, const struct profile *p, const struct profile_survey *s,
+			     const struct style *style)
 {
-	const struct profile_survey *s = p->survey;
-
-	fprintf(p->out, "%sWho keeps the heap resident, ", style_ink(p->style, STYLE_TITLE));
 	if (s->snapshot) {
-		const struct profile_snapshot *at = &p->profile->snapshots.at[s->snapshot - 1];
-		char *name = names_escape(profile_string(p->profile, at->name), p->style->utf8);
+		const struct profile_snapshot *at = &p->snapshots.at[s->snapshot - 1];
+		char *name = names_escape(profile_string(p, at->name), style->utf8);
 
-		fprintf(p->out, "at snapshot %u%s%s", s->snapshot, *name ? " " : "", name);
+		fprintf(out, "at snapshot %u%s%s", s->snapshot, *name ? " " : "", name);
 		free(name);
 	} else {
-		fputs(pinning_get_moment(s->reason), p->out);
+		fputs(pinning_get_moment(s->reason), out);
 	}
-	fprintf(p->out, ", %s%s\n", human_duration(s->time_ns).text,
-		style_ink(p->style, STYLE_PLAIN));
+	fprintf(out, ", %s", human_duration(s->time_ns).text);
+}
+
+static void print_title(const struct printer *p)
+{
+	fprintf(p->out, "%sWho keeps the heap resident, ", style_ink(p->style, STYLE_TITLE));
+	rss_report_print_moment(p->out, p->profile, p->survey, p->style);
+	fprintf(p->out, "%s\n", style_ink(p->style, STYLE_PLAIN));
 }
 
 /* Somebody who has not asked for this one may want another. */
-static void print_others(const struct printer *p)
+void rss_report_print_others(FILE *out, const struct profile *p, size_t survey)
 {
-	const struct profile *profile = p->profile;
 	bool peak = false, end = false;
 	size_t snapshots = 0;
 
-	for (size_t i = 0; i < profile->surveys.count; i++) {
-		const struct profile_survey *s = &profile->surveys.at[i];
+	for (size_t i = 0; i < p->surveys.count; i++) {
+		const struct profile_survey *s = &p->surveys.at[i];
 
-		if (s == p->survey || *profile_string(profile, s->fault))
+		if (i == survey || *profile_string(p, s->fault))
 			continue;
 		peak = peak || s->reason == PROFILE_REASON_PEAK;
 		end = end || s->reason == PROFILE_REASON_END;
@@ -59,12 +62,12 @@ static void print_others(const struct printer *p)
 	}
 	if (!peak && !end && !snapshots)
 		return;
-	fprintf(p->out, "  other looks: %s%s%s", peak ? "--at @peak" : "", peak && end ? ", " : "",
+	fprintf(out, "  other looks: %s%s%s", peak ? "--at @peak" : "", peak && end ? ", " : "",
 		end ? "--at @end" : "");
 	if (snapshots)
-		fprintf(p->out, "%s--at NAME or number of %s", peak || end ? ", " : "",
+		fprintf(out, "%s--at NAME or number of %s", peak || end ? ", " : "",
 			human_things(snapshots, "snapshot").text);
-	fputc('\n', p->out);
+	fputc('\n', out);
 }
 
 static void print_live(const struct printer *p)
@@ -185,7 +188,7 @@ void rss_report_print(FILE *out, const struct rss_report *r, const struct style 
 	const struct printer p = {out, r, profile, &profile->surveys.at[r->pinning->survey], style};
 
 	print_title(&p);
-	print_others(&p);
+	rss_report_print_others(out, profile, r->pinning->survey);
 	print_sums(&p);
 	if (r->pinning->rows.count)
 		print_table(&p);
@@ -236,6 +239,13 @@ static void add_survey(struct json *j, const struct profile *p, const struct pro
 					: 0);
 }
 
+void rss_report_add_survey(struct json *j, const char *key, const struct profile *p, size_t survey)
+{
+	json_begin_object(j, key);
+	add_survey(j, p, &p->surveys.at[survey]);
+	json_end_object(j);
+}
+
 void rss_report_add_surveys(struct json *j, const char *key, const struct profile *p)
 {
 	json_begin_list(j, key);
@@ -269,9 +279,7 @@ void rss_report_add(struct json *j, const struct pinning *n)
 {
 	const struct profile *p = model_get_profile(n->model);
 
-	json_begin_object(j, "rss");
-	add_survey(j, p, &p->surveys.at[n->survey]);
-	json_end_object(j);
+	rss_report_add_survey(j, "rss", p, n->survey);
 	json_begin_list(j, "rows");
 	for (size_t i = 0; i < n->rows.count; i++) {
 		json_begin_object(j, NULL);

@@ -18,6 +18,7 @@
 #include "report/rss_report.h"
 #include "report/snapshots_text.h"
 #include "report/thread_report.h"
+#include "report/types_report.h"
 #include "report/tree_text.h"
 
 static const struct filter everything;
@@ -189,6 +190,15 @@ static void print_globals(const struct printer *p)
 	globals_report_print(p->out, &r, p->style);
 }
 
+static void print_types(const struct printer *p)
+{
+	const struct types_report r = {model_get_profile(p->model), p->sheet->survey,
+				       p->sheet->tree.threshold, p->sheet->limit};
+
+	fputc('\n', p->out);
+	types_report_print(p->out, &r, p->style);
+}
+
 static void print_rss(const struct printer *p, const uint8_t *verdicts)
 {
 	const struct sheet *s = p->sheet;
@@ -273,6 +283,9 @@ void sheet_print(FILE *out, const struct model *m, const struct sheet *s, const 
 		break;
 	case SHEET_GLOBALS:
 		print_globals(&p);
+		break;
+	case SHEET_TYPES:
+		print_types(&p);
 		break;
 	case SHEET_LIFETIME:
 	case SHEET_TIMELINE:

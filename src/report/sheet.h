@@ -22,6 +22,7 @@ enum sheet_shape {
 	SHEET_FINDINGS,
 	SHEET_SNAPSHOTS,
 	SHEET_RSS,
+	SHEET_TYPES,
 	SHEET_GLOBALS,
 };
 
@@ -33,7 +34,7 @@ struct sheet {
 	size_t limit;	     /* rows of a table; 0: all */
 	bool shortest_first; /* lifetime */
 	bool deltas;	     /* growth, for each snapshot and the one before it in turn */
-	size_t survey;	     /* rss: which look, an index */
+	size_t survey;	     /* rss, types: which look, an index */
 	bool findings;	     /* end with the most important ones */
 };
 

@@ -14,6 +14,7 @@
 #include "report/sheet.h"
 #include "report/snapshots_text.h"
 #include "report/thread_report.h"
+#include "report/types_report.h"
 #include "report/tree_json.h"
 
 static const struct filter everything;
@@ -173,6 +174,9 @@ void sheet_print_json(FILE *out, const struct model *m, const struct sheet *s)
 		break;
 	case SHEET_GLOBALS:
 		globals_report_add(&p.json, profile, true);
+		break;
+	case SHEET_TYPES:
+		types_report_add(&p.json, profile, s->survey);
 		break;
 	case SHEET_THREADS:
 		add_threads(&p);

@@ -212,6 +212,15 @@ static inline void absurd_add_look(struct profile *p, struct absurd_input *in, u
 		cell.site = absurd_take_byte(in) % ((uint32_t)p->sites.count + 1);
 		*vec_push(&p->cells) = cell;
 	}
+	for (unsigned i = absurd_take_byte(in) % 4; i-- > 0;) {
+		struct profile_type type = {.survey = survey,
+					    .name = profile_add_string(p, i % 2 ? "list" : "")};
+		uint64_t *numbers = &type.objects;
+
+		for (unsigned k = 0; k < 4; k++)
+			numbers[k] = absurd_take_number(in);
+		*vec_push(&p->types) = type;
+	}
 }
 
 static inline void absurd_add_pages(struct profile *p, struct absurd_input *in)

@@ -46,10 +46,12 @@ static void print_lost(const struct model *m, const struct style *style)
 /* Each look at the pages, by what the choice says. */
 static void print_pages(const struct model *m, struct sheet *s, const struct style *style)
 {
-	s->shape = SHEET_RSS;
-	for (s->survey = 0; s->survey < model_get_profile(m)->surveys.count; s->survey++) {
-		sheet_print(nowhere, m, s, style);
-		sheet_print_json(nowhere, m, s);
+	for (unsigned shape = SHEET_RSS; shape <= SHEET_TYPES; shape++) {
+		s->shape = (enum sheet_shape)shape;
+		for (s->survey = 0; s->survey < model_get_profile(m)->surveys.count; s->survey++) {
+			sheet_print(nowhere, m, s, style);
+			sheet_print_json(nowhere, m, s);
+		}
 	}
 }
 
@@ -71,7 +73,7 @@ static void print_all(const struct profile *p, unsigned choice)
 	choose_times(&s.view, p, choice);
 	s.tree.figure = s.view.figure;
 	for (unsigned shape = SHEET_TREE; shape <= SHEET_GLOBALS; shape++) {
-		if (shape == SHEET_RSS && !p->surveys.count)
+		if ((shape == SHEET_RSS || shape == SHEET_TYPES) && !p->surveys.count)
 			continue; /* the command refuses it */
 		s.shape = (enum sheet_shape)shape;
 		sheet_print(nowhere, m, &s, &style);

@@ -198,7 +198,7 @@ static inline void fixture_add_snapshots(struct profile *p)
 	}
 }
 
-/* A look at a snapshot and one at the end, three sites and two cells each. */
+/* A look at a snapshot and one at the end, three sites, two cells and two types each. */
 static inline void fixture_add_surveys(struct profile *p)
 {
 	for (uint32_t i = 0; p->snapshots.count && p->sites.count > 2 && i < 2; i++) {
@@ -222,6 +222,14 @@ static inline void fixture_add_surveys(struct profile *p)
 			memset(c, 0, sizeof(*c));
 			*c = (struct profile_cell){i, 8, 7 - cell, 3, cell, 4096 + cell * 32768u,
 						   9};
+		}
+		for (uint32_t type = 0; type < 2; type++) {
+			struct profile_type *t = vec_push(&p->types);
+			memset(t, 0, sizeof(*t));
+			t->survey = i;
+			t->name = p->run.host;
+			for (uint64_t *at = &t->objects; at <= &t->bytes_deviation; at++)
+				*at = fixture_number();
 		}
 	}
 }
@@ -465,6 +473,7 @@ static inline void fixture_assert_equal(const struct profile *a, const struct pr
 	FIXTURE_ROWS_EQUAL(a, b, surveys);
 	FIXTURE_ROWS_EQUAL(a, b, pins);
 	FIXTURE_ROWS_EQUAL(a, b, cells);
+	FIXTURE_ROWS_EQUAL(a, b, types);
 	FIXTURE_ROWS_EQUAL(a, b, extents);
 	FIXTURE_ROWS_EQUAL(a, b, variables);
 	assert_int_equal(a->resolved, b->resolved);
