@@ -532,7 +532,7 @@ enum collect_end collect_run(struct collector *c, uint64_t tick_ns, const volati
 		if (handled)
 			c->last_event_ns = now;
 		stackdepth_serve(c);
-		if (c->account.leak_orders.count || c->lost.halt.threads.count)
+		if (lost_is_called(c))
 			lost_serve(c);
 		tell_pace(c, now, handled);
 		look_at_memory(c, now);

@@ -42,7 +42,11 @@
 #define ENV_SAMPLE_SEED	  "MIDDEN_SAMPLE_SEED"
 #define ENV_PATIENCE	  "MIDDEN_PATIENCE" /* ms to wait for a silent collector, 2000 */
 
-#define ENV_HTTP	  "MIDDEN_HTTP" /* 1, PORT or ADDRESS:PORT: answer questions over HTTP */
+/* 0: look for what is lost without a copy of the program, which is stopped for longer; for tests
+ * and for the careful */
+#define ENV_TWIN "MIDDEN_TWIN"
+
+#define ENV_HTTP "MIDDEN_HTTP" /* 1, PORT or ADDRESS:PORT: answer questions over HTTP */
 /* FILE with the token that such questions must have; without it, a random one is told */
 #define ENV_HTTP_TOKEN_FILE "MIDDEN_HTTP_TOKEN_FILE"
 
