@@ -304,6 +304,12 @@ struct profile_thread {
 	uint64_t stack_deepest_bytes;  /* that it ever was */
 };
 
+/* A frame of a thread's (serial) deepest stack. By thread, outermost first; see docs/format.md. */
+struct profile_depth {
+	uint32_t thread, node;
+	uint64_t bytes;
+};
+
 struct profile_bucket {
 	uint64_t count;
 	uint64_t bytes;
@@ -534,6 +540,7 @@ struct profile {
 	VEC(struct profile_type) types;
 	VEC(struct profile_extent) extents;
 	VEC(struct profile_variable) variables;
+	VEC(struct profile_depth) depths;
 	VEC(struct profile_tag) tags;
 	/* What the program has mapped itself, as if maps were blocks: all of it, by kind (their
 	 * node is 0) and by stack and kind. A map that is gone in part is one still, with fewer
