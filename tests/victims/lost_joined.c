@@ -1,8 +1,9 @@
 /* lost_joined.c -- memory that the program maps beside large blocks. Run by tests/e2e/leaks.
  * SPDX-License-Identifier: Apache-2.0
  *
- * The kernel shows both as one map. 100 blocks of 1,000 bytes are held from the mapped memory alone,
- * one of 500 from the large block; one of 300 is lost. note[0] is 1 if they lie side by side. */
+ * The kernel shows both as one map. 100 blocks of 1,000 bytes are held from the mapped memory
+ * alone, one of 500 from the large block; one of 300 is lost. note[0] is 1 if they lie side by
+ * side. */
 #include "truth.h"
 
 #include <string.h>

@@ -5,8 +5,8 @@
  * so it cannot stay (17 sizes, 16 reallocs), frees all; `inplace` shrinks 1,000,000 bytes to
  * 900,000, 800,000 .. 100,000 and grows the last block of the heap byte by byte; `null` is
  * realloc(NULL, n); `zero` is realloc(p, 0), a free; `fail` asks for PTRDIFF_MAX, which fails and
- * leaves the block; `mapped` moves blocks of megabytes with mremap; `often` grows 20,000 blocks from
- * 1,000 to 2,000 and 4,000 bytes, and frees each before the next. */
+ * leaves the block; `mapped` moves blocks of megabytes with mremap; `often` grows 20,000 blocks
+ * from 1,000 to 2,000 and 4,000 bytes, and frees each before the next. */
 #include "truth.h"
 
 #include <errno.h>
