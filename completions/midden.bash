@@ -47,6 +47,10 @@ _midden() {
 		:
 		return
 		;;
+	record:--stack-mode)
+		mapfile -t COMPREPLY < <(compgen -W "unwind enter-exit" -- "$word")
+		return
+		;;
 	record:--sample-blocks)
 		:
 		return
@@ -513,8 +517,8 @@ _midden() {
 		;;
 	esac
 	case $command in
-	record) options="-o --output -f --follow --only --children-only --keep-empty --ranks -q --quiet -v --verbose --progress --max-depth --buffer --patience --python --pymalloc --trace --maps --leaks --rss --stacks --tags --sample --sample-blocks --sample-seed --delayed --start-at --snapshot-every --snapshot-at --snapshot-signal --http --http-token-file -c --config --set --profile --no-config --no-symbols --library -h --help" ;;
-	report) options="--peak --leaks --allocated --calls --temporary --realloc --own-peak --live-at --growth --figure --lifetime --histogram --snapshots --snapshot --snapshot-deltas --timeline --rss --types --at --globals --findings --maps -i --include -x --exclude --module --not-module --tag --thread --min-size --max-size --suppressions --no-suppressions --tree --inverted --top-down --flat --by -t --threshold -d --depth -n --limit --no-fold --all-frames --json --color --no-pager -h --help --debug-dir --sysroot --map --full-names --hide-imports --no-write" ;;
+	record) options="-o --output -f --follow --only --children-only --keep-empty --ranks -q --quiet -v --verbose --progress --max-depth --buffer --patience --python --pymalloc --trace --maps --leaks --rss --stacks --stack-mode --tags --sample --sample-blocks --sample-seed --delayed --start-at --snapshot-every --snapshot-at --snapshot-signal --http --http-token-file -c --config --set --profile --no-config --no-symbols --library -h --help" ;;
+	report) options="--peak --leaks --allocated --calls --temporary --realloc --own-peak --live-at --growth --figure --lifetime --histogram --snapshots --snapshot --snapshot-deltas --timeline --rss --types --at --globals --stacks --findings --maps -i --include -x --exclude --module --not-module --tag --thread --min-size --max-size --suppressions --no-suppressions --tree --inverted --top-down --flat --by -t --threshold -d --depth -n --limit --no-fold --all-frames --json --color --no-pager -h --help --debug-dir --sysroot --map --full-names --hide-imports --no-write" ;;
 	snapshot) options="-r --rss -w --write -h --help" ;;
 	stats) options="--json --sites --points --maps --all-frames --color --no-pager -h --help --debug-dir --sysroot --map --full-names --hide-imports --no-write" ;;
 	export) options="-f --format -o --output --figure --svg --maps --all-frames -h --help --debug-dir --sysroot --map --full-names --hide-imports --no-write" ;;

@@ -14,7 +14,7 @@ OUT = Path(__file__).resolve().parent.parent / "completions"
 OPTION = re.compile(r"^ +(?:(-\w), )?(--[\w-]+)(?:\[=[A-Z]+\])?(?:[ =]([A-Z][A-Z0-9_.…]*(?:[=:][A-Z]+)?))?(?:  +(.*))?$")
 FILES = {"FILE", "OUT", "OLD", "NEW", "OUT.xml"}
 DIRECTORIES = {"DIR"}
-WORDS = {"WHEN": "auto always never", "FRAMES": "mixed only full domains off"}
+WORDS = {"WHEN": "auto always never", "FRAMES": "mixed only full domains off", "WAY": "unwind enter-exit"}
 
 
 def ask(midden, *words):

@@ -223,7 +223,7 @@ static bool enter_new(void)
 	return false;
 }
 
-static bool is_on_alternate_stack(void)
+bool cold_is_on_signal_stack(void)
 {
 	stack_t stack = {0};
 
@@ -238,7 +238,7 @@ static bool is_cut_off(struct thread *t, uint64_t frame)
 
 	/* The hook may have been the first one so far in, and not have come to its walk. */
 	return outwards <= (uint32_t)INT32_MAX && stackrange_covers(&t->stack, frame) &&
-	       !is_on_alternate_stack();
+	       !cold_is_on_signal_stack();
 }
 
 /* In a fork child whose thread has left the hook that its parent began: begins as any child. */

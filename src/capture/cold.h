@@ -32,6 +32,9 @@ bool cold_mask(void *block, uint64_t frame);
 void cold_unmask(bool masked);
 #define COLD_MASK(block) cold_mask((block), ARCH_CFA())
 
+/* Whether the calling thread is on its alternate signal stack. */
+bool cold_is_on_signal_stack(void);
+
 /* Counts an allocation that returned NULL. */
 NOINLINE void cold_failed(void);
 

@@ -17,6 +17,7 @@
 #include "capture/orders.h"
 #include "capture/ring.h"
 #include "capture/sanitizer.h"
+#include "capture/shadow.h"
 #include "capture/stackrange.h"
 #include "capture/thread.h"
 
@@ -93,6 +94,7 @@ static void note_exit(int status, void *header)
 	if (!process || process->header != header)
 		return;
 	light_end_all();
+	shadow_tell_last(thread_self);
 	if (wants_look)
 		orders_await_look(true);
 	if (wants_lost)
@@ -130,6 +132,8 @@ static __attribute__((constructor)) void init(int argc, char **argv, char **envp
 	family_patch();
 	if (process->header->maps)
 		mapping_patch();
+	if (process->header->enter_exit)
+		shadow_patch();
 	wants_lost = process->header->leaks != 0;
 	wants_look = process->header->looks != 0;
 	thread_look_at_ends(process->header->looks > 1);

@@ -13,6 +13,7 @@
 #include "capture/orders.h"
 #include "capture/python.h"
 #include "capture/ring.h"
+#include "capture/shadow.h"
 #include "capture/stamp.h"
 #include "format/clock.h"
 
@@ -68,6 +69,11 @@ void thread_forget(void)
 {
 	thread_self = &thread_none;
 	thread_serial = 0;
+}
+
+bool thread_has_ended(void)
+{
+	return thread_serial != 0;
 }
 
 static void note_name(struct segment_slot *slot)
@@ -253,6 +259,7 @@ static void thread_end(void *argument)
 		return;
 	if (++t->end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS && pthread_setspecific(end_key, t) == 0)
 		return;
+	shadow_end(t);
 	if (looks_at_ends)
 		orders_await_look(false);
 	t = thread_self; /* another one if that has found out that the last hook was cut off */

@@ -186,6 +186,9 @@ void thread_forget(void);
  * counted). */
 bool thread_attach(void);
 
+/* Whether the calling thread, which is not attached, has been. */
+bool thread_has_ended(void);
+
 /* By which the kernel is to be asked about our own memory: the process id fails once its main
  * thread has ended. Takes no system call where the thread is attached. */
 static inline int thread_tid(void)

@@ -18,6 +18,7 @@
 #include "capture/python.h"
 #include "capture/rules.h"
 #include "capture/say.h"
+#include "capture/shadow_walk.h"
 #include "capture/shortcut.h"
 #include "capture/stacktree.h"
 #include "capture/walk_full.h"
@@ -296,16 +297,18 @@ static NOINLINE uint32_t walk_over(struct thread *t, const struct walk_start *st
 
 static inline uint32_t walk_quickly(struct thread *t, const struct walk_start *start);
 
-/* Where there is Python, a walk is of its frames too, which say themselves what has changed. So
- * that other programs pay nothing for the question, the memo then never is of the generation that
- * walk_quickly asks for, but while no frame of Python is there to walk. */
-static NOINLINE uint32_t walk_python(struct thread *t, const struct walk_start *start,
+/* Where there is Python, a walk is of its frames too, which say themselves what has changed; where
+ * functions say that they are entered, most of it need not be walked. So that other programs pay
+ * nothing for the question, the memo then never is of the generation that walk_quickly asks for,
+ * but while no frame of theirs is there. */
+static NOINLINE uint32_t walk_helped(struct thread *t, const struct walk_start *start,
 				     uint32_t generation)
 {
 	struct memo *m = &t->memo;
 	uint32_t node;
 
-	if (python_walk(t, start, &node))
+	if (python_is_here() ? python_walk(t, start, &node)
+			     : shadow_walk(t, start, generation, &node))
 		return node;
 	if (t->native_generation != generation) {
 		memo_clear(m);
@@ -330,7 +333,7 @@ static NOINLINE uint32_t walk_cold(struct thread *t, const struct walk_start *st
 
 	if (!python_is_here())
 		return node;
-	return walk_python(t, start,
+	return walk_helped(t, start,
 			   atomic_load_explicit(&modules_generation, memory_order_acquire));
 }
 
@@ -374,8 +377,8 @@ static inline uint32_t walk_quickly(struct thread *t, const struct walk_start *s
 		uint32_t node = shortcut_find(t, start);
 		if (node)
 			return node;
-	} else if (m->generation != generation && python_is_here()) {
-		return walk_python(t, start, generation);
+	} else if (m->generation != generation && (python_is_here() || shadow_is_on)) {
+		return walk_helped(t, start, generation);
 	}
 	return walk_new(t, start);
 }
@@ -404,6 +407,8 @@ uint32_t walk_node(struct thread *t, const struct walk_start *start)
 	uint32_t quick = walk_quickly(t, start);
 	uint32_t count;
 
+	if (shadow_is_on)
+		return quick; /* it has no frames around the first instrumented function */
 	if (python_is_here()) {
 		if (python_walk_again(t, start, &count) && !is_node_of(t, quick, count))
 			say("a walk differs from the full one");

@@ -62,6 +62,10 @@ static const char help[] =
 	"      --stacks         see how deep the stacks of threads that end were, for `midden "
 	"stats`;\n"
 	"                       of those that are there at the end it is known anyway\n"
+	"      --stack-mode WAY  where stacks come from: unwind (default); enter-exit, what "
+	"functions\n"
+	"                       of a program built with -finstrument-functions say themselves:\n"
+	"                       also the deepest stack by function, for `midden report --stacks`\n"
 	"      --tags           no events: count by tag, thread by thread, for `midden tags`\n"
 	"      --sample[=BYTES]\n"
 	"                       sample one block in so many bytes (default: 512K) instead of\n"
@@ -104,7 +108,8 @@ static const char help[] =
 	"MIDDEN_FOLLOW, MIDDEN_MAX_DEPTH, MIDDEN_BUFFER, MIDDEN_PATIENCE, MIDDEN_SYMBOLS,\n"
 	"MIDDEN_PYTHON, MIDDEN_PYMALLOC, MIDDEN_TRACE, MIDDEN_LEAKS, MIDDEN_RSS, MIDDEN_STACKS,\n"
 	"MIDDEN_START=0 (--delayed), MIDDEN_START_AT, MIDDEN_MAPS, MIDDEN_SNAPSHOT_EVERY,\n"
-	"MIDDEN_SNAPSHOT_AT, MIDDEN_SNAPSHOT_SIGNAL, MIDDEN_HTTP, MIDDEN_HTTP_TOKEN_FILE;\n"
+	"MIDDEN_SNAPSHOT_AT, MIDDEN_SNAPSHOT_SIGNAL, MIDDEN_STACK_MODE, MIDDEN_HTTP,\n"
+	"MIDDEN_HTTP_TOKEN_FILE;\n"
 	"MIDDEN_MODE=tags, MIDDEN_MODE=sample, MIDDEN_SAMPLE, MIDDEN_SAMPLE_BLOCKS,\n"
 	"MIDDEN_SAMPLE_SEED.\n"
 	"\n"
@@ -123,6 +128,7 @@ enum {
 	OPTION_LEAKS,
 	OPTION_RSS,
 	OPTION_STACKS,
+	OPTION_STACK_MODE,
 	OPTION_TAGS,
 	OPTION_MAPS,
 	OPTION_DELAYED,
@@ -161,6 +167,7 @@ static const struct option long_options[] = {
 	{"leaks", no_argument, NULL, OPTION_LEAKS},
 	{"rss", no_argument, NULL, OPTION_RSS},
 	{"stacks", no_argument, NULL, OPTION_STACKS},
+	{"stack-mode", required_argument, NULL, OPTION_STACK_MODE},
 	{"tags", no_argument, NULL, OPTION_TAGS},
 	{"maps", no_argument, NULL, OPTION_MAPS},
 	{"delayed", no_argument, NULL, OPTION_DELAYED},
@@ -259,6 +266,8 @@ static int apply(struct request *r, int option, const char *value, struct error 
 		return recording_set_sample_seed(&r->recording, value, e);
 	case OPTION_PYTHON:
 		return recording_set_python(&r->recording, value, e);
+	case OPTION_STACK_MODE:
+		return recording_set_stack_mode(&r->recording, value, e);
 	case OPTION_PYMALLOC:
 		return recording_set_pymalloc(&r->recording, value, e);
 	case OPTION_TAGS:

@@ -492,6 +492,7 @@ static int keep(struct collector *c, enum collect_end end, const struct recordin
 	collect_get_status(c, &report->status);
 	recording_report_fill(report, p);
 	report->is_denied = collect_has_reads_denied(c);
+	report->is_mute = collect_has_nothing_entered(c);
 	(void)snprintf(report->lost_fault, sizeof(report->lost_fault), "%s",
 		       collect_get_lost_fault(c));
 	report->is_hidden = collect_has_foreign_allocator(c) && p->totals.allocations == 0;

@@ -48,6 +48,7 @@ int recording_set_buffer(struct recording_options *options, const char *text, st
 int recording_set_patience(struct recording_options *options, const char *text, struct error *e);
 int recording_set_mode(struct recording_options *options, const char *text, struct error *e);
 int recording_set_python(struct recording_options *options, const char *text, struct error *e);
+int recording_set_stack_mode(struct recording_options *options, const char *text, struct error *e);
 int recording_set_pymalloc(struct recording_options *options, const char *text, struct error *e);
 
 /* Samples instead of recording every block; NULL: with the period that is set. */
@@ -86,6 +87,7 @@ struct recording_report {
 	uint32_t has_maps;
 	char unseen[256]; /* why recording never began, if it did not */
 	uint64_t allocated_bytes;
+	uint32_t is_mute;    /* functions were to say that they are entered, and none has */
 	uint32_t is_denied;  /* the target may not read stacks other than its threads' own */
 	uint32_t is_hidden;  /* nothing was recorded: the program has a malloc of its own */
 	uint64_t trace_lost; /* events that the trace misses */

@@ -99,6 +99,16 @@ int recording_set_python(struct recording_options *options, const char *text, st
 			 text);
 }
 
+int recording_set_stack_mode(struct recording_options *options, const char *text, struct error *e)
+{
+	bool enter_exit = strcmp(text, "enter-exit") == 0;
+
+	if (!enter_exit && strcmp(text, "unwind") != 0)
+		return error_set(e, "stacks come from unwind or enter-exit, not '%s'", text);
+	options->collect.enter_exit = enter_exit;
+	return 0;
+}
+
 int recording_set_pymalloc(struct recording_options *options, const char *text, struct error *e)
 {
 	static const char *const modes[SEGMENT_PYMALLOC_MODES] = {
@@ -209,6 +219,7 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	const char *follow = getenv(ENV_FOLLOW);
 	const char *python = getenv(ENV_PYTHON);
 	const char *pymalloc = getenv(ENV_PYMALLOC);
+	const char *stack_mode = getenv(ENV_STACK_MODE);
 	const char *symbols = getenv(ENV_SYMBOLS);
 	const char *trace = getenv(ENV_TRACE);
 	const char *leaks = getenv(ENV_LEAKS);
@@ -238,6 +249,7 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	    (patience && recording_set_patience(options, patience, e)) ||
 	    (python && *python && recording_set_python(options, python, e)) ||
 	    (pymalloc && *pymalloc && recording_set_pymalloc(options, pymalloc, e)) ||
+	    (stack_mode && *stack_mode && recording_set_stack_mode(options, stack_mode, e)) ||
 	    (start_at && *start_at && beginning_parse(&options->beginning, start_at, e)) ||
 	    (is_on(http) && servant_parse_address(&options->http, http, e)) ||
 	    (token_file && *token_file && servant_read_token(&options->http, token_file, e)) ||
@@ -271,6 +283,9 @@ int recording_options_finish(struct recording_options *options, struct error *e)
 		return -1;
 	if (options->collect.maps && options->collect.mode == SEGMENT_MODE_TAGS)
 		return error_set(e, "maps have stacks, and tag mode none: choose one");
+	if (options->collect.enter_exit && options->collect.mode == SEGMENT_MODE_TAGS)
+		return error_set(e, "tag mode has no stacks: --stack-mode=enter-exit goes with "
+				    "exact mode and samples");
 	if (options->collect.stacks && options->collect.mode == SEGMENT_MODE_TAGS)
 		return error_set(e,
 				 "in tag mode no thread can say that it ends: --stacks goes with "

@@ -47,6 +47,9 @@ const char report_options_help[] =
 	"                       at a snapshot, else at the peak)\n"
 	"  --globals            global and thread-local variables of the program and its "
 	"libraries\n"
+	"  --stacks             the deepest stack of each thread by function; of a program built "
+	"with\n"
+	"                       -finstrument-functions, recorded with --stack-mode=enter-exit\n"
 	"  --findings           habits that cost time or memory, with the evidence\n" LOAD_MAPS_HELP
 	"\n"
 	"Which stacks:\n"
@@ -89,6 +92,7 @@ enum option_code {
 	OPTION_RSS,
 	OPTION_AT,
 	OPTION_GLOBALS,
+	OPTION_STACKS,
 	OPTION_TYPES,
 	OPTION_MODULE,
 	OPTION_NOT_MODULE,
@@ -121,6 +125,7 @@ static const struct option options[] = {
 	{"rss", no_argument, NULL, OPTION_RSS},
 	{"at", required_argument, NULL, OPTION_AT},
 	{"globals", no_argument, NULL, OPTION_GLOBALS},
+	{"stacks", no_argument, NULL, OPTION_STACKS},
 	{"types", no_argument, NULL, OPTION_TYPES},
 	{"include", required_argument, NULL, 'i'},
 	{"exclude", required_argument, NULL, 'x'},
@@ -322,6 +327,9 @@ static void parse_form(struct report_options *o, int code)
 	case OPTION_GLOBALS:
 		o->sheet.shape = SHEET_GLOBALS;
 		break;
+	case OPTION_STACKS:
+		o->sheet.shape = SHEET_STACKS;
+		break;
 	case OPTION_TYPES:
 		o->sheet.shape = SHEET_TYPES;
 		break;
@@ -373,6 +381,7 @@ static int parse_option(void *request, int code, const char *argument)
 	case OPTION_TIMELINE:
 	case OPTION_FINDINGS:
 	case OPTION_GLOBALS:
+	case OPTION_STACKS:
 	case OPTION_TYPES:
 	case OPTION_RSS:
 		parse_form(o, code);
@@ -403,6 +412,8 @@ static int check(const struct report_options *o)
 		return message_usage("report", "--histogram is of the whole program: no filters");
 	if (s->shape == SHEET_GLOBALS && !filter_is_empty(&o->filter))
 		return message_usage("report", "--globals is of the whole program: no filters");
+	if (s->shape == SHEET_STACKS && !filter_is_empty(&o->filter))
+		return message_usage("report", "--stacks is of the whole program: no filters");
 	if (s->shape == SHEET_TYPES && !filter_is_empty(&o->filter))
 		return message_usage("report", "--types is of the whole program: no filters");
 	if (o->rss_at && s->shape != SHEET_RSS && s->shape != SHEET_TYPES)
@@ -478,7 +489,7 @@ static int check_threads(const struct report_options *o, const struct profile *p
 	return error_set(e, "the profile does not tell which thread allocated at which stack");
 }
 
-/* Of maps there are figures by stack, and nothing else. */
+/* Of maps there are figures by stack, their sum over time, and nothing else. */
 static int check_maps(const struct report_options *o, const struct profile *p, struct error *e)
 {
 	const struct sheet *s = &o->sheet;
@@ -488,8 +499,13 @@ static int check_maps(const struct report_options *o, const struct profile *p, s
 	if (!p->of_maps || (is_kept && s->view.figure != FIGURE_LIVE &&
 			    s->view.figure != FIGURE_GROWTH && !o->filter.threads.all.count))
 		return 0;
-	return error_set(e, "--maps goes with trees and tables of stacks: over time and by thread, "
-			    "maps are not kept");
+	if (s->shape == SHEET_TIMELINE && p->points.count && filter_is_empty(&o->filter))
+		return 0;
+	if (s->shape == SHEET_TIMELINE)
+		return error_set(e, "over time all maps are known together: not by kind or stack, "
+				    "nor in a profile of an older midden");
+	return error_set(e, "--maps goes with trees and tables of stacks and with --timeline: by "
+			    "stack and time, and by thread, maps are not kept");
 }
 
 static int apply_deltas(struct view *v, const struct profile *p, struct error *e)
@@ -520,6 +536,10 @@ int report_options_apply(struct report_options *o, const struct profile *p, stru
 	if (o->sheet.shape == SHEET_GLOBALS && !p->variables.count)
 		return error_set(e, "no variables are known: a merged profile has none, nor one "
 				    "recorded with --tags or by an older midden");
+	if (o->sheet.shape == SHEET_STACKS && !p->depths.count)
+		return error_set(e, "no stack is known by function: build the program with "
+				    "-finstrument-functions and record it with "
+				    "--stack-mode=enter-exit");
 	if (o->sheet.shape == SHEET_RSS || o->sheet.shape == SHEET_TYPES)
 		return apply_rss(o, p, e);
 	if (v->figure != FIGURE_LIVE && v->figure != FIGURE_GROWTH)

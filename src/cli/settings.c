@@ -39,6 +39,7 @@ static const struct {
 	{"leaks", ENV_LEAKS, NULL},
 	{"rss", ENV_RSS, NULL},
 	{"stacks", ENV_STACKS, NULL},
+	{"stack-mode", ENV_STACK_MODE, "unwind"},
 	{"tags", ENV_MODE, NULL},
 	{"sample", ENV_MODE, NULL},
 	{"sample-blocks", ENV_SAMPLE_BLOCKS, "16384"},

@@ -59,6 +59,10 @@ static void print_notes(const struct recording_report *r, bool follow)
 	if (r->is_denied)
 		message_print("process_vm_readv is not allowed here: stacks through coroutines and "
 			      "signal handlers may end early");
+	if (r->is_mute)
+		message_print("no function said that it was entered: the program is not built with "
+			      "-finstrument-functions, or has the functions for it built in; "
+			      "stacks were unwound as usual");
 	if (r->unseen[0])
 		message_print("recording never began: %s", r->unseen);
 	if (r->losses)

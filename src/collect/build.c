@@ -11,8 +11,10 @@
 
 #include "base/mem.h"
 #include "base/pages.h"
+#include "collect/build_deepest.h"
 #include "collect/build_held.h"
 #include "collect/build_mapped.h"
+#include "collect/build_place.h"
 #include "collect/build_sampled.h"
 #include "collect/collector.h"
 #include "collect/footprint.h"
@@ -137,24 +139,6 @@ static struct profile_node get_named(struct build *b, uint32_t index)
 	return (struct profile_node){.named = kind, .frames = add_frame(b, index)};
 }
 
-static struct profile_node get_place(struct build *b, uint32_t word)
-{
-	const struct segment_map *map = &b->c->map;
-	uint32_t index = word & SEGMENT_NODE_PLACE_MASK;
-	const struct segment_place *place =
-		&map->places[index < map->layout.place_count ? index : 0];
-	uint32_t module = read_once(place->module);
-	bool exact = (word & SEGMENT_NODE_EXACT) != 0;
-	uint64_t address = read_once(place->address);
-
-	return (struct profile_node){
-		.pc = address && !exact ? address + 1 : address,
-		.module = module < b->p->modules.count ? module : 0,
-		.exact = exact,
-		.cut = (word & SEGMENT_NODE_CUT) != 0,
-	};
-}
-
 static uint32_t add_node(struct build *b, uint32_t id, uint32_t parent)
 {
 	uint32_t word = read_once(b->c->map.nodes[id].place);
@@ -163,7 +147,7 @@ static uint32_t add_node(struct build *b, uint32_t id, uint32_t parent)
 	if (word & SEGMENT_NODE_NAMED)
 		*node = get_named(b, word & SEGMENT_NODE_PLACE_MASK);
 	else
-		*node = get_place(b, word);
+		*node = build_place(&b->c->map, b->p, word);
 	node->parent = parent;
 	return (uint32_t)b->p->nodes.count - 1;
 }
@@ -542,6 +526,7 @@ static struct profile *build(struct collector *c, bool brief)
 	} else {
 		build_series(&b);
 		build_snapshots(&b);
+		build_deepest(c, b.p);
 		survey_build(c, b.p);
 		objects_build(&c->objects, b.p, to_ns(&b, c->objects.ticks));
 	}

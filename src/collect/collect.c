@@ -75,6 +75,7 @@ static void fill_header(struct collector *c, const struct collect_config *config
 	header->sample_seed = config->sample_seed;
 	header->delayed = config->delayed;
 	header->maps = config->maps;
+	header->enter_exit = config->enter_exit;
 	header->snapshot_signal = (uint32_t)config->signal;
 	header->leaks = config->leaks;
 	if (config->mode != SEGMENT_MODE_TAGS) /* where nobody waits for anything */
@@ -99,6 +100,7 @@ struct collector *collect_new(const struct collect_config *config,
 	c->follow = config->follow;
 	c->mode = config->mode;
 	c->maps = config->maps;
+	c->enter_exit = config->enter_exit;
 	c->surveying = config->surveys && config->mode == SEGMENT_MODE_EXACT;
 	ticks_init(&c->clock, ticks_choose(hello->machine));
 	account_init(&c->account, &c->clock, layout.slot_count);
@@ -470,6 +472,13 @@ bool collect_has_foreign_allocator(const struct collector *c)
 	return atomic_load_explicit(&c->map.header->foreign_allocator, memory_order_relaxed) != 0;
 }
 
+bool collect_has_nothing_entered(const struct collector *c)
+{
+	struct segment_header *h = c->map.header;
+
+	return c->enter_exit && !atomic_load_explicit(&h->entered, memory_order_relaxed);
+}
+
 bool collect_has_reads_denied(const struct collector *c)
 {
 	return atomic_load_explicit(&c->map.header->reads_denied, memory_order_relaxed) != 0;
@@ -532,7 +541,7 @@ enum collect_end collect_run(struct collector *c, uint64_t tick_ns, const volati
 		if (handled)
 			c->last_event_ns = now;
 		stackdepth_serve(c);
-		if (c->account.leak_orders.count || c->lost.halt.threads.count)
+		if (lost_is_called(c))
 			lost_serve(c);
 		tell_pace(c, now, handled);
 		look_at_memory(c, now);

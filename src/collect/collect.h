@@ -37,6 +37,7 @@ struct collect_config {
 	bool delayed;	       /* the program will switch recording on */
 	const struct collect_start *start; /* nothing is recorded before that; NULL: at once */
 	bool leaks;			   /* the program asks what is lost when it exits */
+	bool enter_exit;		   /* stacks by what instrumented functions say */
 	bool stacks;			   /* those of threads are looked at when they end */
 	int signal;			   /* that asks for snapshots; 0 none */
 	bool surveys;			   /* look at what is resident: see survey.h */
@@ -96,6 +97,9 @@ bool collect_has_foreign_allocator(const struct collector *c);
 /* Whether the target may not read through the kernel, so that stacks of its own making (coroutines,
  * signal stacks) end where they begin. */
 bool collect_has_reads_denied(const struct collector *c);
+
+/* Whether functions were to say that they are entered, and none has. */
+bool collect_has_nothing_entered(const struct collector *c);
 
 /* Why collect_run came back. */
 enum collect_end {

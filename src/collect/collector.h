@@ -26,11 +26,12 @@ struct collector {
 	struct drain drain;
 	struct tag_counts tags;
 	struct surveys surveys;
-	bool surveying; /* snapshots are to be told of at once: see survey.h */
-	uint32_t told;	/* of them */
-	uint32_t mode;	/* enum segment_mode */
-	bool maps;	/* those of the program are recorded */
-	uint32_t marks; /* of the target's, handled */
+	bool surveying;	 /* snapshots are to be told of at once: see survey.h */
+	uint32_t told;	 /* of them */
+	uint32_t mode;	 /* enum segment_mode */
+	bool maps;	 /* those of the program are recorded */
+	bool enter_exit; /* instrumented functions are to say that they are entered */
+	uint32_t marks;	 /* of the target's, handled */
 	struct watch watch;
 	struct lost lost;
 	struct objects objects;

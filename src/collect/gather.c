@@ -1,5 +1,6 @@
 /* gather.c -- the words of a process's memory that may be pointers to its heap.
- * Runs: in the collector process, while the target is stopped; on some of the machine's cores.
+ * Runs: in the collector process, on some of the machine's cores; the target is stopped, or what is
+ * read is a copy of it.
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include "collect/gather.h"
@@ -19,6 +20,7 @@
 #define SPAN_BITS      (sizeof(((struct gather *)0)->heap) * 8)
 #define CHUNK_WORDS    (GATHER_CHUNK_BYTES / sizeof(uint64_t))
 #define PARALLEL_BYTES (UINT64_C(16) << 20) /* less is read before a thread has begun */
+#define PULSE_CHUNKS   4u		    /* a millisecond */
 #define PAGE_BYTES     4096u /* none is smaller: what to leave out where one is missing */
 
 /* Which chunks of which ranges are left, for all threads. */
@@ -199,9 +201,12 @@ static void *work_on(void *context)
 	uint64_t *words = pages_new(GATHER_CHUNK_BYTES);
 	struct gather_range chunk;
 
-	while (take_chunk(w, &chunk)) {
+	for (uint32_t i = 1; take_chunk(w, &chunk); i++) {
 		read_chunk(w, part, &chunk, words);
 		keep_pointers(w->gather, part, &chunk, words);
+		/* The collector's first thread has other things to do. */
+		if (self->part == 0 && w->gather->pulse && i % PULSE_CHUNKS == 0)
+			w->gather->pulse(w->gather->context);
 	}
 	pages_free(words, GATHER_CHUNK_BYTES);
 	return NULL;
@@ -232,7 +237,8 @@ static void run_workers(struct work *w)
 	struct worker workers[GATHER_PARTS_MOST];
 	uint32_t count = choose_workers(w);
 
-	w->gather->part_count = count;
+	if (w->gather->part_count < count)
+		w->gather->part_count = count;
 	for (uint32_t i = 0; i < count; i++)
 		workers[i] = (struct worker){.work = w, .part = i};
 	for (uint32_t i = 1; i < count; i++)
@@ -252,7 +258,7 @@ static int compare_runs(const void *a, const void *b)
 	return (x->address > y->address) - (x->address < y->address);
 }
 
-static void join_runs(struct gather *g)
+void gather_sort(struct gather *g)
 {
 	for (uint32_t i = 0; i < g->part_count; i++)
 		for (size_t k = 0; k < g->parts[i].runs.count; k++)
@@ -271,7 +277,6 @@ bool gather_read(struct gather *g, pid_t pid, const struct gather_range *ranges,
 		w.chunks += count_chunks(&ranges[i]);
 	}
 	run_workers(&w);
-	join_runs(g);
 	free(w.firsts);
 	return !atomic_load(&w.denied);
 }

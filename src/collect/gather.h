@@ -1,5 +1,6 @@
 /* gather.h -- the words of a process's memory that may be pointers to its heap.
- * Runs: in the collector process, while the target is stopped; on some of the machine's cores.
+ * Runs: in the collector process, on some of the machine's cores; the target is stopped, or what is
+ * read is a copy of it.
  * SPDX-License-Identifier: Apache-2.0
  *
  * What can be done later is done later: here memory is read once, from start to end, and of every
@@ -44,6 +45,8 @@ struct gather_part {
 struct gather {
 	struct gather_part parts[GATHER_PARTS_MOST];
 	uint32_t part_count;
+	void (*pulse)(void *context); /* called now and then while reading; may be NULL */
+	void *context;
 	VEC(struct gather_run) runs; /* of all parts, in order of address */
 	/* Where blocks may be: a bit for each MiB, by its last bits. */
 	uint64_t heap[1024];
@@ -54,9 +57,12 @@ struct gather {
 /* Blocks may be there. */
 void gather_expect(struct gather *g, uint64_t start, uint64_t end);
 
-/* Reads the ranges, which are in order of address and do not overlap. False: the kernel gives us
- * nothing of this process's memory. */
+/* Reads the ranges, which are in order of address and do not overlap, nor with those of an earlier
+ * reading. False: the kernel gives us nothing of this process's memory. */
 bool gather_read(struct gather *g, pid_t pid, const struct gather_range *ranges, size_t count);
+
+/* Puts into order what was read, before it is visited. */
+void gather_sort(struct gather *g);
 
 /* Shows what was kept of [start, end), in order of address, until `visit` says false. */
 void gather_visit(const struct gather *g, const struct gather_range *range,

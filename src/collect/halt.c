@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +22,10 @@
 /* for a thread to stop: most do at once, one that is to run again must get its turn first */
 #define PATIENCE_NS UINT64_C(10000000000)
 #define LOOK_NS	    50000L
-#define DEAD_ROUNDS 16u /* most stop before it is worth the while to read files */
-#define ROUNDS_MOST 64	/* of looking for threads that were born meanwhile */
+#define DEAD_ROUNDS 16u	 /* most stop before it is worth the while to read files */
+#define ROUNDS_MOST 64	 /* of looking for threads that were born meanwhile */
+#define ONE_ROUNDS  400u /* for a single thread to stop, of LOOK_NS and more */
+#define BUSY_ROUNDS 64u	 /* of waiting for a thread that runs for us, before it is worth a nap */
 
 /* ---- one thread ------------------------------------------------------------------------------ */
 
@@ -36,6 +39,12 @@ static void take_status(struct halt_thread *t, int status)
 	}
 	t->state = HALT_STOPPED;
 	t->signal = status >> 16 ? 0 : WSTOPSIG(status);
+	t->is_quiet = status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP;
+}
+
+void halt_take(struct halt_thread *t, int status)
+{
+	take_status(t, status);
 }
 
 /* True if it is settled: stopped, or gone. */
@@ -165,6 +174,45 @@ static bool await_all(struct halt *h)
 		(void)nanosleep(&nap, NULL);
 	}
 	return true;
+}
+
+bool halt_one(struct halt *h, pid_t tid)
+{
+	const struct timespec nap = {.tv_nsec = LOOK_NS};
+	struct error ignored = {0};
+	size_t before = h->threads.count;
+
+	if (is_known(h, tid) || ask(h, tid, &ignored) || h->threads.count == before)
+		return false;
+	struct halt_thread *t = &h->threads.at[before];
+	for (unsigned round = 0; !look_at(t) && round < ONE_ROUNDS; round++)
+		(void)nanosleep(&nap, NULL);
+	return t->state == HALT_STOPPED;
+}
+
+bool halt_await(struct halt_thread *t, int *status)
+{
+	const struct timespec nap = {.tv_nsec = LOOK_NS};
+
+	for (unsigned round = 1;; round++) {
+		pid_t got = waitpid(t->tid, status, __WALL | WNOHANG);
+
+		if (got == t->tid && WIFSTOPPED(*status))
+			return true;
+		if (got == t->tid || (got < 0 && errno != EINTR)) {
+			t->state = HALT_GONE;
+			return false;
+		}
+		/* A main thread is heard of behind the others. */
+		if (round % BUSY_ROUNDS == 0 && is_dead(t->tid)) {
+			t->state = HALT_DEAD;
+			return false;
+		}
+		if (round < BUSY_ROUNDS)
+			(void)sched_yield();
+		else
+			(void)nanosleep(&nap, NULL);
+	}
 }
 
 /* A thread that was running may have made another one before it stopped: until there is none. */

@@ -28,6 +28,7 @@ struct halt_thread {
 	pid_t tid;
 	enum halt_state state;
 	int signal;	  /* that was about to be delivered; 0 none */
+	bool is_quiet;	  /* stopped for our asking and nothing else */
 	uint64_t sp;	  /* of the stack; 0: not known */
 	uint64_t pointer; /* to its descriptor and thread-local variables; 0: not known */
 	uint64_t words[HALT_WORDS];
@@ -42,6 +43,17 @@ struct halt {
 /* Stops all threads and reads their registers. 0, or -1 with `e`: none is stopped then, but for
  * those that were asked and have not got there, which halt_settle lets go. */
 int halt_start(struct halt *h, pid_t pid, struct error *e);
+
+/* Stops one thread, if it does at once, and reads nothing. False: it does not; halt_settle lets it
+ * go should it be late. */
+bool halt_one(struct halt *h, pid_t tid);
+
+/* What the kernel says next of a thread that runs on our order, however long that takes, as nobody
+ * else could go on with it. False: it has died. */
+bool halt_await(struct halt_thread *t, int *status);
+
+/* Takes a stop that was not expected for one that we asked for. */
+void halt_take(struct halt_thread *t, int status);
 
 /* Lets them go on. Their registers stay known. */
 void halt_end(struct halt *h);

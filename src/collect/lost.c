@@ -2,8 +2,9 @@
  * one thread, when somebody wants to know; the target is stopped for a part of it.
  * SPDX-License-Identifier: Apache-2.0
  *
- * While the target is stopped its events are handled to the last and its memory is read; all else
- * is done when it goes on, and with a look at new events now and then. */
+ * While the target is stopped its events are handled to the last and a copy of it is made; all else
+ * is done when it goes on, and with a look at new events now and then. Where there can be no copy,
+ * its memory is read before it goes on. */
 #define _GNU_SOURCE
 #include "collect/lost.h"
 
@@ -44,6 +45,7 @@ void lost_fini(struct lost *l)
 	vec_free(&l->links);
 	vec_free(&l->names);
 	halt_fini(&l->halt);
+	twin_fini(&l->twin);
 }
 
 /* ---- the stop -------------------------------------------------------------------------------- */
@@ -64,14 +66,14 @@ static bool is_moving(const struct collector *c)
 }
 
 /* False: it cannot be stopped, `e` has why. */
-static bool stop(struct look *l, uint64_t *since, struct error *e)
+static bool stop(struct look *l, struct error *e)
 {
 	const struct timespec nap = {.tv_nsec = AGAIN_NS};
 	struct collector *c = l->collector;
 
 	for (int i = 0;; i++) {
 		(void)collect_drain(c); /* as little as can be is left for the stop */
-		*since = clock_monotonic_ns();
+		l->since_ns = clock_monotonic_ns();
 		if (halt_start(&c->lost.halt, c->watch.pid, e))
 			return false;
 		drain_all(c);
@@ -95,19 +97,12 @@ static void expect_blocks(struct look *l)
 	}
 }
 
-static int read_memory(struct look *l, struct error *e)
+/* Threads go on; how long they did not is noted once. */
+static void go_on(struct look *l)
 {
-	struct collector *c = l->collector;
-
-	if (roots_plan(&l->roots, l->halted ? &c->lost.halt : NULL, c->watch.pid, e))
-		return -1;
-	expect_blocks(l);
-	if (gather_read(&l->gather, c->watch.pid, l->roots.ranges.at, l->roots.ranges.count))
-		return 0;
-	return error_set(e,
-			 "the kernel does not let us read the memory of process %d "
-			 "(kernel.yama.ptrace_scope, or it is not this user's)",
-			 (int)c->watch.pid);
+	if (l->halted && !l->pause_ns)
+		l->pause_ns = clock_monotonic_ns() - l->since_ns;
+	halt_end(&l->collector->lost.halt);
 }
 
 static void keep_up(void *context)
@@ -138,6 +133,7 @@ static void visit_block(void *context, struct live_block *block)
 	add_block(context, block);
 }
 
+/* As of now: no event may have been handled since the stop. */
 static void list_blocks(struct look *l)
 {
 	struct account *a = &l->collector->account;
@@ -146,8 +142,6 @@ static void list_blocks(struct look *l)
 	for (uint32_t i = 0; i < a->slot_count; i++)
 		if (a->actors[i].resizing.ptr)
 			add_block(&l->reach, &a->actors[i].resizing);
-	keep_up(l);
-	reach_sort(&l->reach);
 }
 
 /* Blocks from before a fork, or while recording was off, or whose events were lost, may point to
@@ -161,17 +155,82 @@ static bool has_strangers(const struct collector *c)
 	       atomic_load_explicit(&c->map.header->losses.reentrant_calls, memory_order_relaxed);
 }
 
+/* ---- the memory ------------------------------------------------------------------------------ */
+
+static int read_part(struct look *l, pid_t pid, enum roots_part part, struct error *e)
+{
+	roots_list(&l->roots, pid, part);
+	if (gather_read(&l->gather, pid, l->roots.ranges.at, l->roots.ranges.count))
+		return 0;
+	return error_set(e,
+			 "the kernel does not let us read the memory of process %d "
+			 "(kernel.yama.ptrace_scope, or it is not this user's)",
+			 (int)pid);
+}
+
+/* The target goes on, and its events are handled from then on: they come faster than memory is
+ * read. */
+static int read_copy(struct look *l, struct error *e)
+{
+	struct collector *c = l->collector;
+	int result = read_part(l, c->watch.pid, ROOTS_APART, e);
+
+	go_on(l);
+	list_blocks(l);
+	l->gather.pulse = keep_up;
+	l->gather.context = l;
+	twin_settle(&c->lost.twin);
+	if (result == 0)
+		result = read_part(l, c->lost.twin.pid, ROOTS_COPIED, e);
+	if (result == 0 && !twin_is_alive(&c->lost.twin))
+		result = error_set(e, "the copy of process %d was killed", (int)c->watch.pid);
+	twin_end(&c->lost.twin);
+	(void)twin_bury(&c->lost.twin, c->watch.pid);
+	return result;
+}
+
+static int read_memory(struct look *l, struct error *e)
+{
+	struct collector *c = l->collector;
+	struct lost *lost = &c->lost;
+	const struct halt *h = l->halted ? &lost->halt : NULL;
+	int result = roots_plan(&l->roots, h, c->watch.pid, e);
+
+	if (result == 0)
+		expect_blocks(l);
+	l->is_copied = result == 0 && h && l->is_copied && !l->roots.is_guarded &&
+		       twin_make(&lost->twin, &lost->halt, &l->roots.regions, c->watch.pid);
+	if (l->is_copied)
+		return read_copy(l, e);
+	if (result == 0)
+		result = read_part(l, c->watch.pid, ROOTS_ALL, e);
+	go_on(l);
+	if (result == 0)
+		list_blocks(l);
+	return result;
+}
+
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static void note(struct look *l, uint64_t pause_ns)
+/* What is as of the stop. */
+static void note_moment(struct look *l)
 {
 	struct lost *to = &l->collector->lost;
 
 	to->ticks = l->collector->drain.limit ? l->collector->drain.limit : 1;
 	to->clears = count_clears(l->collector);
-	to->pause_ns = pause_ns;
+	l->has_strangers = has_strangers(l->collector);
 	to->flags = (l->halted ? 0u : (unsigned)PROFILE_LOST_MOVING) |
 		    (l->has_strangers ? (unsigned)PROFILE_LOST_STRANGERS : 0u);
+}
+
+static void note_reading(const struct look *l)
+{
+	struct lost *to = &l->collector->lost;
+
+	to->pause_ns = l->pause_ns;
+	if (l->is_copied)
+		to->flags |= PROFILE_LOST_COPIED;
 	for (uint32_t i = 0; i < l->gather.part_count; i++) {
 		to->read_bytes += l->gather.parts[i].read_bytes;
 		to->unread_bytes += l->gather.parts[i].unread_bytes;
@@ -182,18 +241,16 @@ static int look(struct look *l, struct error *e)
 {
 	struct collector *c = l->collector;
 	struct error unstoppable = {0};
-	uint64_t since;
 
 	roots_prepare(&l->roots, &c->map, c->watch.pid);
-	l->halted = stop(l, &since, &unstoppable);
-	int result = read_memory(l, e);
-	uint64_t read_ns = clock_monotonic_ns() - since;
-	halt_end(&c->lost.halt);
-	if (result)
-		return result;
-	l->has_strangers = has_strangers(c);
-	note(l, l->halted ? read_ns : 0);
-	list_blocks(l);
+	l->halted = stop(l, &unstoppable);
+	note_moment(l);
+	if (read_memory(l, e))
+		return -1;
+	note_reading(l);
+	keep_up(l);
+	gather_sort(&l->gather);
+	reach_sort(&l->reach);
 	keep_up(l);
 	roots_settle(&l->roots, &l->reach);
 	lost_look_link(l);
@@ -216,22 +273,22 @@ static int check_possible(const struct collector *c, struct error *e)
 	return 0;
 }
 
-int lost_find(struct collector *c, struct error *e)
+/* 0, -1 with `e`, or 1: not by a copy, but perhaps without one. */
+static int try_look(struct collector *c, bool by_copy, struct error *e)
 {
 	struct look *l = mem_new(1, sizeof(*l));
 
 	lost_clear(&c->lost);
 	l->collector = c;
+	l->is_copied = by_copy;
 	l->reach.accepts = lost_look_accept;
 	l->reach.pulse = keep_up;
 	l->reach.context = l;
-	int result = check_possible(c, e);
-	if (result == 0 && !halt_settle(&c->lost.halt))
-		result = error_set(e, "the last look has not ended yet");
-	if (result == 0)
-		result = look(l, e);
+	int result = look(l, e);
 	if (result)
 		lost_clear(&c->lost);
+	if (result && l->is_copied && !l->reach.classes)
+		result = 1;
 	roots_fini(&l->roots);
 	gather_fini(&l->gather);
 	reach_fini(&l->reach);
@@ -239,15 +296,46 @@ int lost_find(struct collector *c, struct error *e)
 	return result;
 }
 
+/* The kernel may kill a copy, or not let us read it. */
+static int find(struct collector *c, bool by_copy, struct error *e)
+{
+	struct error first = {0};
+
+	lost_clear(&c->lost);
+	if (check_possible(c, e))
+		return -1;
+	if (!halt_settle(&c->lost.halt))
+		return error_set(e, "the last look has not ended yet");
+	int result = try_look(c, by_copy, by_copy ? &first : e);
+	if (result == 1)
+		return try_look(c, false, e);
+	if (result && by_copy)
+		*e = first;
+	return result;
+}
+
+int lost_find(struct collector *c, struct error *e)
+{
+	(void)twin_bury(&c->lost.twin, c->watch.pid);
+	return find(c, !c->lost.twin.dead, e);
+}
+
+bool lost_is_called(const struct collector *c)
+{
+	return c->account.leak_orders.count || c->lost.halt.threads.count || c->lost.twin.dead ||
+	       c->lost.twin.halt.threads.count;
+}
+
 void lost_serve(struct collector *c)
 {
 	struct account *a = &c->account;
 
 	(void)halt_settle(&c->lost.halt);
+	(void)twin_bury(&c->lost.twin, c->watch.pid);
 	while (a->leak_orders.count) {
 		struct leak_order order = a->leak_orders.at[--a->leak_orders.count];
 		struct error e = {0};
-		bool done = lost_find(c, &e) == 0;
+		bool done = find(c, false, &e) == 0; /* it waits: nothing is gained by a copy */
 
 		(void)snprintf(c->lost.fault, sizeof(c->lost.fault), "%s", e.text);
 		if (done)

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "collect/halt.h"
+#include "collect/twin.h"
 #include "profile/profile.h"
 
 struct collector;
@@ -53,13 +54,18 @@ struct lost {
 	uint32_t flags;	  /* enum profile_lost_flags */
 	char fault[512];  /* why the last order could not be followed; "": it could */
 	struct halt halt; /* may have threads that have not been let go yet */
+	struct twin twin; /* may have one to bury */
 };
 
-/* Looks at the target. 0, or -1 with `e`; what was known before is then gone. */
+/* Looks at the target, at a copy of it if that can be had. 0, or -1 with `e`; what was known before
+ * is then gone. */
 int lost_find(struct collector *c, struct error *e);
 
-/* Does what the target's orders ask for, and lets go who was stopped too late. */
+/* Does what the target's orders ask for, lets go who was stopped too late, and buries copies. */
 void lost_serve(struct collector *c);
+
+/* Whether lost_serve has anything to do. */
+bool lost_is_called(const struct collector *c);
 
 /* Whether anything is known, and the sites are still those of then. */
 bool lost_is_known(const struct collector *c);

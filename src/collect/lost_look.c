@@ -7,11 +7,12 @@
 #include <stdlib.h>
 #include <sys/uio.h>
 
-#define PEEKS_MOST  200000u /* half a microsecond each */
-#define COOKIE	    8u	    /* before the elements of an array of objects */
-#define STRING_HEAD 24u	    /* length, capacity and users, before the characters */
-#define PULSE_WORDS 262144u
-#define PULSE_PEEKS 4096u
+#define PEEKS_MOST    200000u /* half a microsecond each */
+#define COOKIE	      8u      /* before the elements of an array of objects */
+#define STRING_HEAD   24u     /* length, capacity and users, before the characters */
+#define PULSE_WORDS   262144u
+#define PULSE_PEEKS   4096u
+#define WORDS_AT_ONCE 1024u
 /* Pointers to one block that are kept as roots: one to its start, and some to its inside, of which
  * one may be of the customary kind. A target could have many words with the same value. */
 #define ROOTS_MOST 8u
@@ -25,6 +26,11 @@ struct linking {
 	size_t block; /* the first that does not end before the word */
 	size_t span;
 	uint64_t words;
+	/* Some words that are looked up together. */
+	size_t count;
+	uint64_t addresses[WORDS_AT_ONCE];
+	uint64_t values[WORDS_AT_ONCE];
+	uint32_t targets[WORDS_AT_ONCE];
 };
 
 static void close_blocks(struct linking *k, size_t until)
@@ -97,25 +103,41 @@ static void add_root(struct linking *k, uint64_t address, uint64_t value, uint32
 }
 
 /* A block's pointer to itself says nothing. */
-static bool link_word(void *context, uint64_t address, uint64_t value)
+static void link_word(struct linking *k, uint64_t address, uint64_t value, uint32_t target)
 {
-	struct linking *k = context;
 	struct look *l = k->look;
-	uint32_t target = reach_find(&l->reach, value);
 
-	if (++k->words % PULSE_WORDS == 0)
-		l->reach.pulse(l->reach.context);
 	if (target == REACH_NONE)
-		return true;
+		return;
 	if (!is_in_block(k, address)) {
 		add_root(k, address, value, target);
-		return true;
+		return;
 	}
 	if ((target & ~REACH_INSIDE) == k->block)
-		return true;
+		return;
 	close_blocks(k, k->block);
 	*vec_push(&l->reach.targets) = target;
-	*vec_push(&l->reach.insides) = get_inside(l, value, target);
+	*vec_push(&l->reach.insides) = target & REACH_INSIDE ? get_inside(l, value, target) : 0;
+}
+
+static void link_words(struct linking *k)
+{
+	reach_find_many(&k->look->reach, k->values, k->targets, k->count);
+	for (size_t i = 0; i < k->count; i++)
+		link_word(k, k->addresses[i], k->values[i], k->targets[i]);
+	k->count = 0;
+}
+
+static bool take_word(void *context, uint64_t address, uint64_t value)
+{
+	struct linking *k = context;
+
+	k->addresses[k->count] = address;
+	k->values[k->count++] = value;
+	if (k->count == WORDS_AT_ONCE)
+		link_words(k);
+	if (++k->words % PULSE_WORDS == 0)
+		k->look->reach.pulse(k->look->reach.context);
 	return true;
 }
 
@@ -147,13 +169,16 @@ static void link_registers(struct look *l)
 
 void lost_look_link(struct look *l)
 {
-	struct linking k = {.look = l};
+	struct linking *k = mem_new(1, sizeof(*k));
 	const struct gather_range all = {0, UINT64_MAX};
 
 	l->root_counts = mem_new(l->reach.blocks.count + 1, sizeof(*l->root_counts));
 	l->registers = (uint32_t)l->roots.spans.count;
-	gather_visit(&l->gather, &all, link_word, &k);
-	close_blocks(&k, l->reach.blocks.count);
+	k->look = l;
+	gather_visit(&l->gather, &all, take_word, k);
+	link_words(k);
+	close_blocks(k, l->reach.blocks.count);
+	free(k);
 	link_registers(l);
 	free(l->root_counts);
 }

@@ -331,6 +331,17 @@ static void order_look(struct account *a, const struct event *e)
 			(struct look_order){e->slot, (uint32_t)e->ptr, e->size != 0};
 }
 
+/* A thread that comes back after its end has a fresh look. */
+static void note_deepest(struct account *a, const struct event *e)
+{
+	struct thread *thread = &a->threads.list.at[a->actors[e->slot].thread];
+
+	if (e->ptr > UINT32_MAX || e->size < thread->deepest_bytes)
+		return;
+	thread->deepest_node = (uint32_t)e->ptr;
+	thread->deepest_bytes = e->size;
+}
+
 static void obey_order(struct account *a, const struct event *e)
 {
 	switch (e->api) {
@@ -363,6 +374,9 @@ static void obey_order(struct account *a, const struct event *e)
 		break;
 	case SEGMENT_ORDER_LOOK:
 		order_look(a, e);
+		break;
+	case SEGMENT_ORDER_DEEPEST:
+		note_deepest(a, e);
 		break;
 	default: /* the reader lets no other order through */
 		break;

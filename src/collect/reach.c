@@ -10,7 +10,8 @@
 
 #define PULSE_STEPS 65536u
 #define UNSEEN	    REACH_CLASSES
-#define PAGE_SHIFT  12u /* some two hundred blocks at most */
+#define SPAN_SHIFT  20u
+#define CELL_LEAST  6u /* of its shift: there are hardly any smaller blocks */
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
@@ -35,44 +36,75 @@ static void cut_overlaps(struct reach *r)
 
 /* ---- finding them ---------------------------------------------------------------------------- */
 
-/* Where a page's key is, or the empty place for it. */
-static size_t find_place(const struct reach *r, uint64_t page)
+/* Where a span's key is, or the empty place for it. */
+static size_t find_place(const struct reach *r, uint64_t span)
 {
-	size_t mask = r->index_room - 1;
-	size_t place = (size_t)((page * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & mask;
+	size_t mask = r->span_room - 1;
+	size_t place = (size_t)((span * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & mask;
 
-	while (r->index[place].first && r->index[place].page != page)
+	while (r->spans[place].cells && r->spans[place].span != span)
 		place = (place + 1) & mask;
 	return place;
 }
 
-static size_t count_pages(const struct reach *r)
+static size_t count_spans(const struct reach *r)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < r->blocks.count; i++)
-		count += i == 0 || r->blocks.at[i].start >> PAGE_SHIFT !=
-					   r->blocks.at[i - 1].start >> PAGE_SHIFT;
+		count += i == 0 || r->blocks.at[i].start >> SPAN_SHIFT !=
+					   r->blocks.at[i - 1].start >> SPAN_SHIFT;
 	return count;
 }
 
-/* By page, the first block that starts there: one access where a search among all would take
- * twenty. */
+/* A cell for each block, or half as many. */
+static unsigned choose_shift(size_t blocks, size_t spans)
+{
+	unsigned shift = SPAN_SHIFT;
+
+	while (shift > CELL_LEAST && spans << (SPAN_SHIFT - shift) < blocks)
+		shift--;
+	return shift;
+}
+
+static size_t get_cell(const struct reach *r, const struct reach_span *span, uint64_t address)
+{
+	return span->cells - 1 + ((address & ((UINT64_C(1) << SPAN_SHIFT) - 1)) >> r->cell_shift);
+}
+
+/* All cells from the last one that was set to this one are this block's. */
+static void fill_cells(struct reach *r, uint64_t *next, uint64_t last, size_t block)
+{
+	while (*next <= last)
+		r->cells[(*next)++] = (uint32_t)block;
+}
+
+/* By cell, the first block that starts there or later: one access where a search among all would
+ * take twenty. */
 static void build_index(struct reach *r)
 {
-	size_t pages = count_pages(r);
+	size_t spans = count_spans(r);
+	uint64_t next = 0, used = 0;
 
-	r->index_room = 16;
-	while (r->index_room < pages * 2)
-		r->index_room *= 2;
-	r->index = mem_new(r->index_room, sizeof(*r->index));
+	r->cell_shift = choose_shift(r->blocks.count, spans);
+	uint64_t each = UINT64_C(1) << (SPAN_SHIFT - r->cell_shift);
+	r->span_room = 16;
+	while (r->span_room < spans * 2)
+		r->span_room *= 2;
+	r->spans = mem_new(r->span_room, sizeof(*r->spans));
+	r->cells = mem_new(spans * each + 1, sizeof(*r->cells));
 	for (size_t i = 0; i < r->blocks.count; i++) {
-		uint64_t page = r->blocks.at[i].start >> PAGE_SHIFT;
-		struct reach_page *at = &r->index[find_place(r, page)];
+		uint64_t start = r->blocks.at[i].start;
+		struct reach_span *at = &r->spans[find_place(r, start >> SPAN_SHIFT)];
 
-		if (!at->first)
-			*at = (struct reach_page){page, (uint32_t)i + 1};
+		if (!at->cells) {
+			fill_cells(r, &next, used * each, i); /* of the span before */
+			next = used * each;
+			*at = (struct reach_span){start >> SPAN_SHIFT, used++ * each + 1};
+		}
+		fill_cells(r, &next, get_cell(r, at, start), i);
 	}
+	fill_cells(r, &next, spans * each, r->blocks.count);
 }
 
 void reach_sort(struct reach *r)
@@ -107,24 +139,65 @@ static size_t find_near(const struct reach *r, uint64_t address, size_t low)
 	return find_last(r, address, low, step < most ? step : most);
 }
 
-uint32_t reach_find(const struct reach *r, uint64_t address)
+/* `near` is the first block that starts in the address's cell or later; NULL: there is no cell. */
+static uint32_t find_from(const struct reach *r, uint64_t address, const uint32_t *near)
 {
 	const struct reach_block *blocks = r->blocks.at;
 	size_t at;
 
 	if (!r->blocks.count || address < blocks[0].start)
 		return REACH_NONE;
-	uint32_t first = r->index[find_place(r, address >> PAGE_SHIFT)].first;
-	if (!first)
+	if (!near)
 		at = find_last(r, address, 0, r->blocks.count);
-	else if (blocks[first - 1].start > address)
-		at = first - 2; /* there is one, as the address is not before all */
+	else if (*near == r->blocks.count || blocks[*near].start > address)
+		at = *near - 1; /* there is one, as the address is not before all */
 	else
-		at = find_near(r, address, first - 1);
+		at = find_near(r, address, *near);
 	uint64_t offset = address - blocks[at].start;
 	if (offset == 0)
 		return (uint32_t)at;
 	return offset < blocks[at].size ? (uint32_t)at | REACH_INSIDE : REACH_NONE;
+}
+
+static const uint32_t *find_cell(const struct reach *r, uint64_t address)
+{
+	const struct reach_span *span = &r->spans[find_place(r, address >> SPAN_SHIFT)];
+
+	return span->cells ? &r->cells[get_cell(r, span, address)] : NULL;
+}
+
+uint32_t reach_find(const struct reach *r, uint64_t address)
+{
+	return find_from(r, address, find_cell(r, address));
+}
+
+/* There are few spans, which stay in the cache; cells and blocks do not. */
+static void find_some(const struct reach *r, const uint64_t *addresses, uint32_t *found,
+		      size_t count)
+{
+	const uint32_t *cells[REACH_AT_ONCE];
+
+	for (size_t i = 0; i < count; i++) {
+		cells[i] = find_cell(r, addresses[i]);
+		if (cells[i])
+			__builtin_prefetch(cells[i]);
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (!cells[i])
+			continue;
+		__builtin_prefetch(&r->blocks.at[*cells[i]]);
+		__builtin_prefetch(&r->blocks.at[*cells[i]] - 1);
+	}
+	for (size_t i = 0; i < count; i++)
+		found[i] = find_from(r, addresses[i], cells[i]);
+}
+
+void reach_find_many(const struct reach *r, const uint64_t *addresses, uint32_t *found,
+		     size_t count)
+{
+	for (size_t i = 0; i < count; i += REACH_AT_ONCE)
+		find_some(r, addresses + i, found + i,
+			  count - i < REACH_AT_ONCE ? count - i : REACH_AT_ONCE);
 }
 
 /* ---- walking --------------------------------------------------------------------------------- */
@@ -302,7 +375,8 @@ void reach_fini(struct reach *r)
 	vec_free(&r->targets);
 	vec_free(&r->insides);
 	vec_free(&r->order);
-	free(r->index);
+	free(r->spans);
+	free(r->cells);
 	free(r->classes);
 	free(r->holders);
 }

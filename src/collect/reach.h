@@ -43,10 +43,10 @@ struct reach_root {
 	uint32_t inside;  /* how far behind the target's start it points, REACH_FAR at most */
 };
 
-/* The first block that starts on a page; `first` is its number plus one. */
-struct reach_page {
-	uint64_t page;
-	uint32_t first;
+/* A MiB of addresses in which blocks start; `cells` is where its cells begin, plus one. */
+struct reach_span {
+	uint64_t span;
+	uint64_t cells;
 };
 
 /* A pointer to the inside of a block that had not been reached when it was seen. */
@@ -69,8 +69,12 @@ struct reach {
 	bool (*accepts)(void *context, const struct reach_doubt *doubt);
 	void (*pulse)(void *context); /* called now and then; may be NULL */
 	void *context;
-	struct reach_page *index; /* reach_sort's, a hash table */
-	size_t index_room;
+	/* reach_sort's: a hash table of spans, and by cell, of which each span has as many, the
+	 * first block that starts there or later. */
+	struct reach_span *spans;
+	size_t span_room;
+	uint32_t *cells;
+	unsigned cell_shift;
 	/* What comes of it, by block: */
 	uint8_t *classes;    /* enum reach_class */
 	uint32_t *holders;   /* block, or root with REACH_ROOT, or REACH_NONE */
@@ -80,6 +84,11 @@ struct reach {
 /* The block that an address lies in, REACH_INSIDE added if it is not its start; REACH_NONE. A block
  * of no bytes has its start. Blocks must be in place. */
 uint32_t reach_find(const struct reach *r, uint64_t address);
+
+/* The same for many addresses, which takes a fifth of the time: memory is asked for ahead. */
+#define REACH_AT_ONCE 64u
+void reach_find_many(const struct reach *r, const uint64_t *addresses, uint32_t *found,
+		     size_t count);
 
 /* Puts blocks into the order that is needed and makes finding them quick. */
 void reach_sort(struct reach *r);

@@ -1,4 +1,4 @@
-/* registers.c -- where a stopped thread has its stack and its thread-local variables.
+/* registers.c -- what a stopped thread has in its registers, and how it makes a system call.
  * Runs: in the collector process, one thread, when somebody wants to know what is lost.
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
@@ -13,6 +13,11 @@
 #ifndef NT_ARM_TLS
 #define NT_ARM_TLS 0x401
 #endif
+#ifndef NT_ARM_SYSTEM_CALL
+#define NT_ARM_SYSTEM_CALL 0x404
+#endif
+
+#define SET_WORDS (sizeof(struct user_regs_struct) / sizeof(uint64_t))
 
 /* One set of registers behind what is there already; the words that it takes. */
 static uint32_t read_set(pid_t tid, uintptr_t set, uint64_t *words, uint32_t room)
@@ -60,3 +65,194 @@ struct registers registers_read(pid_t tid, uint64_t *words, uint32_t room)
 	r.count += read_set(tid, NT_PRFPREG, words + r.count, room - r.count);
 	return r;
 }
+
+/* ---- system calls ---------------------------------------------------------------------------- */
+
+bool registers_save(pid_t tid, struct registers_set *s)
+{
+	s->count = read_set(tid, NT_PRSTATUS, s->words, REGISTERS_SET_WORDS);
+	return s->count >= SET_WORDS;
+}
+
+static bool write_set(pid_t tid, uintptr_t set, const void *bytes, size_t count)
+{
+	struct iovec from = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = count}; /* NOLINT */
+
+	return ptrace(PTRACE_SETREGSET, tid, set, &from) == 0;
+}
+
+bool registers_load(pid_t tid, const struct registers_set *s)
+{
+	return write_set(tid, NT_PRSTATUS, s->words, s->count * sizeof(*s->words));
+}
+
+#if defined(__x86_64__)
+
+#define WORD(name)    (offsetof(struct user_regs_struct, name) / sizeof(uint64_t))
+#define NATIVE_CODE   0x33u /* the code segment of 64 bits */
+#define GATE_BYTES    2u    /* syscall */
+#define NO_CALL	      UINT64_MAX
+#define RESTART_FIRST (-516) /* ERESTART_RESTARTBLOCK, ERESTARTNOHAND, -NOINTR, -SYS */
+#define RESTART_LAST  (-512)
+#define NO_RESTART    (-515) /* ENOIOCTLCMD, which is among them */
+
+bool registers_is_native(const struct registers_set *s)
+{
+	return s->words[WORD(cs)] == NATIVE_CODE;
+}
+
+uint64_t registers_get_place(const struct registers_set *s)
+{
+	return s->words[WORD(rip)];
+}
+
+/* The kernel goes by these two registers, when it lets the thread go. */
+struct registers_again registers_find_again(const struct registers_set *s)
+{
+	int64_t result = (int64_t)s->words[WORD(rax)];
+
+	if ((int64_t)s->words[WORD(orig_rax)] < 0 || result < RESTART_FIRST ||
+	    result > RESTART_LAST || result == NO_RESTART)
+		return (struct registers_again){0};
+	return (struct registers_again){s->words[WORD(rip)] - GATE_BYTES, true};
+}
+
+uint64_t registers_find_gate(const unsigned char *bytes, uint64_t count)
+{
+	for (uint64_t i = 0; i + GATE_BYTES <= count; i++)
+		if (bytes[i] == 0x0f && bytes[i + 1] == 0x05)
+			return i;
+	return count;
+}
+
+static void set_arguments(struct registers_set *s, const struct registers_call *call)
+{
+	s->words[WORD(rdi)] = call->arguments[0];
+	s->words[WORD(rsi)] = call->arguments[1];
+	s->words[WORD(rdx)] = call->arguments[2];
+	s->words[WORD(r10)] = call->arguments[3];
+	s->words[WORD(r8)] = 0; /* of clone: thread-local memory */
+}
+
+void registers_aim(struct registers_set *s, uint64_t gate, const struct registers_call *call)
+{
+	set_arguments(s, call);
+	s->words[WORD(rip)] = gate;
+	s->words[WORD(rax)] = (uint64_t)call->number;
+	s->words[WORD(orig_rax)] = NO_CALL; /* or the kernel might make another one again */
+}
+
+bool registers_swap(pid_t tid, const struct registers_set *s, const struct registers_call *call)
+{
+	struct registers_set other = *s;
+
+	set_arguments(&other, call);
+	other.words[WORD(orig_rax)] = (uint64_t)call->number;
+	return registers_load(tid, &other);
+}
+
+void registers_rewind(struct registers_set *s)
+{
+	s->words[WORD(rip)] -= GATE_BYTES;
+	s->words[WORD(rax)] = s->words[WORD(orig_rax)];
+	s->words[WORD(orig_rax)] = NO_CALL;
+}
+
+bool registers_restore(pid_t tid, const struct registers_set *s)
+{
+	return registers_load(tid, s);
+}
+
+int64_t registers_get_result(const struct registers_set *s)
+{
+	return (int64_t)s->words[WORD(rax)];
+}
+
+#else
+
+#define PC_WORD	      (offsetof(struct user_regs_struct, pc) / sizeof(uint64_t))
+#define STATE_WORD    (offsetof(struct user_regs_struct, pstate) / sizeof(uint64_t))
+#define NUMBER_WORD   8u     /* x8 */
+#define STATE_32_BITS 0x10u  /* of pstate */
+#define STATE_BRANCH  0xc00u /* an indirect branch is under way: only some targets will do */
+#define GATE_BYTES    4u     /* svc #0 */
+#define GATE_CODE     0xd4000001u
+#define NO_CALL	      (-1)
+
+bool registers_is_native(const struct registers_set *s)
+{
+	return !(s->words[STATE_WORD] & STATE_32_BITS);
+}
+
+uint64_t registers_get_place(const struct registers_set *s)
+{
+	return s->words[PC_WORD];
+}
+
+/* The kernel has set the thread back to the instruction by now. The rest that it has to do, it
+ * knows from where it stands itself: the thread must be let go for that. */
+struct registers_again registers_find_again(const struct registers_set *s)
+{
+	return (struct registers_again){s->words[PC_WORD], false};
+}
+
+uint64_t registers_find_gate(const unsigned char *bytes, uint64_t count)
+{
+	for (uint64_t i = 0; i + GATE_BYTES <= count; i += GATE_BYTES) {
+		uint32_t code;
+
+		__builtin_memcpy(&code, bytes + i, sizeof(code));
+		if (code == GATE_CODE)
+			return i;
+	}
+	return count;
+}
+
+static void set_arguments(struct registers_set *s, const struct registers_call *call)
+{
+	for (unsigned i = 0; i < 4; i++)
+		s->words[i] = call->arguments[i];
+	s->words[4] = 0; /* of clone: where to write */
+}
+
+void registers_aim(struct registers_set *s, uint64_t gate, const struct registers_call *call)
+{
+	set_arguments(s, call);
+	s->words[PC_WORD] = gate;
+	s->words[STATE_WORD] &= ~(uint64_t)STATE_BRANCH;
+	s->words[NUMBER_WORD] = (uint64_t)call->number;
+}
+
+/* The number is no register any more at that point. x7 tells tracers something at the begin and
+ * the end of a call and cannot be changed there: the kernel puts the right one back. */
+static bool set_number(pid_t tid, int number)
+{
+	return write_set(tid, NT_ARM_SYSTEM_CALL, &number, sizeof(number));
+}
+
+bool registers_swap(pid_t tid, const struct registers_set *s, const struct registers_call *call)
+{
+	struct registers_set other = *s;
+
+	set_arguments(&other, call);
+	return set_number(tid, (int)call->number) && registers_load(tid, &other);
+}
+
+void registers_rewind(struct registers_set *s)
+{
+	s->words[PC_WORD] -= GATE_BYTES;
+}
+
+bool registers_restore(pid_t tid, const struct registers_set *s)
+{
+	bool forgotten = set_number(tid, NO_CALL);
+
+	return registers_load(tid, s) && forgotten;
+}
+
+int64_t registers_get_result(const struct registers_set *s)
+{
+	return (int64_t)s->words[0];
+}
+
+#endif

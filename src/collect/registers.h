@@ -1,9 +1,10 @@
-/* registers.h -- where a stopped thread has its stack and its thread-local variables.
+/* registers.h -- what a stopped thread has in its registers, and how it makes a system call.
  * Runs: in the collector process, one thread, when somebody wants to know what is lost.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef MIDDEN_COLLECT_REGISTERS_H
 #define MIDDEN_COLLECT_REGISTERS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -19,5 +20,56 @@ struct registers {
 
 /* Reads all general and vector registers of a thread that is stopped into `words`. */
 struct registers registers_read(pid_t tid, uint64_t *words, uint32_t room);
+
+/* ---- system calls ---------------------------------------------------------------------------- */
+
+#define REGISTERS_SET_WORDS 40u /* there are 27 on x86_64, 34 on aarch64 */
+#define REGISTERS_GATE_MOST 4u	/* bytes of an instruction that makes a system call */
+
+/* The general registers, to be changed and put back. The others are not touched by a system call.
+ */
+struct registers_set {
+	uint64_t words[REGISTERS_SET_WORDS];
+	uint32_t count;
+};
+
+struct registers_call {
+	long number;
+	uint64_t arguments[4];
+};
+
+bool registers_save(pid_t tid, struct registers_set *s);
+bool registers_load(pid_t tid, const struct registers_set *s);
+
+/* Whether it runs the machine's own kind of code. */
+bool registers_is_native(const struct registers_set *s);
+
+/* Where it goes on, which may be in the middle of anything. */
+uint64_t registers_get_place(const struct registers_set *s);
+
+/* The instruction by which a thread makes the system call again that we stopped it in. */
+struct registers_again {
+	uint64_t address; /* 0: it was in none */
+	bool is_certain;  /* otherwise it was in one if such an instruction is there */
+};
+struct registers_again registers_find_again(const struct registers_set *s);
+
+/* How far into `bytes` there is an instruction that makes a system call; `count`: nowhere. */
+uint64_t registers_find_gate(const unsigned char *bytes, uint64_t count);
+
+/* Has the thread go on with this call, by the instruction at `gate`. */
+void registers_aim(struct registers_set *s, uint64_t gate, const struct registers_call *call);
+
+/* Of a thread that is stopped at the begin of a system call: has it do this one instead. */
+bool registers_swap(pid_t tid, const struct registers_set *s, const struct registers_call *call);
+
+/* From the registers at the begin of a system call to those with which it begins again. */
+void registers_rewind(struct registers_set *s);
+
+/* Puts them back at the end of a system call, which is then forgotten. */
+bool registers_restore(pid_t tid, const struct registers_set *s);
+
+/* What a system call has come to, at its end. */
+int64_t registers_get_result(const struct registers_set *s);
 
 #endif

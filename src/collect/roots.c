@@ -31,7 +31,17 @@ static const char *find_base(const char *path)
 
 /* The library's maps are told by what only they are advised to be: wiped in a fork child, and left
  * out of core dumps. */
-static void list_own(struct roots *r, pid_t pid)
+static void take_flags(struct roots *r, const char *flags, struct gather_range range)
+{
+	if (strstr(flags, " wf") && strstr(flags, " dd"))
+		*vec_push(&r->own) = range;
+	else if (strstr(flags, " wf") || strstr(flags, " dc"))
+		*vec_push(&r->apart) = range;
+	if (strstr(flags, " um") || strstr(flags, " uw") || strstr(flags, " ui"))
+		r->is_guarded = true;
+}
+
+static void list_flags(struct roots *r, pid_t pid)
 {
 	char path[64];
 	char *line = NULL;
@@ -45,9 +55,8 @@ static void list_own(struct roots *r, pid_t pid)
 
 		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " ", &start, &end) == 2)
 			range = (struct gather_range){start, end};
-		else if (strncmp(line, "VmFlags:", 8) == 0 && strstr(line, " wf") &&
-			 strstr(line, " dd"))
-			*vec_push(&r->own) = range;
+		else if (strncmp(line, "VmFlags:", 8) == 0)
+			take_flags(r, line + 8, range);
 	}
 	free(line);
 	if (smaps)
@@ -57,15 +66,15 @@ static void list_own(struct roots *r, pid_t pid)
 void roots_prepare(struct roots *r, const struct segment_map *map, pid_t pid)
 {
 	r->map = map;
-	list_own(r, pid);
+	list_flags(r, pid);
 }
 
 /* ---- what is what ---------------------------------------------------------------------------- */
 
-static bool is_own_map(const struct roots *r, const struct region *region)
+static bool is_among(const struct gather_range *list, size_t count, const struct region *region)
 {
-	for (size_t i = 0; i < r->own.count; i++)
-		if (region->start >= r->own.at[i].start && region->end <= r->own.at[i].end)
+	for (size_t i = 0; i < count; i++)
+		if (region->start >= list[i].start && region->end <= list[i].end)
 			return true;
 	return false;
 }
@@ -113,7 +122,7 @@ static bool is_wanted(const struct roots *r, const struct region *region)
 {
 	return region->is_readable && region->is_writable && !region->is_shared &&
 	       strncmp(regions_get_name(&r->regions, region), "[v", 2) != 0 &&
-	       !is_own_map(r, region);
+	       !is_among(r->own.at, r->own.count, region);
 }
 
 /* Variables of the program's, not of ours or of an allocator that stands in for libc's. */
@@ -266,6 +275,7 @@ static void add_region(struct roots *r, const struct halt *h, uint32_t index)
 
 	if (!is_wanted(r, region))
 		return;
+	span.is_apart = is_among(r->apart.at, r->apart.count, region);
 	if (owner)
 		span.start = add_variables(r, span, owner);
 	if (span.start >= span.end)
@@ -296,15 +306,19 @@ static void add_run(void *context, const struct pagemap_run *run)
 }
 
 /* What was never touched holds nothing; reading it would make the kernel bring pages of zeros. */
-static void list_ranges(struct roots *r, pid_t pid)
+void roots_list(struct roots *r, pid_t pid, enum roots_part part)
 {
 	struct pagemap pages;
 	struct error e = {0};
 	bool seen = pagemap_open(&pages, pid, &e) == 0;
 
+	r->ranges.count = 0;
 	for (size_t i = 0; i < r->spans.count; i++) {
 		struct clipping c = {r, &r->spans.at[i]};
 		size_t before = r->ranges.count;
+
+		if (part != ROOTS_ALL && c.span->is_apart != (part == ROOTS_APART))
+			continue;
 		uint64_t page = seen ? pages.page_bytes : 1;
 		struct pagemap_run whole = {c.span->start & ~(page - 1),
 					    (c.span->end + page - 1) & ~(page - 1),
@@ -324,11 +338,10 @@ int roots_plan(struct roots *r, const struct halt *h, pid_t pid, struct error *e
 {
 	if (regions_read(&r->regions, pid, e))
 		return -1;
-	r->spans.count = r->ranges.count = 0;
+	r->spans.count = 0;
 	find_malloc(r);
 	for (uint32_t i = 0; i < r->regions.list.count; i++)
 		add_region(r, h, i);
-	list_ranges(r, pid);
 	return 0;
 }
 
@@ -413,6 +426,7 @@ void roots_fini(struct roots *r)
 {
 	regions_fini(&r->regions);
 	vec_free(&r->own);
+	vec_free(&r->apart);
 	vec_free(&r->spans);
 	vec_free(&r->ranges);
 }

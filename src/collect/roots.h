@@ -38,25 +38,37 @@ struct root_span {
 	uint32_t module;  /* of GLOBAL: in the segment; 0 not known */
 	pid_t tid;	  /* of STACK, LOCAL, REGISTER; 0: of no thread that lives */
 	enum root_kind kind;
+	bool is_apart; /* a copy of the process would not have it */
 };
 
 /* Zero-initialise. */
 struct roots {
 	struct regions regions;
-	VEC(struct gather_range) own; /* the library's maps */
-	VEC(struct root_span) spans;  /* in order of address, without registers */
+	VEC(struct gather_range) own;	/* the library's maps */
+	VEC(struct gather_range) apart; /* what a fork leaves out, but for those */
+	VEC(struct root_span) spans;	/* in order of address, without registers */
 	VEC(struct gather_range) ranges;
 	const struct segment_map *map;
 	uint64_t malloc_inode; /* of the file with the real malloc; 0: not known */
 	bool is_libc;	       /* which is libc */
+	bool is_guarded;       /* another process is asked about its pages, and about a fork */
 };
 
 /* What can be found out while the target runs. */
 void roots_prepare(struct roots *r, const struct segment_map *map, pid_t pid);
 
-/* Lists the spans and the ranges to read. `h` is NULL if the threads could not be stopped. 0, or -1
- * with `e`. */
+/* Lists the spans. `h` is NULL if the threads could not be stopped. 0, or -1 with `e`. */
 int roots_plan(struct roots *r, const struct halt *h, pid_t pid, struct error *e);
+
+enum roots_part {
+	ROOTS_ALL,
+	ROOTS_APART,  /* what a copy would not have */
+	ROOTS_COPIED, /* what it has */
+};
+
+/* Lists the ranges to read of these spans, as far as this process, or a copy of it, has touched
+ * them. */
+void roots_list(struct roots *r, pid_t pid, enum roots_part part);
 
 /* Settles what anonymous memory is, once the blocks are known: of the stacks of threads that have
  * ended only the descriptors stay. */

@@ -42,6 +42,8 @@ struct thread {
 	bool shared;
 	bool named;		   /* by the program, as of its end */
 	struct thread_stack stack; /* as last looked at */
+	uint32_t deepest_node;	   /* as its functions said: see SEGMENT_ORDER_DEEPEST; or 0 */
+	uint64_t deepest_bytes;
 	char name[SEGMENT_NAME_BYTES];
 };
 

@@ -19,19 +19,20 @@
 /* Read by the collector that the library starts. */
 /* what MIDDEN_MODE was for the target; set by the library, not by users */
 #define ENV_TARGET_MODE	    "MIDDEN_TARGET_MODE"
-#define ENV_OUTPUT	    "MIDDEN_OUTPUT"    /* FILE; %p pid, %n program, %h host, %% */
-#define ENV_MAX_DEPTH	    "MIDDEN_MAX_DEPTH" /* frames per stack, 512 */
-#define ENV_BUFFER	    "MIDDEN_BUFFER"    /* bytes of event buffers in the segment, 4M */
-#define ENV_SYMBOLS	    "MIDDEN_SYMBOLS"   /* 0: leave symbols to `midden report` */
-#define ENV_PYTHON	    "MIDDEN_PYTHON"    /* mixed (default) | only | full | domains | off */
-#define ENV_PYMALLOC	    "MIDDEN_PYMALLOC"  /* sampled (default) | exact | off */
-#define ENV_TRACE	    "MIDDEN_TRACE"     /* 1: keep every event in the profile */
-#define ENV_MAPS	    "MIDDEN_MAPS"      /* 1: record what the program maps itself */
-#define ENV_LEAKS	    "MIDDEN_LEAKS"     /* 1: tell what is lost when the program exits */
-#define ENV_RSS		    "MIDDEN_RSS"       /* 1: look at what keeps pages resident */
-#define ENV_STACKS	    "MIDDEN_STACKS"    /* 1: see how deep the stacks of threads were */
-#define ENV_START	    "MIDDEN_START"     /* 0: the program switches the recording on */
-#define ENV_START_AT	    "MIDDEN_START_AT"  /* function=NAME or library=NAME */
+#define ENV_OUTPUT	    "MIDDEN_OUTPUT"	/* FILE; %p pid, %n program, %h host, %% */
+#define ENV_MAX_DEPTH	    "MIDDEN_MAX_DEPTH"	/* frames per stack, 512 */
+#define ENV_BUFFER	    "MIDDEN_BUFFER"	/* bytes of event buffers in the segment, 4M */
+#define ENV_SYMBOLS	    "MIDDEN_SYMBOLS"	/* 0: leave symbols to `midden report` */
+#define ENV_PYTHON	    "MIDDEN_PYTHON"	/* mixed (default) | only | full | domains | off */
+#define ENV_PYMALLOC	    "MIDDEN_PYMALLOC"	/* sampled (default) | exact | off */
+#define ENV_TRACE	    "MIDDEN_TRACE"	/* 1: keep every event in the profile */
+#define ENV_MAPS	    "MIDDEN_MAPS"	/* 1: record what the program maps itself */
+#define ENV_LEAKS	    "MIDDEN_LEAKS"	/* 1: tell what is lost when the program exits */
+#define ENV_RSS		    "MIDDEN_RSS"	/* 1: look at what keeps pages resident */
+#define ENV_STACK_MODE	    "MIDDEN_STACK_MODE" /* unwind, enter-exit */
+#define ENV_STACKS	    "MIDDEN_STACKS"	/* 1: see how deep the stacks of threads were */
+#define ENV_START	    "MIDDEN_START"	/* 0: the program switches the recording on */
+#define ENV_START_AT	    "MIDDEN_START_AT"	/* function=NAME or library=NAME */
 #define ENV_SNAPSHOT_EVERY  "MIDDEN_SNAPSHOT_EVERY"  /* seconds */
 #define ENV_SNAPSHOT_AT	    "MIDDEN_SNAPSHOT_AT"     /* rss=SIZE,live=SIZE, ... */
 #define ENV_SNAPSHOT_SIGNAL "MIDDEN_SNAPSHOT_SIGNAL" /* name or number */
@@ -42,7 +43,11 @@
 #define ENV_SAMPLE_SEED	  "MIDDEN_SAMPLE_SEED"
 #define ENV_PATIENCE	  "MIDDEN_PATIENCE" /* ms to wait for a silent collector, 2000 */
 
-#define ENV_HTTP	  "MIDDEN_HTTP" /* 1, PORT or ADDRESS:PORT: answer questions over HTTP */
+/* 0: look for what is lost without a copy of the program, which is stopped for longer; for tests
+ * and for the careful */
+#define ENV_TWIN "MIDDEN_TWIN"
+
+#define ENV_HTTP "MIDDEN_HTTP" /* 1, PORT or ADDRESS:PORT: answer questions over HTTP */
 /* FILE with the token that such questions must have; without it, a random one is told */
 #define ENV_HTTP_TOKEN_FILE "MIDDEN_HTTP_TOKEN_FILE"
 

@@ -27,12 +27,12 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "format/handshake.h"
 #include "format/interpreter.h"
-
 #include "format/mapcalls.h"
 
 #define SEGMENT_MAGIC	UINT64_C(0x31306e656464696d) /* "midden01" */
-#define SEGMENT_VERSION 12u			     /* raised with any change of this file */
+#define SEGMENT_VERSION 13u			     /* raised with any change of this file */
 #define SEGMENT_ALIGN	UINT64_C(65536)		     /* the largest page size in use on aarch64 */
 
 /* Index 0 is "none" for slots, nodes, places, named frames, modules and chunks alike, so that
@@ -203,6 +203,8 @@ struct segment_header {
 	uint64_t real_malloc;
 	uint64_t own_end;
 	uint32_t looks; /* constant; who waits for one: 0 nobody, 1 exit, 2 ends of threads too */
+	uint32_t enter_exit;	  /* constant; instrumented functions say that they are entered */
+	_Atomic uint32_t entered; /* one has, says the target */
 };
 
 /* ---- threads --------------------------------------------------------------------------------- */
@@ -307,7 +309,10 @@ enum segment_named_kind {
 	SEGMENT_NAMED_PYTHON = 1, /* a function of a Python program */
 	SEGMENT_NAMED_TAG = 2,	  /* what the program itself says that it is doing */
 	SEGMENT_NAMED_POOL = 3,	  /* the allocator of the program that a block is of */
-	SEGMENT_NAMED_KINDS = 4
+	SEGMENT_NAMED_KINDS = 4,
+	/* In the path of a SEGMENT_ORDER_DEEPEST alone: a place (`function`) and the bytes of its
+	 * frame on the stack (`line`). */
+	SEGMENT_NAMED_FRAME = 15
 };
 
 /* A frame that has a name and no address. Keyed by all fields but `next`, chained from named_roots;
@@ -484,7 +489,9 @@ enum segment_order {
 	SEGMENT_ORDER_FAREWELL = 8,
 	/* question, all: the stack of the thread, or all that is not heap, is to be looked at */
 	SEGMENT_ORDER_LOOK = 9,
-	SEGMENT_ORDER_KINDS = 10
+	/* node of FRAMEs, bytes: the stack of the thread when it was deepest so far */
+	SEGMENT_ORDER_DEEPEST = 10,
+	SEGMENT_ORDER_KINDS = 11
 };
 
 /* In place of the api, of THINNED ... */
@@ -562,34 +569,6 @@ static inline void segment_layout_build(struct segment_layout *l)
 	l->total_bytes = l->chunks_offset + (uint64_t)l->chunk_count * sizeof(struct segment_chunk);
 	l->total_bytes = segment_round(l->total_bytes);
 }
-
-/* ---- handshake ------------------------------------------------------------------------------- */
-
-/* Over a stream socket: the target sends one hello, the collector answers with one welcome that
- * carries the segment's descriptor (SCM_RIGHTS) unless `refused`. Both ends then close. */
-#define SEGMENT_HELLO_MAGIC UINT64_C(0x6f6c6c656864696d) /* "midhello" */
-
-struct segment_hello {
-	uint64_t magic;
-	uint32_t version;
-	uint32_t machine; /* ELF e_machine of the library: another one than ours means qemu */
-	int32_t pid;
-	int32_t parent_pid;
-	uint64_t address_space_limit; /* RLIMIT_AS, UINT64_MAX none */
-	uint64_t start_monotonic_ns;
-	uint32_t forked; /* 1: a fork child that goes on in the same image */
-	uint32_t image;	 /* 1, and one more for each exec since; without a recorder, which counts */
-	uint32_t mode; /* enum segment_mode, as its environment asks for; a recorder knows better */
-	uint32_t reserved;
-};
-
-struct segment_welcome {
-	uint64_t magic;
-	uint32_t version;
-	/* 1: do not record (not followed, shutting down); pass through silently */
-	uint32_t refused;
-	uint64_t total_bytes;
-};
 
 _Static_assert(sizeof(struct segment_node) == 8, "nodes are 8 bytes: eight per cache line");
 _Static_assert(sizeof(struct segment_tag) == 128, "two cache lines, not shared with another");

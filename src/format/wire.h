@@ -80,6 +80,7 @@ enum wire_section_flags {
 #define WIRE_TAG_TYPES	    WIRE_TAG('P', 'Y', 'T', 'P') /* ... Python's objects by type */
 #define WIRE_TAG_EXTENTS    WIRE_TAG('P', 'A', 'G', 'E') /* resident pages of loaded objects */
 #define WIRE_TAG_VARIABLES  WIRE_TAG('V', 'A', 'R', 'S') /* ... and their variables */
+#define WIRE_TAG_DEPTHS	    WIRE_TAG('D', 'E', 'E', 'P') /* deepest stacks by function */
 /* no payload; its sequence counts the others */
 #define WIRE_TAG_END WIRE_TAG('E', 'N', 'D', ' ')
 
@@ -135,6 +136,7 @@ enum wire_info_column {
 	WIRE_INFO_TYPES = 53,
 	WIRE_INFO_EXTENTS = 60,
 	WIRE_INFO_VARIABLES = 61,
+	WIRE_INFO_DEPTHS = 64,
 };
 
 enum wire_text_column {
@@ -284,6 +286,9 @@ enum wire_points_column {
 	WIRE_POINTS_FREED_BYTES = 8,
 	WIRE_POINTS_RSS_BYTES = 9,
 	WIRE_POINTS_EVENTS = 10,
+	WIRE_POINTS_MAPPED_BYTES = 11,
+	WIRE_POINTS_MAPPED_COUNT = 12,
+	WIRE_POINTS_MAPPED_PEAK_BYTES = 13,
 };
 
 enum wire_modules_column {
@@ -443,6 +448,12 @@ enum wire_variables_column {
 	WIRE_VARIABLES_ADDRESS = 8,
 	WIRE_VARIABLES_SIZE_BYTES = 9,
 	WIRE_VARIABLES_RESIDENT_BYTES = 10,
+};
+
+enum wire_depths_column {
+	WIRE_DEPTHS_THREAD = 1,
+	WIRE_DEPTHS_NODE = 2,
+	WIRE_DEPTHS_BYTES = 3,
 };
 
 enum wire_tags_column {

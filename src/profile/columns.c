@@ -38,6 +38,7 @@ static const struct column info_columns[] = {
 	COLUMN(WIRE_INFO_TYPES, PLAIN, U64, struct columns_info, rows[COLUMNS_TYPES]),
 	COLUMN(WIRE_INFO_EXTENTS, PLAIN, U64, struct columns_info, rows[COLUMNS_EXTENTS]),
 	COLUMN(WIRE_INFO_VARIABLES, PLAIN, U64, struct columns_info, rows[COLUMNS_VARIABLES]),
+	COLUMN(WIRE_INFO_DEPTHS, PLAIN, U64, struct columns_info, rows[COLUMNS_DEPTHS]),
 	COLUMN(WIRE_INFO_RESOLVED, PLAIN, BOOL, struct columns_info, resolved),
 	COLUMN(WIRE_INFO_DAMAGED, PLAIN, BOOL, struct columns_info, damaged),
 	COLUMN(WIRE_INFO_DAMAGE, BYTES, BYTES, struct columns_info, damage),
@@ -291,6 +292,9 @@ static const struct column points_columns[] = {
 	COLUMN(WIRE_POINTS_FREED_BYTES, DELTA, U64, struct profile_point, freed_bytes),
 	COLUMN(WIRE_POINTS_RSS_BYTES, DELTA, U64, struct profile_point, rss_bytes),
 	COLUMN(WIRE_POINTS_EVENTS, DELTA, U64, struct profile_point, events),
+	COLUMN(WIRE_POINTS_MAPPED_BYTES, DELTA, U64, struct profile_point, mapped_bytes),
+	COLUMN(WIRE_POINTS_MAPPED_COUNT, DELTA, U64, struct profile_point, mapped_count),
+	COLUMN(WIRE_POINTS_MAPPED_PEAK_BYTES, DELTA, U64, struct profile_point, mapped_peak_bytes),
 };
 
 static const struct column modules_columns[] = {
@@ -456,6 +460,12 @@ static const struct column variables_columns[] = {
 	COLUMN(WIRE_VARIABLES_RESIDENT_BYTES, PLAIN, U64, struct profile_variable, resident_bytes),
 };
 
+static const struct column depths_columns[] = {
+	COLUMN(WIRE_DEPTHS_THREAD, DELTA, U32, struct profile_depth, thread),
+	COLUMN(WIRE_DEPTHS_NODE, DELTA, U32, struct profile_depth, node),
+	COLUMN(WIRE_DEPTHS_BYTES, PLAIN, U64, struct profile_depth, bytes),
+};
+
 static const struct column events_columns[] = {
 	COLUMN(WIRE_TRACE_TICKS, DELTA, U64, struct trace_event, time_ns),
 	COLUMN(WIRE_TRACE_THREAD, PLAIN, U32, struct trace_event, thread),
@@ -540,6 +550,8 @@ const struct table columns_vecs[COLUMNS_VECS] = {
 				   struct profile_extent, extents),
 	[COLUMNS_VARIABLES] = IN_VEC("variables", WIRE_TAG_VARIABLES, variables,
 				     struct profile_variable, variables),
+	[COLUMNS_DEPTHS] =
+		IN_VEC("deepest frames", WIRE_TAG_DEPTHS, depths, struct profile_depth, depths),
 	[COLUMNS_INPUTS] = IN_VEC("inputs", WIRE_TAG_INPUTS, inputs, struct profile_input, inputs),
 };
 

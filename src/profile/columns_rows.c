@@ -39,6 +39,7 @@ SAME_SHAPE(cells);
 SAME_SHAPE(types);
 SAME_SHAPE(extents);
 SAME_SHAPE(variables);
+SAME_SHAPE(depths);
 
 static struct any_vec get_vec(const struct table *t, const void *base)
 {

@@ -57,6 +57,7 @@ void profile_free(struct profile *p)
 	vec_free(&p->types);
 	vec_free(&p->extents);
 	vec_free(&p->variables);
+	vec_free(&p->depths);
 	trace_store_free(p->trace);
 	if (p->index)
 		free(p->index->ids);
@@ -159,7 +160,7 @@ static int check_counts(const struct profile *p, struct error *e)
 		p->parts.count,	    p->blocks.count,	p->snapshots.count, p->inputs.count,
 		p->tags.count,	    p->lost.count,	p->links.count,	    p->map_kinds.count,
 		p->map_sites.count, p->surveys.count,	p->pins.count,	    p->cells.count,
-		p->extents.count,   p->variables.count, p->types.count};
+		p->extents.count,   p->variables.count, p->types.count,	    p->depths.count};
 
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
 		if (counts[i] > UINT32_MAX)
@@ -483,6 +484,18 @@ static int check_variables(const struct profile *p, struct error *e)
 	return 0;
 }
 
+static int check_depths(const struct profile *p, struct error *e)
+{
+	for (size_t i = 0; i < p->depths.count; i++) {
+		const struct profile_depth *d = &p->depths.at[i];
+		if (!d->node || d->node >= p->nodes.count)
+			return error_set(e, "depth %zu: node %u not defined", i, d->node);
+		if (i && d[-1].thread > d->thread)
+			return error_set(e, "depth %zu: out of order", i);
+	}
+	return 0;
+}
+
 static int check_lost(const struct profile *p, struct error *e)
 {
 	for (size_t i = 0; i < p->lost.count; i++) {
@@ -515,7 +528,7 @@ int profile_check(const struct profile *p, struct error *e)
 	    check_inputs(p, e) || check_time_line(p, e) || check_trace(p, e) ||
 	    check_snapshots(p, e) || check_tags(p, e) || check_lost(p, e) || check_surveys(p, e) ||
 	    check_pins(p, e) || check_cells(p, e) || check_types(p, e) || check_extents(p, e) ||
-	    check_variables(p, e))
+	    check_variables(p, e) || check_depths(p, e))
 		return -1;
 	return 0;
 }

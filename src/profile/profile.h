@@ -304,6 +304,12 @@ struct profile_thread {
 	uint64_t stack_deepest_bytes;  /* that it ever was */
 };
 
+/* A frame of a thread's (serial) deepest stack. By thread, outermost first; see docs/format.md. */
+struct profile_depth {
+	uint32_t thread, node;
+	uint64_t bytes;
+};
+
 struct profile_bucket {
 	uint64_t count;
 	uint64_t bytes;
@@ -311,8 +317,7 @@ struct profile_bucket {
 	uint64_t live_bytes;
 };
 
-/* State at time_ns, which never goes back from point to point; counts are cumulative from the
- * start, so a rate is a difference. */
+/* State at time_ns, which never goes back. Counts are from the start: a rate is a difference. */
 struct profile_point {
 	uint64_t time_ns;
 	uint64_t live_bytes;
@@ -323,7 +328,8 @@ struct profile_point {
 	uint64_t frees;
 	uint64_t freed_bytes;
 	uint64_t rss_bytes;
-	uint64_t events; /* of the trace that came before */
+	uint64_t events;					/* of the trace that came before */
+	uint64_t mapped_bytes, mapped_count, mapped_peak_bytes; /* live and peak, of maps */
 };
 
 /* At point `point`, `site` had these bytes live; unchanged until its next entry. Ordered by (point,
@@ -461,11 +467,12 @@ enum profile_lost_class {
 };
 
 enum profile_lost_flags {
-	PROFILE_LOST_CHECKED = 1,  /* there was a look at all */
-	PROFILE_LOST_AT_EXIT = 2,  /* when the program called exit; otherwise while it ran */
-	PROFILE_LOST_MOVING = 4,   /* threads were not stopped: registers are not known */
-	PROFILE_LOST_STRANGERS = 8 /* there are blocks that were not recorded: all of the heap
+	PROFILE_LOST_CHECKED = 1,   /* there was a look at all */
+	PROFILE_LOST_AT_EXIT = 2,   /* when the program called exit; otherwise while it ran */
+	PROFILE_LOST_MOVING = 4,    /* threads were not stopped: registers are not known */
+	PROFILE_LOST_STRANGERS = 8, /* there are blocks that were not recorded: all of the heap
 				      that is no known block was taken for one that is held */
+	PROFILE_LOST_COPIED = 16,   /* what was looked at is a copy, made while it was stopped */
 };
 
 /* Blocks of a site that are of one class; each pair at most once. */
@@ -533,6 +540,7 @@ struct profile {
 	VEC(struct profile_type) types;
 	VEC(struct profile_extent) extents;
 	VEC(struct profile_variable) variables;
+	VEC(struct profile_depth) depths;
 	VEC(struct profile_tag) tags;
 	/* What the program has mapped itself, as if maps were blocks: all of it, by kind (their
 	 * node is 0) and by stack and kind. A map that is gone in part is one still, with fewer

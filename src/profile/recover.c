@@ -242,6 +242,17 @@ static void trim_variables(struct profile *p)
 	p->variables.count = kept;
 }
 
+/* Frames that got lost: a stack loses its inner end. */
+static void trim_depths(struct profile *p)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->depths.count; i++)
+		if (p->depths.at[i].node && p->depths.at[i].node < p->nodes.count)
+			p->depths.at[kept++] = p->depths.at[i];
+	p->depths.count = kept;
+}
+
 void recover_trim(struct profile *p)
 {
 	trim_strings(p);
@@ -253,5 +264,6 @@ void recover_trim(struct profile *p)
 	trim_lost(p);
 	trim_surveys(p);
 	trim_variables(p);
+	trim_depths(p);
 	trim_changes(p);
 }

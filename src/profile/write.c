@@ -127,6 +127,7 @@ void write_tables(struct sink *s, const struct profile *p)
 	write_vec(r, COLUMNS_TYPES, p);
 	write_vec(r, COLUMNS_EXTENTS, p);
 	write_vec(r, COLUMNS_VARIABLES, p);
+	write_vec(r, COLUMNS_DEPTHS, p);
 	write_vec(r, COLUMNS_CHANGES, p);
 	write_vec(r, COLUMNS_TRACE, p);
 	relay_finish(r);

@@ -92,6 +92,7 @@ void leaks_json_print(FILE *out, const struct leaks *l)
 	json_add_uint(&j, "unread_bytes", p->run.lost_unread_bytes);
 	json_add_bool(&j, "at_exit", p->run.lost_flags & PROFILE_LOST_AT_EXIT);
 	json_add_bool(&j, "stopped", !(p->run.lost_flags & PROFILE_LOST_MOVING));
+	json_add_bool(&j, "copied", p->run.lost_flags & PROFILE_LOST_COPIED);
 	json_add_bool(&j, "all_blocks_known", !(p->run.lost_flags & PROFILE_LOST_STRANGERS));
 	json_begin_object(&j, "classes");
 	for (unsigned i = 0; i < PROFILE_LOST_CLASSES; i++)

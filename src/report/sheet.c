@@ -9,6 +9,7 @@
 #include "model/timeline.h"
 #include "report/answer_text.h"
 #include "report/chart.h"
+#include "report/deepest_report.h"
 #include "report/findings_report.h"
 #include "report/flat_text.h"
 #include "report/globals_report.h"
@@ -190,6 +191,17 @@ static void print_globals(const struct printer *p)
 	globals_report_print(p->out, &r, p->style);
 }
 
+static void print_stacks(const struct printer *p)
+{
+	struct deepest deepest = {0};
+	const struct deepest_report r = {p->model, &deepest, p->sheet->limit};
+
+	deepest_build(&deepest, p->model, p->sheet->tree.fold);
+	fputc('\n', p->out);
+	deepest_report_print(p->out, &r, p->style);
+	deepest_fini(&deepest);
+}
+
 static void print_types(const struct printer *p)
 {
 	const struct types_report r = {model_get_profile(p->model), p->sheet->survey,
@@ -283,6 +295,9 @@ void sheet_print(FILE *out, const struct model *m, const struct sheet *s, const 
 		break;
 	case SHEET_GLOBALS:
 		print_globals(&p);
+		break;
+	case SHEET_STACKS:
+		print_stacks(&p);
 		break;
 	case SHEET_TYPES:
 		print_types(&p);

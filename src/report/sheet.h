@@ -24,6 +24,7 @@ enum sheet_shape {
 	SHEET_RSS,
 	SHEET_TYPES,
 	SHEET_GLOBALS,
+	SHEET_STACKS,
 };
 
 struct sheet {

@@ -6,6 +6,7 @@
 #include "model/timeline.h"
 #include "report/answer_json.h"
 #include "report/chart.h"
+#include "report/deepest_report.h"
 #include "report/findings_report.h"
 #include "report/globals_report.h"
 #include "report/histogram.h"
@@ -125,6 +126,16 @@ static void add_timeline(struct printer *p, const uint8_t *verdicts)
 	vec_free(&t.points);
 }
 
+static void add_stacks(struct printer *p)
+{
+	struct deepest deepest = {0};
+	const struct deepest_report r = {p->model, &deepest, 0};
+
+	deepest_build(&deepest, p->model, p->sheet->tree.fold);
+	deepest_report_add(&p->json, &r);
+	deepest_fini(&deepest);
+}
+
 static void add_rss(struct printer *p, const uint8_t *verdicts)
 {
 	const struct sheet *s = p->sheet;
@@ -174,6 +185,9 @@ void sheet_print_json(FILE *out, const struct model *m, const struct sheet *s)
 		break;
 	case SHEET_GLOBALS:
 		globals_report_add(&p.json, profile, true);
+		break;
+	case SHEET_STACKS:
+		add_stacks(&p);
 		break;
 	case SHEET_TYPES:
 		types_report_add(&p.json, profile, s->survey);

@@ -48,6 +48,14 @@ if printf '#include <features.h>\n#ifndef __GLIBC__\n#error musl\n#endif\n' | $C
 	done
 fi
 
+# Functions that say when they are entered: nothing inlined, and all that can be.
+c_victim entered entered -finstrument-functions
+c_victim entered entered_fast -finstrument-functions -O2
+c_victim entered entered_mute
+if [ -n "$CXX" ]; then
+	$CXX -std=c++17 $flags -O2 -finstrument-functions "$here/entered_throw.cpp" -o "$out/entered_throw"
+fi
+
 # Speaks the library's own language with the recorder.
 c_victim greeter greeter "-I$here/../../src"
 

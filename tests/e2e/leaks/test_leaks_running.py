@@ -25,9 +25,9 @@ def ask_json(midden, *arguments):
     return json.loads(done.stdout)
 
 
-def start(record, name, *arguments):
+def start(record, name, *arguments, **options):
     """A victim that has said that it is ready: the recording, and its process id."""
-    running = record.start_victim(name, *arguments)
+    running = record.start_victim(name, *arguments, **options)
     assert running.process.stdout.readline() == b"ready\n"
     pid = wait_until(lambda: find_program(running.process.pid, name[:15]), f"{name} is there")
     wait_for_listener(pid)
@@ -56,6 +56,58 @@ def test_a_busy_process_is_looked_at_again_and_again_and_does_not_notice(record,
     assert running.process.stdout.readline() == b"calm\n"
     assert sums(ask_json(midden, pid))["definite"] == (300, 3)
     assert running.finish(input=b"\n").status == 3
+
+
+def list_children(pid):
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            rest = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(rest[1]) == pid:
+            found.append(path.parent.name)
+    return found
+
+
+def test_a_copy_tells_the_same_and_nothing_of_it_stays(record, midden, need_victim):
+    # The environment is memory too.
+    running, pid = start(record, need_victim("lost_shapes"), "wait", env={"MIDDEN_TWIN": "1"})
+    for _ in range(5):
+        copied = ask_json(midden, pid)
+        assert copied["copied"] and copied["stopped"]
+        wait_until(lambda: not list_children(pid), "the copy is gone")
+    assert running.finish(input=b"\n").status == 7
+    running, pid = start(record, "lost_shapes", "wait", env={"MIDDEN_TWIN": "0"})
+    whole = ask_json(midden, pid)
+    assert not whole["copied"] and whole["stopped"]
+    assert sums(whole) == sums(copied)
+    assert not list_children(pid)
+    assert running.finish(input=b"\n").status == 7
+
+
+# Every call is allowed, but who is to know?
+FILTERED = """
+import ctypes, sys
+rule = (ctypes.c_uint64 * 1)(0x7fff000000000006)
+class Program(ctypes.Structure):
+    _fields_ = [("count", ctypes.c_uint16), ("rules", ctypes.c_void_p)]
+libc = ctypes.CDLL(None)
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+assert libc.prctl(22, 2, ctypes.byref(Program(1, ctypes.addressof(rule)))) == 0
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_process_with_a_filter_on_system_calls_is_looked_at_without_a_copy(record, midden):
+    running = record.start(["/usr/bin/python3", "-c", FILTERED])
+    assert running.process.stdout.readline() == b"ready\n"
+    pid = wait_until(lambda: find_program(running.process.pid, "python3"), "the program is there")
+    wait_for_listener(pid)
+    leaks = ask_json(midden, pid)
+    assert leaks["stopped"] and not leaks["copied"] and sums(leaks)["reachable"][1] > 100
+    assert running.finish(input=b"").status == 0
 
 
 def test_a_stopped_process_stays_stopped(record, midden, need_victim):

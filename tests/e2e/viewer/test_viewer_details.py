@@ -92,6 +92,15 @@ def test_changes_by_function_are_those_of_the_command(page, midden, record, figu
     assert "save" in seen
 
 
+def test_a_comparison_can_be_saved(page, record):
+    old = record.victim("known_tree", "late").path
+    new = record.victim("known_tree", "full").path
+    sheet, picture = page(new, ("goto", "#compare"), ("wait", "#save-csv"), ("save", "#save-csv"), ("save", "#save-svg"), options=("--compare", old))
+    changes = sum(int(line.split(",")[2]) for line in sheet["text"].splitlines()[1:])
+    assert changes == read_stats(new)["peak_bytes"] - read_stats(old)["peak_bytes"]
+    assert "everything: before 146 KiB, now 195 KiB: +48.9 KiB" in saved_svg_titles(picture["text"])
+
+
 def test_a_zoomed_comparison_has_an_address(page, record):
     old = record.victim("known_tree", "late").path
     new = record.victim("known_tree", "full").path

@@ -3,6 +3,7 @@
 SPDX-License-Identifier: Apache-2.0
 """
 
+import csv
 import json
 import shutil
 import subprocess
@@ -252,6 +253,23 @@ def test_views_can_be_saved(page, midden, tree, tmp_path):
     assert sum(int(line.split(",")[0]) for line in seen[1]["text"].splitlines()[1:]) == stats["allocated_bytes"]
     lines = seen[2]["text"].splitlines()
     assert sum(int(line.rpartition(" ")[2]) for line in lines) == stats["allocated_bytes"]
+
+
+def test_tables_of_all_pages_can_be_saved(page, tree):
+    stats = read_stats(tree)
+    names = ("callers", "sizes", "threads", "leaks", "time", "globals")
+    steps = [step for name in names for step in (("goto", f"#{name}"), ("wait", f"main:has(.{name}-page) #save-csv"), ("save", "#save-csv"))]
+    tables = {name: list(csv.DictReader(saved["text"].splitlines())) for name, saved in zip(names, page(tree, *steps))}
+
+    def total(name, column):
+        return sum(int(row[column]) for row in tables[name])
+
+    assert total("callers", "self") == stats["peak_bytes"]
+    assert (total("sizes", "count"), total("sizes", "bytes")) == (stats["allocations"], stats["allocated_bytes"])
+    assert total("threads", "allocations") == stats["allocations"]
+    assert (total("leaks", "bytes"), total("leaks", "blocks")) == (stats["leaked_bytes"], stats["leaked_blocks"])
+    assert int(tables["time"][-1]["allocations"]) == stats["allocations"]
+    assert any(row["object"].endswith("known_tree") for row in tables["globals"])
 
 
 def test_hostile_names_are_text(page, make_profile):

@@ -168,11 +168,48 @@ static void test_blocks_of_another_process_are_held_or_lost(void **state)
 	assert_count(p, PROFILE_LOST_INTERIOR, 1);
 	assert_count(p, PROFILE_LOST_DEFINITE, 2);
 	assert_count(p, PROFILE_LOST_INDIRECT, 1);
-	assert_int_equal(p->run.lost_flags, PROFILE_LOST_CHECKED);
+	assert_int_equal(p->run.lost_flags, PROFILE_LOST_CHECKED | PROFILE_LOST_COPIED);
 	assert_true(p->run.lost_pause_ns > 0);
 	profile_free(p);
 	end_target(pid);
 	collect_free(c);
+}
+
+/* The page with the pointer is one that no copy of the process has. */
+static void check_apart(void (*fill)(void))
+{
+	pid_t pid = start_target(fill);
+	struct collector *c = new_collector();
+	struct producer t = producer_open(c, 1);
+
+	c->map.header->real_malloc = (uint64_t)(uintptr_t)malloc;
+	producer_alloc(&t, 10, get_block(FIRST), BLOCK, 1);
+	producer_drain(c);
+	struct profile *p = look(c, pid);
+	assert_count(p, PROFILE_LOST_HELD, 1);
+	assert_int_equal(p->run.lost_flags, PROFILE_LOST_CHECKED | PROFILE_LOST_COPIED);
+	profile_free(p);
+	end_target(pid);
+	collect_free(c);
+}
+
+static void fill_what_is_not_copied(void)
+{
+	page[1] = get_block(FIRST);
+	(void)madvise(page, 4096, MADV_DONTFORK);
+}
+
+static void fill_what_is_wiped(void)
+{
+	page[1] = get_block(FIRST);
+	(void)madvise(page, 4096, MADV_WIPEONFORK);
+}
+
+static void test_memory_that_a_fork_leaves_out_is_read_too(void **state)
+{
+	(void)state;
+	check_apart(fill_what_is_not_copied);
+	check_apart(fill_what_is_wiped);
 }
 
 static void test_blocks_that_cannot_be_do_no_harm(void **state)
@@ -292,6 +329,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_blocks_of_another_process_are_held_or_lost,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_memory_that_a_fork_leaves_out_is_read_too,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_blocks_that_cannot_be_do_no_harm, set_up,
 						tear_down),

@@ -243,6 +243,8 @@ static void test_a_block_is_found_by_any_address_inside(void **state)
 
 		*vec_push(&r.blocks) = (struct reach_block){.start = at, .size = size};
 		at += size + 1 + draw(&seed) % 5000;
+		if (draw(&seed) % 50 == 0)
+			at += draw(&seed) % (8u << 20); /* another MiB, perhaps not the next one */
 	}
 	for (size_t i = r.blocks.count; i > 1; i--) { /* in any order */
 		size_t other = draw(&seed) % i;
@@ -252,10 +254,34 @@ static void test_a_block_is_found_by_any_address_inside(void **state)
 		r.blocks.at[other] = kept;
 	}
 	reach_sort(&r);
-	for (uint64_t address = 0xff00; address < at + 5000; address += 1 + draw(&seed) % 23)
+	for (uint64_t address = 0xff00; address < at + 5000; address += 1 + draw(&seed) % 997)
 		assert_int_equal(reach_find(&r, address), find_slowly(&r, address));
 	for (size_t i = 0; i < r.blocks.count; i++)
 		assert_int_equal(reach_find(&r, r.blocks.at[i].start), i);
+	reach_fini(&r);
+}
+
+static void test_many_are_found_as_one_is(void **state)
+{
+	struct reach r = {0};
+	uint64_t addresses[1000];
+	uint32_t found[1000];
+	unsigned seed = 9;
+
+	(void)state;
+	for (uint64_t i = 0; i < 3000; i++)
+		*vec_push(&r.blocks) = (struct reach_block){
+			.start = 0x7f0000000000 + i * 1008 + i / 1000 * (3u << 20), .size = 1000};
+	reach_sort(&r);
+	for (int round = 0; round < 20; round++) {
+		size_t count = draw(&seed) % 1001;
+
+		for (size_t i = 0; i < count; i++)
+			addresses[i] = 0x7f0000000000 - 5000 + draw(&seed) % (13u << 20);
+		reach_find_many(&r, addresses, found, count);
+		for (size_t i = 0; i < count; i++)
+			assert_int_equal(found[i], find_slowly(&r, addresses[i]));
+	}
 	reach_fini(&r);
 }
 
@@ -288,6 +314,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_lost_comes_right_behind_what_it_is_lost_with),
 		cmocka_unit_test(test_a_deep_chain_needs_no_deep_stack),
 		cmocka_unit_test(test_a_block_is_found_by_any_address_inside),
+		cmocka_unit_test(test_many_are_found_as_one_is),
 		cmocka_unit_test(test_blocks_that_cannot_be_do_no_harm),
 	};
 

@@ -234,6 +234,14 @@ static inline void fixture_add_surveys(struct profile *p)
 	}
 }
 
+/* The deepest stacks of two threads. */
+static inline void fixture_add_depths(struct profile *p)
+{
+	for (uint32_t i = 0; i < 4 && p->nodes.count > 1; i++)
+		*vec_push(&p->depths) =
+			(struct profile_depth){.thread = 1 + i / 2, .node = 1, .bytes = 4096u + i};
+}
+
 /* Two extents of an object, and three variables. */
 static inline void fixture_add_variables(struct profile *p)
 {
@@ -364,6 +372,7 @@ static inline struct profile *fixture_profile(uint64_t seed, const struct fixtur
 	fixture_add_maps(p);
 	fixture_add_surveys(p);
 	fixture_add_variables(p);
+	fixture_add_depths(p);
 	p->resolved = true;
 	return p;
 }
@@ -476,6 +485,7 @@ static inline void fixture_assert_equal(const struct profile *a, const struct pr
 	FIXTURE_ROWS_EQUAL(a, b, types);
 	FIXTURE_ROWS_EQUAL(a, b, extents);
 	FIXTURE_ROWS_EQUAL(a, b, variables);
+	FIXTURE_ROWS_EQUAL(a, b, depths);
 	assert_int_equal(a->resolved, b->resolved);
 	assert_int_equal(a->damaged, b->damaged);
 	assert_string_equal(a->damage, b->damage);

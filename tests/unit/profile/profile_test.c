@@ -334,6 +334,16 @@ static void break_variable_order(struct profile *p)
 	p->variables.at[2].size_bytes = UINT64_MAX;
 }
 
+static void break_depth_node(struct profile *p)
+{
+	p->depths.at[2].node = 0;
+}
+
+static void break_depth_order(struct profile *p)
+{
+	p->depths.at[1].thread = 7;
+}
+
 static void break_table(struct profile *p)
 {
 	p->frames.count = 0;
@@ -346,25 +356,60 @@ static void break_damage_text(struct profile *p)
 
 static void every_broken_invariant_is_found(void **state)
 {
-	static void (*const breaks[])(struct profile *) = {
-		break_parent,	      break_module,	     break_node_frames,
-		break_node_0,	      break_module_0,	     break_frame_0,
-		break_build_id,	      break_frame_chain,     break_function,
-		break_module_path,    break_thread_name,     break_run,
-		break_last_string,    break_first_string,    break_site,
-		break_time,	      break_change_point,    break_change_site,
-		break_change_order,   break_extent_module,   break_extent_order,
-		break_extent_size,    break_variable_module, break_variable_name,
-		break_variable_size,  break_variable_order,  break_table,
-		break_damage_text,    break_part_site,	     break_part_order,
-		break_point_events,   break_clock,	     break_block,
-		break_block_order,    break_snapshot_point,  break_snapshot_name,
-		break_snapshot_order, break_input,	     break_thread_input,
-		break_tag_parent,     break_tag_tree,	     break_tag_name,
-		break_tag_snapshot,   break_survey_snapshot, break_survey_reason,
-		break_survey_fault,   break_pin_site,	     break_pin_survey,
-		break_pin_order,      break_cell_pages,	     break_cell_site,
-		break_cell_order};
+	static void (*const breaks[])(struct profile *) = {break_parent,
+							   break_module,
+							   break_node_frames,
+							   break_node_0,
+							   break_module_0,
+							   break_frame_0,
+							   break_build_id,
+							   break_frame_chain,
+							   break_function,
+							   break_module_path,
+							   break_thread_name,
+							   break_run,
+							   break_last_string,
+							   break_first_string,
+							   break_site,
+							   break_time,
+							   break_change_point,
+							   break_change_site,
+							   break_change_order,
+							   break_extent_module,
+							   break_extent_order,
+							   break_extent_size,
+							   break_variable_module,
+							   break_variable_name,
+							   break_variable_size,
+							   break_variable_order,
+							   break_depth_node,
+							   break_depth_order,
+							   break_table,
+							   break_damage_text,
+							   break_part_site,
+							   break_part_order,
+							   break_point_events,
+							   break_clock,
+							   break_block,
+							   break_block_order,
+							   break_snapshot_point,
+							   break_snapshot_name,
+							   break_snapshot_order,
+							   break_input,
+							   break_thread_input,
+							   break_tag_parent,
+							   break_tag_tree,
+							   break_tag_name,
+							   break_tag_snapshot,
+							   break_survey_snapshot,
+							   break_survey_reason,
+							   break_survey_fault,
+							   break_pin_site,
+							   break_pin_survey,
+							   break_pin_order,
+							   break_cell_pages,
+							   break_cell_site,
+							   break_cell_order};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(breaks) / sizeof(breaks[0]); i++) {

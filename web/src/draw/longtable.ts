@@ -26,10 +26,10 @@ export class LongTable {
     const key = `${first} ${last}`;
     if (key === this.shown) return;
     this.shown = key;
-    const space = (rows: number) => h("tr.space", { "aria-hidden": "true" }, h("td", { style: `height:${rows * ROW}px` }));
-    const rows = [space(first)];
+    const space = (rows: number) => (rows > 0 ? [h("tr.space", { "aria-hidden": "true" }, h("td", { style: `height:${rows * ROW}px` }))] : []);
+    const rows = space(first);
     for (let i = first; i < last; i++) rows.push(this.make(i));
-    this.body.replaceChildren(...rows, space(this.count - Math.max(first, last)));
+    this.body.replaceChildren(...rows, ...space(this.count - Math.max(first, last)));
   }
 
   /** Brings a row to the middle. */

@@ -11,6 +11,7 @@ import { Reversed } from "./reversed.ts";
 import { listLooks, listPins, type Look, type Pin } from "./resident.ts";
 import { Shape } from "./shape.ts";
 import { SizesOverTime } from "./sizes.ts";
+import { findPlaces } from "./topdown.ts";
 import { finish, Links, nodesBelow, onlyAbove, valuesThrough, type GroupBy, type Stacks, type Work } from "./stacks.ts";
 
 export const FRAME_INLINED = 1;
@@ -197,11 +198,14 @@ export class Profile implements Stacks {
   private threadPreparations(): Work[] {
     if (this.pack.u32("thread.serial").length < 2) return [];
     const rows = (): ByThread => this.byThread(false);
+    const down = (): Shape => this.shape("function", false);
+    const up = (): Reversed => this.reversed("function", false);
     return [
       { step: () => Boolean(rows()) },
-      { step: () => Boolean(rows().inOrder(this.shape("function", false).order)) },
-      { step: () => Boolean(rows().inOrder(this.reversed("function", false).order)) },
-      { step: () => Boolean(findCommon(this.reversed("function", false), rows().inOrder(this.reversed("function", false).order), rows().siteOf)) },
+      { step: () => Boolean(rows().inOrder(down().order)) },
+      { step: () => Boolean(findPlaces(down(), rows().inOrder(down().order), rows().siteOf)) },
+      { step: () => Boolean(rows().inOrder(up().order)) },
+      { step: () => Boolean(findCommon(up(), rows().inOrder(up().order), rows().siteOf)) },
     ];
   }
 

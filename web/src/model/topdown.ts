@@ -8,6 +8,21 @@ import type { Answer } from "./question.ts";
 import type { Shape } from "./shape.ts";
 import { countChosen, Sums } from "./sums.ts";
 
+/** By order of rows: threads' rows stay in theirs for every figure. */
+const known = new WeakMap<Uint32Array, Uint32Array>();
+
+/** Where the sites of these rows are in the shape's order. */
+export function findPlaces(shape: Shape, rows: Uint32Array, siteOf: Uint32Array): Uint32Array {
+  const made = known.get(rows);
+  if (made) return made;
+  const places = new Uint32Array(shape.order.length);
+  for (let i = 0; i < places.length; i++) places[shape.order[i]!] = i;
+  const found = new Uint32Array(rows.length);
+  for (let i = 0; i < found.length; i++) found[i] = places[siteOf[rows[i]!]!]!;
+  known.set(rows, found);
+  return found;
+}
+
 export class TopDown extends CallTree {
   readonly root: TreeNode;
   protected readonly sums: Sums;
@@ -22,22 +37,12 @@ export class TopDown extends CallTree {
   constructor(private readonly shape: Shape, answer: Answer, threads: ByThread | null = null) {
     super(answer, false, shape.by, threads);
     this.order = threads ? chosenRows(answer, threads.inOrder(shape.order)) : shape.order;
-    this.places = threads && this.findPlaces(threads);
+    this.places = threads && findPlaces(shape, this.order, threads.siteOf);
     this.counts = !threads && answer.chosen ? countChosen(this.order, answer.chosen) : null;
     this.sums = threads ? new Sums(this.order) : this.counts ? new Sums(this.order, shape.sums(), this.counts) : shape.sums();
     this.values = this.sums.of(answer.values);
     this.sizes = this.sums.ofSizes(answer.values);
     this.root = this.makeNode(null, -1, 0, 0, this.order.length);
-  }
-
-  private findPlaces(threads: ByThread): Uint32Array {
-    const { order } = this.shape;
-    const { siteOf } = threads;
-    const places = new Uint32Array(order.length);
-    for (let i = 0; i < order.length; i++) places[order[i]!] = i;
-    const found = new Uint32Array(this.order.length);
-    for (let i = 0; i < found.length; i++) found[i] = places[siteOf[this.order[i]!]!]!;
-    return found;
   }
 
   private makeNode(parent: TreeNode | null, frame: number, at: number, from: number, to: number): TreeNode {

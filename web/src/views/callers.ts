@@ -10,6 +10,7 @@ import { allFunctions, findCallers, sortFunctions, type Callers, type FunctionRo
 import { countsBlocks, type Answer } from "../model/question.ts";
 import type { Work } from "../model/stacks.ts";
 import { makeControls } from "./controls.ts";
+import { makeSheetSaving, type Sheet } from "./saving.ts";
 import { within } from "./within.ts";
 
 const NEIGHBOURS = 100; // at most, of either kind
@@ -32,7 +33,7 @@ class CallersPage {
     this.controls = makeControls(app, { direction: false });
     this.search = h("input.page-search", { type: "search", id: "function-search", placeholder: "search functions (/)", "aria-label": "search for a function" }) as HTMLInputElement;
     this.search.addEventListener("input", () => app.go({ search: this.search.value }, false));
-    this.element = h("div.callers-page", {}, this.controls.element, h("div.search", {}, this.search, " ", this.count),
+    this.element = h("div.callers-page", {}, this.controls.element, h("div.search", {}, this.search, " ", this.count, " ", makeSheetSaving(app, "functions", () => this.sheet())),
       h("div.split", {}, h("div", {}, this.rows.element), this.side));
   }
 
@@ -73,6 +74,11 @@ class CallersPage {
     const hits = search ? this.app.profile.search(search) : null;
     this.list = hits ? this.all.filter((row) => hits[row.group]) : this.all;
     clear(this.count, hits ? `${formatCount(this.list.length)} of ${formatCount(this.all.length)} functions` : `${formatCount(this.all.length)} functions`);
+  }
+
+  private sheet(): Sheet {
+    const { profile } = this.app;
+    return { head: ["self", "total", "function", "module"], rows: this.list.map((row) => [row.self, row.total, profile.functionName(row.group), profile.modulePath(row.group)]) };
   }
 
   private makeRow(row: FunctionRow): HTMLElement {

@@ -15,6 +15,7 @@ import type { Work } from "../model/stacks.ts";
 import { TopDown } from "../model/topdown.ts";
 import type { Union } from "../model/union.ts";
 import { makeControls } from "./controls.ts";
+import { makeSheetSaving, svg, type Sheet } from "./saving.ts";
 
 interface Row {
   id: number;
@@ -39,11 +40,12 @@ class ComparePage {
   private key = "";
   private chosen: TreeNode | null = null;
   private boxes: Box<TreeNode>[] = [];
+  private changes: Row[] = [];
   private drawnWidth = 0;
 
   constructor(private readonly app: App) {
     this.controls = makeControls(app, { direction: true });
-    this.element = h("div.compare-page", {}, this.controls.element, this.totals,
+    this.element = h("div.compare-page", {}, this.controls.element, h("div.search", {}, makeSheetSaving(app, "changes", () => this.sheet(), () => this.drawing())), this.totals,
       h("p.note", {}, "Boxes are as wide as both profiles together; orange has grown, blue has shrunk. A click zooms, a click on the top box goes back."), this.note, this.path,
       h("div.canvas", {}, this.canvas, this.card), h("h2", {}, "Functions that allocate more or less themselves"), this.rows.element);
     this.canvas.addEventListener("click", (e) => this.onClick(e));
@@ -127,10 +129,9 @@ class ComparePage {
     return [now, node.value - now];
   }
 
-  private picture(): IcicleSource<TreeNode> {
+  private picture(dark = isDark()): IcicleSource<TreeNode> {
     const tree = this.tree!;
-    const dark = isDark();
-    const same = cssColour("--panel");
+    const same = dark === isDark() ? cssColour("--panel") : "#f5f6f8"; // on paper
     const nowOf = tree.adder(this.data!.now);
     return {
       root: this.top(),
@@ -184,9 +185,13 @@ class ComparePage {
   }
 
   private fillCard(node: TreeNode): void {
-    const [now, old] = this.sides(node);
     this.card.hidden = false;
-    clear(this.card, h("strong", {}, this.nameOf(node)), h("div", {}, `before ${this.show(old)}, now ${this.show(now)}: ${this.signed(now - old)}${this.offOf(node)}`));
+    clear(this.card, h("strong", {}, this.nameOf(node)), h("div", {}, this.told(node)));
+  }
+
+  private told(node: TreeNode): string {
+    const [now, old] = this.sides(node);
+    return `before ${this.show(old)}, now ${this.show(now)}: ${this.signed(now - old)}${this.offOf(node)}`;
   }
 
   private onHover(e: MouseEvent): void {
@@ -213,7 +218,17 @@ class ComparePage {
     const rows: Row[] = [];
     for (let id = 0; id < u.frameGroup.length; id++) if (sums[0][id] !== sums[1][id]) rows.push({ id, now: sums[0][id]!, old: sums[1][id]!, variance: variances[id]! });
     rows.sort((a, b) => Math.abs(b.now - b.old) - Math.abs(a.now - a.old));
+    this.changes = rows;
     this.rows.set(rows.length, (i) => this.makeRow(rows[i]!));
+  }
+
+  private sheet(): Sheet {
+    return { head: ["old", "now", "difference", "function", "module"], rows: this.changes.map((r) => [r.old, r.now, r.now - r.old, this.union!.functionName(r.id), this.union!.moduleName(r.id)]) };
+  }
+
+  private drawing(): string {
+    const { label, colour } = this.picture(false);
+    return svg({ boxes: this.boxes, width: this.drawnWidth, label, colour, title: (n) => `${label(n)}: ${this.told(n)}` });
   }
 
   private makeRow(row: Row): HTMLElement {

@@ -121,7 +121,7 @@ export function makeControls(app: App, options: ControlOptions): { element: HTML
     figure.show(figuresOf(app.profile).map((f) => [f, FIGURE_NAMES[f]]), s.figure);
     look.update();
     look.element.hidden ||= !isOfPages(s.figure);
-    thread.show(s.maps ? null : threadOptions(app), String(s.thread));
+    thread.show(s.maps || s.page === "compare" ? null : threadOptions(app), String(s.thread)); // two runs' threads have nothing in common
     module.show(moduleOptions(app), s.module);
     inverted.show(options.direction, s.inverted);
     byLine.show(Boolean(options.lines), s.byLine);

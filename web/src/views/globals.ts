@@ -5,6 +5,7 @@ import type { App, View } from "../app.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatTime } from "../draw/format.ts";
 import { LongTable } from "../draw/longtable.ts";
+import { makeSheetSaving, type Sheet } from "./saving.ts";
 import type { Json } from "../load/pack.ts";
 
 type Row = { [name: string]: Json };
@@ -63,7 +64,7 @@ class GlobalsPage {
     if (!globals) return;
     if (document.activeElement !== this.search) this.search.value = app.state.search;
     if (!this.search.isConnected)
-      clear(this.element, h("div.sums"), h("h2", {}, "Variables"), h("div.search", {}, this.search), this.scroller);
+      clear(this.element, h("div.sums"), h("h2", {}, "Variables"), h("div.search", {}, this.search, " ", makeSheetSaving(app, "globals", () => this.sheet())), this.scroller);
     clear(this.element.firstElementChild!, about(globals), h("div.scroll", { tabindex: 0, role: "region", "aria-label": "objects" }, objectsTable(globals)));
     this.fill(globals);
   }
@@ -78,6 +79,11 @@ class GlobalsPage {
     const button = (id: string, title: string) => h("th.number", { "aria-sort": (sort === "resident") === (id === "resident") ? "descending" : undefined }, h("button", { type: "button", id: `globals-${id}`, onclick: () => this.app.go({ sort: id }) }, title));
     clear(this.scroller, h("table.lines.globals", { id: "variables" }, h("thead", {}, h("tr", {}, button("size", "Size"), button("resident", "Resident"), ...["Section", "Object", "Variable", "Where"].map((t) => h("th.text", {}, t)))), this.table.body));
     this.table.draw();
+  }
+
+  private sheet(): Sheet {
+    const row = (v: Row) => [number(v, "bytes"), number(v, "resident_bytes"), ...["section", "object", "name", "file"].map((c) => String(v[c] ?? "")), number(v, "line")];
+    return { head: ["bytes", "resident_bytes", "section", "object", "name", "file", "line"], rows: rowsOf(globalsOf(this.app)?.["list"]).map(row) };
   }
 
   private row(v: Row): HTMLElement {

@@ -7,8 +7,10 @@ import { formatBytes, formatCount } from "../draw/format.ts";
 import { appendInPieces } from "../idle.ts";
 import { findLeaks, type Leak, type LeakGroup, type LeakKind } from "../model/leaks.ts";
 import { hasLost } from "../model/lost.ts";
+import { orderBy } from "../model/order.ts";
 import type { Profile } from "../model/profile.ts";
 import { lostSections } from "./lost.ts";
+import { makeSheetSaving, type Sheet } from "./saving.ts";
 import { stackList } from "./stack.ts";
 import { withinColumn } from "./within.ts";
 
@@ -59,6 +61,16 @@ function section(app: App, kind: LeakKind, group: LeakGroup): HTMLElement | null
     rest ? h("p.note", {}, `and ${formatCount(rest)} stacks with less; the tree has them all`) : null);
 }
 
+/** All stacks that have something left, not only those that are shown. */
+function sheet(app: App): Sheet {
+  const { blocks: p } = app;
+  const [bytes, blocks, rules] = [p.pack.f64("site.live_bytes"), p.pack.f64("site.live_blocks"), p.pack.u32("site.rule")];
+  const rows: Sheet["rows"] = [];
+  for (let site = 0; site < p.siteCount; site++)
+    if (blocks[site]! > 0) rows.push([bytes[site]!, blocks[site]!, p.text(rules[site]!), p.stack(site).map((f) => `${p.functionName(f)} ${p.place(f)}`.trim()).join(" < ")]);
+  return { head: ["bytes", "blocks", "suppressed by", "stack"], rows: orderBy(rows, (row) => Number(row[0])) };
+}
+
 export const leaks: View = {
   id: "leaks",
   title: "Leaks",
@@ -74,7 +86,7 @@ export const leaks: View = {
       const groups = find();
       const sections = (["growing", "one-off", "suppressed"] as const).map((k) => section(app, k, groups[k]));
       const isLost = hasLost(app.blocks);
-      clear(element, ...(isLost ? lostSections(app) : []), isLost && sections.some(Boolean) && h("h2.part", {}, "All that was not freed, by how it grew"), ...(sections.some(Boolean) ? sections : ["Nothing was left when the program ended."]));
+      clear(element, sections.some(Boolean) && h("p", {}, makeSheetSaving(app, "leaks", () => sheet(app))), ...(isLost ? lostSections(app) : []), isLost && sections.some(Boolean) && h("h2.part", {}, "All that was not freed, by how it grew"), ...(sections.some(Boolean) ? sections : ["Nothing was left when the program ended."]));
     };
     return { element, update, prepare: () => [{ step: () => Boolean(find()) }] };
   },

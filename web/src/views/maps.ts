@@ -10,6 +10,7 @@ import { listMappers, type Mapper } from "../model/maps.ts";
 import { orderBy } from "../model/order.ts";
 import type { Profile } from "../model/profile.ts";
 import { MAP_KINDS } from "../model/question.ts";
+import { makeSheetSaving, type Sheet } from "./saving.ts";
 import { stackList } from "./stack.ts";
 
 const SHOWN = 200;
@@ -84,7 +85,7 @@ class MapsPage {
     clear(this.element,
       h("p.note", {}, "What the program itself mapped; what malloc gets is on the other pages. A kind leads to its flame graph; the pages of stacks can all show maps in place of blocks."),
       h("div.scroll", { tabindex: 0, role: "region", "aria-label": "kinds of maps" }, kindsTable(app, maps)),
-      h("h2", {}, "By function"), app.maps.siteCount ? h("div.scroll", { tabindex: 0, role: "region", "aria-label": "who maps" }, this.table) : h("p.note", {}, "The program mapped nothing itself."));
+      h("h2", {}, "By function"), app.maps.siteCount > 0 && h("p", {}, makeSheetSaving(app, "maps", () => this.sheet())), app.maps.siteCount ? h("div.scroll", { tabindex: 0, role: "region", "aria-label": "who maps" }, this.table) : h("p.note", {}, "The program mapped nothing itself."));
     this.fillTable();
   }
 
@@ -99,6 +100,12 @@ class MapsPage {
     appendInPieces(body, Math.min(mappers.length, SHOWN), (i) => this.row(mappers[i]!));
     clear(this.table, h("thead", {}, h("tr", {}, ...head, h("th", {}, "Kinds"), h("th", {}, "Mapped by"))), body,
       rest > 0 && h("tfoot", {}, h("tr", {}, h("td.note", { colspan: 6 }, `and ${formatCount(rest)} functions with less; the flame graph has them all`))));
+  }
+
+  private sheet(): Sheet {
+    const maps = this.app.maps!;
+    const row = (m: Mapper) => [...MAPPER_COLUMNS.map((c) => m[c.id]), m.kinds.map((k) => MAP_KINDS[k] ?? "").join(" "), maps.functionName(m.frame), maps.place(m.frame)];
+    return { head: [...MAPPER_COLUMNS.map((c) => c.id), "kinds", "function", "place"], rows: this.listed!.mappers.map(row) };
   }
 
   private row(mapper: Mapper): HTMLElement {

@@ -11,6 +11,7 @@ import { orderBy } from "../model/order.ts";
 import { listCells, listHolders, ownFrame, type Cell, type Holder, type Look, type Pin } from "../model/resident.ts";
 import type { Work } from "../model/stacks.ts";
 import { lookChoice } from "./controls.ts";
+import { makeSheetSaving, type Sheet } from "./saving.ts";
 import { stackList } from "./stack.ts";
 
 const ROWS_SHOWN = 200;
@@ -80,7 +81,7 @@ class ResidentPage {
     this.bar = h("form.controls", { onsubmit: (e) => e.preventDefault() }, this.looks.element, this.seen, this.link);
     this.element = h("div.resident-page", {}, this.bar, this.sums,
       h("h2", {}, "Pages of the heap"), this.legend, h("div.canvas", {}, this.canvas, this.card),
-      h("h2", {}, "Who keeps them"), h("p.note", {}, "Each page is split over the stacks whose blocks hold it, its dead bytes included."),
+      h("h2", {}, "Who keeps them"), h("p.note", {}, "Each page is split over the stacks whose blocks hold it, its dead bytes included. ", makeSheetSaving(app, "resident", () => this.sheet())),
       h("div.scroll", { tabindex: 0, role: "region", "aria-label": "who keeps pages" }, this.table));
     this.canvas.addEventListener("click", (e) => this.choose(this.at(e)));
     this.canvas.addEventListener("mousemove", (e) => this.tell(this.at(e), e.clientX, e.clientY));
@@ -223,6 +224,11 @@ class ResidentPage {
   private chosenGroup(): number {
     const { blocks: profile, state } = this.app;
     return state.site >= 0 && state.site < profile.siteCount ? profile.frameGroup[ownFrame(profile, state.site)]! : -1;
+  }
+
+  private sheet(): Sheet {
+    const profile = this.app.blocks;
+    return { head: [...COLUMNS.map((c) => c.id), "function", "place"], rows: this.holders.map((holder) => [...COLUMNS.map((c) => holder[c.id]), profile.functionName(holder.frame), profile.place(holder.frame)]) };
   }
 
   private row(holder: Holder, whole: number, chosen: number): HTMLElement {

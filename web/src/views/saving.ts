@@ -56,12 +56,33 @@ export function svg<T>(d: Drawing<T>): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${d.width}" height="${rows * ROW}" viewBox="0 0 ${d.width} ${rows * ROW}" font-family="sans-serif" font-size="12">\n${parts.join("\n")}\n</svg>\n`;
 }
 
+function button(id: string, text: string, save: () => void): HTMLElement {
+  return h("button", { type: "button", id: `save-${id}`, onclick: save }, text);
+}
+
+function fileName(app: App, words: string): string {
+  return `${String(app.blocks.pack.header.stats?.["program"] ?? "midden")}.${words}`;
+}
+
 /** Buttons for the stacks of the question at hand; `drawing` adds the picture. */
 export function makeSaving(app: App, drawing: (() => string) | null): HTMLElement {
-  const name = (ending: string) => `${String(app.profile.pack.header.stats?.["program"] ?? "midden")}.${app.state.figure}.${ending}`;
-  const button = (id: string, text: string, save: () => void) => h("button", { type: "button", id: `save-${id}`, onclick: save }, text);
+  const name = (ending: string) => fileName(app, `${app.state.figure}.${ending}`);
   return h("span.saving", {}, "Save: ",
     drawing && button("svg", "SVG", () => saveText(name("svg"), "image/svg+xml", drawing())), " ",
     button("csv", "CSV", () => saveText(name("csv"), "text/csv", csv(app))), " ",
     button("collapsed", "collapsed stacks", () => saveText(name("folded"), "text/plain", collapsed(app))));
+}
+
+export interface Sheet {
+  head: string[];
+  rows: (string | number)[][];
+}
+
+/** A button for what a page shows as a table, whole, in bytes and ns; `drawing` adds its picture. */
+export function makeSheetSaving(app: App, name: string, sheet: () => Sheet, drawing: (() => string) | null = null): HTMLElement {
+  const save = (): void => {
+    const { head, rows } = sheet();
+    saveText(fileName(app, `${name}.csv`), "text/csv", `${[head, ...rows].map((row) => row.map(csvCell).join(",")).join("\n")}\n`);
+  };
+  return h("span.saving", {}, "Save: ", drawing && button("svg", "SVG", () => saveText(fileName(app, `${name}.svg`), "image/svg+xml", drawing())), drawing && " ", button("csv", "CSV", save));
 }

@@ -8,6 +8,7 @@ import { formatBytes, formatCount, formatTime } from "../draw/format.ts";
 import { heatCellAt, paintHeat, type HeatMap } from "../draw/heat.ts";
 import { BUCKETS, bucketRange, sitesInCell, type Cell } from "../model/sizes.ts";
 import type { Profile } from "../model/profile.ts";
+import { makeSheetSaving, type Sheet } from "./saving.ts";
 import { stackList } from "./stack.ts";
 import { withinBoundBlocks, withinBoundBytes } from "./within.ts";
 
@@ -38,7 +39,7 @@ class SizesPage {
 
   constructor(private readonly app: App) {
     this.element = h("div.sizes-page", {},
-      h("h2", {}, "Sizes"), h("div.scroll", {}, this.histogram),
+      h("h2", {}, "Sizes"), h("p", {}, makeSheetSaving(app, "sizes", () => this.sheet())), h("div.scroll", {}, this.histogram),
       h("h2", {}, "Size and lifetime of freed blocks"), h("p.note", {}, "Click a cell to see the stacks that can have made its blocks."), this.cells, this.stacks,
       h("h2", {}, "Live bytes over time"), h("p.note", {}, "By the mean size of each stack's live blocks."), this.times);
     this.cells.addEventListener("click", (e) => this.onClick(e));
@@ -63,9 +64,16 @@ class SizesPage {
       const [low, high] = bucketRange(i);
       rows.push(h("tr", { "data-bucket": i }, h("th", {}, low === high ? formatBytes(low) : `${formatBytes(low)} – ${formatBytes(high)}`),
         ...this.figures(columns[0]![i]!, columns[1]![i]!), ...this.figures(columns[2]![i]!, columns[3]![i]!),
-        h("td.when", {}, h("div.meter", { style: `width:${(100 * columns[0]![i]!) / most}%` }))));
+        h("td.when", {}, columns[0]![i]! > 0 && h("div.meter", { style: `width:${(100 * columns[0]![i]!) / most}%` }))));
     }
     clear(this.histogram, h("thead", {}, h("tr", {}, ...["Size", "Blocks", "Bytes", "Left at the end", "Bytes left", ""].map((t, i) => h(i ? "th.number" : "th", {}, t)))), h("tbody", {}, ...rows));
+  }
+
+  private sheet(): Sheet {
+    const head = ["count", "bytes", "live_count", "live_bytes"];
+    const columns = head.map((c) => this.app.profile.pack.f64(`size.${c}`));
+    const rows = Array.from({ length: BUCKETS }, (_, i) => [...bucketRange(i), ...columns.map((c) => c[i]!)]);
+    return { head: ["smallest", "largest", ...head], rows: rows.filter((row) => row[2]! > 0) };
   }
 
   private figures(blocks: number, bytes: number): HTMLElement[] {

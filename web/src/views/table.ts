@@ -122,7 +122,7 @@ class TablePage {
     const sums = tree.sum(node);
     const isOpen = this.open.has(node);
     const leaf = isOpen && tree.open(node).length === 0;
-    const name = h("span.cell.name", { style: `padding-left:${(node.depth - 1) * 14}px` },
+    const name = h("span.cell.name", { style: `padding-left:calc(${node.depth - 1} * var(--indent))` },
       h("button.twist", { type: "button", tabindex: -1, "aria-label": isOpen ? "close" : "open", onclick: () => this.toggle(i) }, leaf ? "·" : isOpen ? "▾" : "▸"),
       h("a", { href: this.app.link({ page: "callers", functions: "", file: 0, zoom: [profile.frameGroup[node.frame]!] }), title: profile.modulePath(node.frame) }, profile.functionName(node.frame)),
       h("span.place", {}, ` ${profile.place(node.frame)}`));

@@ -7,6 +7,7 @@ import { formatBytes, formatCount, formatTime } from "../draw/format.ts";
 import { sparkline } from "../draw/sparkline.ts";
 import type { Profile } from "../model/profile.ts";
 import { liveByThread } from "../model/threads.ts";
+import { makeSheetSaving, type Sheet } from "./saving.ts";
 import { withinBoundBlocks, withinBoundBytes } from "./within.ts";
 
 const NS = 1e9;
@@ -113,6 +114,12 @@ function makeTable(app: App, lines: TimeLines): HTMLElement {
       ...columns.map((c) => h("td.number", { "data-figure": c.id, "data-value": c.value(app, i), title: about(app, c, i) }, c.format(c.value(app, i)))), h("td.when", {}, bar(app, i)), lines.cell(serials[i]!))), lines.shared(columns.length)));
 }
 
+function sheet(app: App): Sheet {
+  const columns = columnsOf(app);
+  const tids = app.profile.pack.u32("thread.tid");
+  return { head: ["thread", "tid", ...columns.map((c) => c.id)], rows: Array.from(tids, (tid, i) => [nameOf(app, i), tid, ...columns.map((c) => c.value(app, i))]) };
+}
+
 export const threads: View = {
   id: "threads",
   title: "Threads",
@@ -125,6 +132,7 @@ export const threads: View = {
       const lines = linesNow();
       clear(element,
         h("p.note", {}, "Peaks and leaks count for the thread that allocated, whoever frees. A name leads to the flame graph of that thread."),
+        h("p", {}, makeSheetSaving(app, "threads", () => sheet(app))),
         lines.byThread.has(0) && h("p.note", { id: "thread-note" }, "The time line is recorded by stack, so a thread's line has the stacks that it alone came through; the last row has those of several threads."),
         h("div.scroll", { tabindex: 0, role: "region", "aria-label": "threads" }, makeTable(app, lines)));
     };

@@ -9,6 +9,7 @@ import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatTime } from "../draw/format.ts";
 import { highestPoint } from "../model/question.ts";
 import type { Work } from "../model/stacks.ts";
+import { makeSheetSaving, type Sheet } from "./saving.ts";
 import { withinBoundBlocks, withinBoundBytes } from "./within.ts";
 
 const NS = 1e9;
@@ -43,8 +44,9 @@ const CHARTS: Chart[] = [
   {
     id: "bytes", title: "Memory", format: formatBytes,
     series: [
-      { label: "live bytes", values: column("live_bytes"), colour: "--chart1", within: withinBoundBytes },
+      // In this order: where both are the same, the live bytes are to be seen.
       { label: "highest since the point before", values: column("peak_bytes"), colour: "--chart2", within: withinBoundBytes },
+      { label: "live bytes", values: column("live_bytes"), colour: "--chart1", within: withinBoundBytes },
       { label: "resident (RSS)", values: column("rss_bytes"), colour: "--chart3" },
     ],
   },
@@ -83,7 +85,7 @@ class TimePage {
   constructor(private readonly app: App) {
     this.element = h("div.time-page", {},
       h("p.note", {}, "Drag over a chart to choose a range: every page then shows that range. A click chooses one moment. A double click goes back to the whole recording."),
-      this.facts, h("div.canvas", {}, this.holder, this.named), this.snapshots);
+      this.facts, h("p", {}, makeSheetSaving(app, "timeline", () => this.sheet())), h("div.canvas", {}, this.holder, this.named), this.snapshots);
     this.holder.addEventListener("keydown", (e) => this.onKey(e));
     this.holder.addEventListener("mouseleave", () => (this.named.hidden = true));
     new ResizeObserver(() => this.resize()).observe(this.holder);
@@ -180,7 +182,7 @@ class TimePage {
       cursor: { sync: { key: SYNC }, drag: { x: true, y: false, setScale: false } },
       // The program's whole time, from its start on, wherever the first point is.
       scales: { x: { time: false, range: (_u, _min, max) => [0, Math.max(max ?? 0, this.app.profile.pack.header.duration_ns / NS, 1e-9)] } },
-      axes: [{ ...axis((s) => formatTime(s * NS)), size: 40 }, axis(chart.format)],
+      axes: [{ ...axis((s) => formatTime(s * NS)), size: 40, space: 80 }, axis(chart.format)],
       series: [
         { label: "time", value: (_u, v) => (v === null ? "–" : formatTime(v * NS)) },
         ...chart.series.map((s): uPlot.Series => ({
@@ -243,6 +245,16 @@ class TimePage {
     if (typeof peak === "number") line(peak, "--mark");
     for (const ns of pack.f64("snapshot.time_ns")) line(ns, "--accent");
     c.restore();
+  }
+
+  /** The points of the range, or all. */
+  private sheet(): Sheet {
+    const { pack } = this.app.profile;
+    const head = ["time_ns", "live_bytes", "live_blocks", "peak_bytes", "rss_bytes", "allocations", "allocated_bytes", "frees", "freed_bytes"];
+    const columns = head.map((name) => pack.f64(`point.${name}`));
+    const { from, to } = this.app.state;
+    const rows = Array.from(columns[0]!, (_, i) => columns.map((c) => c[i]!));
+    return { head, rows: from < 0 ? rows : rows.slice(from, to + 1) };
   }
 
   private showRange(): void {

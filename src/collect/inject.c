@@ -1,0 +1,284 @@
+/* inject.c -- one system call, made by a stopped thread of the target on our behalf.
+ * Runs: in the collector process, one thread, when somebody wants to know what is lost.
+ * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "collect/inject.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+
+#define OPTIONS	      (PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL)
+#define CALL_STOP     (SIGTRAP | 0x80)
+#define SIGNALS_BYTES 8u	 /* of a mask, for the kernel */
+#define SEARCH_BYTES  (4u << 20) /* of code, for an instruction: the C library has hundreds */
+#define GET_RSEQ      0x420f	 /* PTRACE_GET_RSEQ_CONFIGURATION, of Linux 5.13 */
+#define GET_DISPATCH  0x4211	 /* PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG, of Linux 6.4 */
+
+/* As the kernel has them; old headers do not. */
+struct rseq_place {
+	uint64_t pointer;
+	uint32_t size, signature, flags, pad;
+};
+
+struct rseq_section {
+	uint32_t version, flags;
+	uint64_t start, bytes, abort;
+};
+
+struct dispatch {
+	uint64_t mode, selector, offset, bytes;
+};
+
+static bool read_target(pid_t pid, uint64_t address, void *to, size_t bytes)
+{
+	struct iovec local = {.iov_base = to, .iov_len = bytes};
+	struct iovec remote = {.iov_base = (void *)(uintptr_t)address, /* NOLINT */
+			       .iov_len = bytes};
+
+	return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)bytes;
+}
+
+/* ---- the instruction ------------------------------------------------------------------------- */
+
+static bool is_gate(pid_t pid, uint64_t address)
+{
+	unsigned char bytes[REGISTERS_GATE_MOST] = {0};
+
+	/* It may be the last one of a page that nothing follows. */
+	for (size_t count = sizeof(bytes); count; count /= 2)
+		if (read_target(pid, address, bytes, count))
+			return registers_find_gate(bytes, count) == 0;
+	return false;
+}
+
+static uint64_t search(const struct region *region, pid_t pid, uint64_t most)
+{
+	uint64_t bytes = region->end - region->start < most ? region->end - region->start : most;
+	unsigned char *code = mem_new(bytes, 1);
+	uint64_t found = read_target(pid, region->start, code, bytes)
+				 ? registers_find_gate(code, bytes)
+				 : bytes;
+
+	free(code);
+	return found < bytes ? region->start + found : 0;
+}
+
+uint64_t inject_find_gate(const struct regions *regions, pid_t pid)
+{
+	uint64_t left = SEARCH_BYTES, found = 0;
+
+	/* The kernel's own page is small, and has some. */
+	for (size_t i = regions->list.count; i-- > 0 && !found;)
+		if (strcmp(regions_get_name(regions, &regions->list.at[i]), "[vdso]") == 0)
+			found = search(&regions->list.at[i], pid, left);
+	for (size_t i = 0; i < regions->list.count && !found && left; i++) {
+		const struct region *region = &regions->list.at[i];
+
+		if (!region->is_executable || !region->is_readable)
+			continue;
+		found = search(region, pid, left);
+		left -= region->end - region->start < left ? region->end - region->start : left;
+	}
+	return found;
+}
+
+/* ---- who can be asked ------------------------------------------------------------------------ */
+
+/* A filter may kill who makes a call that it does not expect. */
+static bool is_filtered(pid_t tid)
+{
+	char path[64], line[256];
+	bool filtered = true;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
+	FILE *file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file))
+		if (strncmp(line, "Seccomp:", 8) == 0)
+			filtered = strtol(line + 8, NULL, 10) != 0;
+	if (file)
+		(void)fclose(file);
+	return filtered;
+}
+
+/* Its calls come back to it as signals. */
+static bool is_dispatched(pid_t tid)
+{
+	struct dispatch d = {0};
+
+	return ptrace(GET_DISPATCH, tid, sizeof(d), &d) == 0 && d.mode != 0;
+}
+
+/* Inside of a restartable sequence the kernel takes our way out of it for the thread's own, and
+ * forgets to start it over. Where it does not tell, nobody knows. */
+static bool is_in_sequence(const struct inject_target *target, pid_t tid, uint64_t at)
+{
+	struct rseq_place place = {0};
+	struct rseq_section section;
+	uint64_t current;
+
+	if (ptrace(GET_RSEQ, tid, sizeof(place), &place) <= 0)
+		return true;
+	if (!place.pointer)
+		return false;
+	if (!read_target(target->pid, place.pointer + 8, &current, sizeof(current)))
+		return true;
+	if (!current)
+		return false;
+	return !read_target(target->pid, current, &section, sizeof(section)) ||
+	       at - section.start < section.bytes;
+}
+
+static bool makes_call_again(const struct inject_target *target, const struct registers_set *s)
+{
+	struct registers_again again = registers_find_again(s);
+
+	return again.address && is_gate(target->pid, again.address);
+}
+
+/* It can make the call beside its own work, without a trace of it. */
+static bool is_free(const struct inject_target *target, pid_t tid, const struct registers_set *s)
+{
+	return !registers_find_again(s).is_certain &&
+	       !is_in_sequence(target, tid, registers_get_place(s));
+}
+
+bool inject_is_able(const struct inject_target *target, const struct halt_thread *t)
+{
+	struct registers_set s;
+
+	return t->state == HALT_STOPPED && t->is_quiet && target->gate &&
+	       registers_save(t->tid, &s) && registers_is_native(&s) &&
+	       (makes_call_again(target, &s) || is_free(target, t->tid, &s)) &&
+	       !is_filtered(t->tid) && !is_dispatched(t->tid);
+}
+
+/* ---- doing it -------------------------------------------------------------------------------- */
+
+struct injection {
+	struct halt_thread *thread;
+	const struct registers_call *call;
+	struct inject_answer answer;
+	uint64_t signals;
+};
+
+static bool is_call_stop(int status)
+{
+	return status >> 16 == 0 && WSTOPSIG(status) == CALL_STOP;
+}
+
+/* On to the next stop, whichever that is. False: it has died. */
+static bool step(struct injection *j, int *status)
+{
+	if (ptrace(PTRACE_SYSCALL, j->thread->tid, 0, 0) == 0)
+		return halt_await(j->thread, status);
+	j->thread->state = HALT_DEAD; /* killed meanwhile */
+	return false;
+}
+
+/* From the begin of a call to its end. False: the thread has died. */
+static bool finish_call(struct injection *j)
+{
+	struct registers_set end;
+	unsigned long born = 0;
+	int status;
+
+	if (!step(j, &status))
+		return false;
+	if (status >> 16 == PTRACE_EVENT_CLONE) {
+		if (ptrace(PTRACE_GETEVENTMSG, j->thread->tid, 0, &born) == 0)
+			j->answer.born = (pid_t)born;
+		if (!step(j, &status))
+			return false;
+	}
+	j->answer.is_done = is_call_stop(status) && registers_save(j->thread->tid, &end);
+	if (j->answer.is_done)
+		j->answer.value = registers_get_result(&end);
+	return true;
+}
+
+/* It was interrupted in no system call. */
+static void run_beside(struct injection *j, uint64_t gate)
+{
+	struct registers_set own, other;
+	int status;
+
+	if (!registers_save(j->thread->tid, &own))
+		return;
+	other = own;
+	registers_aim(&other, gate, j->call);
+	if (!registers_load(j->thread->tid, &other) || !step(j, &status))
+		return;
+	if (is_call_stop(status)) {
+		if (finish_call(j))
+			(void)registers_restore(j->thread->tid, &own);
+		return;
+	}
+	/* Stopped by somebody else before it got there, or the call was sent back to it. */
+	halt_take(j->thread, status);
+	if (j->thread->signal == SIGSYS)
+		j->thread->signal = 0;
+	(void)registers_load(j->thread->tid, &own);
+}
+
+/* It makes a call of its own again. */
+static void run_inside(struct injection *j)
+{
+	struct registers_set own;
+	int status;
+
+	if (!step(j, &status))
+		return;
+	if (!is_call_stop(status) || !registers_save(j->thread->tid, &own)) {
+		halt_take(j->thread, status);
+		return;
+	}
+	if (!registers_swap(j->thread->tid, &own, j->call) || !finish_call(j))
+		return;
+	registers_rewind(&own);
+	if (registers_restore(j->thread->tid, &own) && step(j, &status) && !is_call_stop(status))
+		halt_take(j->thread, status);
+}
+
+static bool set_options(pid_t tid, uintptr_t options)
+{
+	return ptrace(PTRACE_SETOPTIONS, tid, 0, (void *)options) == 0; /* NOLINT */
+}
+
+/* Signals wait until it is as it was. */
+static bool hold(struct injection *j)
+{
+	uint64_t all = UINT64_MAX;
+	pid_t tid = j->thread->tid;
+
+	if (ptrace(PTRACE_GETSIGMASK, tid, SIGNALS_BYTES, &j->signals) == 0 &&
+	    set_options(tid, OPTIONS) && ptrace(PTRACE_SETSIGMASK, tid, SIGNALS_BYTES, &all) == 0)
+		return true;
+	(void)set_options(tid, 0);
+	return false;
+}
+
+struct inject_answer inject_run(const struct inject_target *target, struct halt_thread *t,
+				const struct registers_call *call)
+{
+	struct injection j = {.thread = t, .call = call};
+	struct registers_set s;
+
+	if (!registers_save(t->tid, &s) || !hold(&j))
+		return j.answer;
+	t->is_quiet = false;
+	if (!target->is_ours && makes_call_again(target, &s))
+		run_inside(&j);
+	else
+		run_beside(&j, target->gate);
+	if (t->state != HALT_STOPPED)
+		return j.answer;
+	(void)ptrace(PTRACE_SETSIGMASK, t->tid, SIGNALS_BYTES, &j.signals);
+	if (!target->is_ours)
+		(void)set_options(t->tid, 0);
+	return j.answer;
+}

@@ -1,0 +1,48 @@
+/* inject.h -- one system call, made by a stopped thread of the target on our behalf.
+ * Runs: in the collector process, one thread, when somebody wants to know what is lost.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The thread runs one instruction for us and has all registers and its mask of signals back then.
+ * One that we stopped inside a system call of its own first begins that again, as the kernel has
+ * it after every stop; ours is done in its place, and it begins its own once more. So all that
+ * the kernel knows of it (how long it has slept, what a signal would make of it) is as ever. A
+ * signal that comes meanwhile waits.
+ *
+ * As long as the thread has registers that are not its own it could not go on without us: should
+ * the collector be killed in that moment, the kernel kills the target (PTRACE_O_EXITKILL). */
+#ifndef MIDDEN_COLLECT_INJECT_H
+#define MIDDEN_COLLECT_INJECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "collect/halt.h"
+#include "collect/regions.h"
+#include "collect/registers.h"
+
+/* Whose thread does it. */
+struct inject_target {
+	pid_t pid;
+	uint64_t gate; /* an instruction that makes a system call */
+	bool is_ours;  /* not the target itself: it may die with us at any time */
+};
+
+struct inject_answer {
+	bool is_done;
+	int64_t value; /* as the kernel gives it: negative for an error */
+	pid_t born;    /* by clone: stopped, ours to trace; 0 none */
+};
+
+/* Looks for such an instruction in the target's code. 0: there is none that can be read. */
+uint64_t inject_find_gate(const struct regions *regions, pid_t pid);
+
+/* Whether the thread can be asked: stopped by us and for nothing else, under no filter of system
+ * calls, where it may be interrupted for a while. */
+bool inject_is_able(const struct inject_target *target, const struct halt_thread *t);
+
+/* Does it. The thread stays stopped, and is not able to do another one. */
+struct inject_answer inject_run(const struct inject_target *target, struct halt_thread *t,
+				const struct registers_call *call);
+
+#endif

@@ -1,0 +1,272 @@
+/* twin.c -- a copy of the target as it is at one moment, which is read while the target goes on.
+ * Runs: in the collector process, one thread, when somebody wants to know what is lost.
+ * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "collect/twin.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "collect/inject.h"
+#include "format/clock.h"
+#include "format/env.h"
+
+#define ASKED_MOST    8u  /* threads: where these cannot, most of them cannot */
+#define CLOSE_RANGE   436 /* its number everywhere; Linux 5.9 */
+#define CLOSE_UNSHARE 2u
+#define TRY_NS	      UINT64_C(20000000)   /* between two looks for a thread that can wait */
+#define CHOOSY_NS     UINT64_C(2000000000) /* for which one is looked for that does not mind */
+#define AGAIN_NS      UINT64_C(1000000000) /* after a try that came to nothing */
+
+/* ---- whether --------------------------------------------------------------------------------- */
+
+static bool begins(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* Devices and requests that are under way write to pages by themselves: after a fork these may be
+ * the copy's, no longer the target's. */
+static bool is_shared_with_others(const char *name)
+{
+	return strstr(name, "[aio]") || strstr(name, "[io_uring]") ||
+	       (begins(name, "/dev/") && !begins(name, "/dev/shm/") && !begins(name, "/dev/zero"));
+}
+
+static bool is_copyable(const struct regions *regions)
+{
+	const char *wanted = getenv(ENV_TWIN);
+
+	if (wanted && strcmp(wanted, "0") == 0)
+		return false;
+	for (size_t i = 0; i < regions->list.count; i++)
+		if (is_shared_with_others(regions_get_name(regions, &regions->list.at[i])))
+			return false;
+	return true;
+}
+
+/* ---- its life -------------------------------------------------------------------------------- */
+
+bool twin_make(struct twin *t, struct halt *h, const struct regions *regions, pid_t target)
+{
+	/* No signal at its end. Descriptors are shared until it gives them up: a copy of the table
+	 * would keep pipes open that the target closes. */
+	const struct registers_call call = {SYS_clone, {CLONE_FILES}};
+	struct inject_target asked = {.pid = target};
+	unsigned tries = 0;
+
+	if (!is_copyable(regions))
+		return false;
+	t->gate = asked.gate = inject_find_gate(regions, target);
+	for (size_t i = 0; i < h->threads.count && tries < ASKED_MOST; i++, tries++) {
+		if (!inject_is_able(&asked, &h->threads.at[i]))
+			continue;
+		struct inject_answer answer = inject_run(&asked, &h->threads.at[i], &call);
+		t->pid = answer.born;
+		t->name = (pid_t)answer.value;
+		if (answer.is_done)
+			break; /* or the kernel refuses: it would do so again */
+	}
+	return t->pid != 0;
+}
+
+static bool await_birth(struct halt_thread *child)
+{
+	int status;
+
+	if (!halt_await(child, &status))
+		return false;
+	halt_take(child, status);
+	return true;
+}
+
+void twin_settle(struct twin *t)
+{
+	const struct registers_call call = {CLOSE_RANGE, {0, UINT32_MAX, CLOSE_UNSHARE}};
+	const struct inject_target self = {.pid = t->pid, .gate = t->gate, .is_ours = true};
+	struct halt_thread child = {.tid = t->pid};
+
+	if (await_birth(&child))
+		(void)inject_run(&self, &child, &call);
+}
+
+bool twin_is_alive(const struct twin *t)
+{
+	siginfo_t info = {0};
+	int flags = WEXITED | WNOHANG | WNOWAIT | __WALL;
+
+	return t->pid && waitid(P_PID, (id_t)t->pid, &info, flags) == 0 &&
+	       (info.si_pid == 0 || info.si_code == CLD_TRAPPED);
+}
+
+void twin_end(struct twin *t)
+{
+	pid_t got;
+	int status;
+
+	if (!t->pid)
+		return;
+	(void)kill(t->pid, SIGKILL);
+	/* It may yet have a stop to tell of. */
+	do
+		got = waitpid(t->pid, &status, __WALL);
+	while (got < 0 ? errno == EINTR : WIFSTOPPED(status));
+	t->dead = t->pid;
+	t->dead_name = t->name;
+	t->since_ns = clock_monotonic_ns();
+	t->next_try_ns = 0;
+	t->pid = 0;
+}
+
+/* ---- its burial ------------------------------------------------------------------------------ */
+
+/* Whether a process is a zombie of this parent's. */
+static bool is_left(pid_t pid, pid_t parent)
+{
+	char path[64], text[512];
+	size_t got = 0;
+	int of = 0;
+	char state = 0;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	FILE *file = fopen(path, "re");
+	if (file) {
+		got = fread(text, 1, sizeof(text) - 1, file);
+		(void)fclose(file);
+	}
+	text[got] = '\0';
+	const char *end = strrchr(text, ')');
+	return end && sscanf(end + 1, " %c %d", &state, &of) == 2 && state == 'Z' && of == parent;
+}
+
+enum mood { GLAD, WILLING, UNWILLING };
+
+/* System calls that a stop does no harm to, and those that it ends (signal(7)); of others it may
+ * depend. */
+static enum mood judge_call(long number)
+{
+	static const long continued[] = {
+		SYS_futex,  SYS_nanosleep,     SYS_clock_nanosleep, SYS_wait4,
+		SYS_waitid, SYS_rt_sigsuspend, SYS_ppoll,	    SYS_pselect6,
+#ifdef SYS_poll
+		SYS_poll,   SYS_select,	       SYS_pause,
+#endif
+	};
+	static const long ended[] = {
+		SYS_epoll_pwait, SYS_rt_sigtimedwait, SYS_semtimedop, SYS_io_getevents, SYS_semop,
+#ifdef SYS_epoll_wait
+		SYS_epoll_wait,
+#endif
+	};
+
+	for (size_t i = 0; i < sizeof(continued) / sizeof(continued[0]); i++)
+		if (continued[i] == number)
+			return GLAD;
+	for (size_t i = 0; i < sizeof(ended) / sizeof(ended[0]); i++)
+		if (ended[i] == number)
+			return UNWILLING;
+	return WILLING;
+}
+
+static enum mood judge(pid_t pid, pid_t tid)
+{
+	char path[80], text[64] = "";
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", (int)pid, (int)tid);
+	FILE *file = fopen(path, "re");
+	bool known = file && fgets(text, sizeof(text), file);
+	if (file)
+		(void)fclose(file);
+	if (!known)
+		return UNWILLING;
+	return begins(text, "running") ? GLAD : judge_call(strtol(text, NULL, 10));
+}
+
+struct choice {
+	pid_t tids[3]; /* one for each mood; 0 none */
+};
+
+/* `tried` could not, the last time. */
+static struct choice choose(pid_t pid, pid_t tried)
+{
+	struct choice c = {0};
+	char path[64];
+	const struct dirent *entry;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	DIR *tasks = opendir(path);
+	while (tasks && !c.tids[GLAD] && (entry = readdir(tasks))) {
+		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (tid > 0 && tid != tried)
+			c.tids[judge(pid, tid)] = tid;
+	}
+	if (tasks)
+		(void)closedir(tasks);
+	return c;
+}
+
+/* True: the thread has waited for the dead one, or said that there is none. */
+static bool have_it_wait(struct twin *t, pid_t target, pid_t tid)
+{
+	const struct registers_call call = {
+		SYS_wait4, {(uint64_t)t->dead_name, 0, (uint64_t)(unsigned)(__WALL | WNOHANG), 0}};
+	struct inject_target asked = {.pid = target};
+	struct regions regions = {0};
+	struct error ignored = {0};
+	struct inject_answer answer = {0};
+
+	/* By now it may be another program. */
+	if (regions_read(&regions, target, &ignored) == 0)
+		asked.gate = inject_find_gate(&regions, target);
+	if (asked.gate && halt_one(&t->halt, tid)) {
+		struct halt_thread *thread = &t->halt.threads.at[t->halt.threads.count - 1];
+
+		if (inject_is_able(&asked, thread))
+			answer = inject_run(&asked, thread, &call);
+	}
+	halt_end(&t->halt);
+	(void)halt_settle(&t->halt);
+	regions_fini(&regions);
+	return answer.is_done && (answer.value == t->dead_name || answer.value == -ECHILD);
+}
+
+bool twin_bury(struct twin *t, pid_t target)
+{
+	uint64_t now = clock_monotonic_ns();
+
+	(void)halt_settle(&t->halt);
+	if (t->dead && !is_left(t->dead, target))
+		t->dead = 0;
+	if (!t->dead || now < t->next_try_ns)
+		return !t->dead;
+	t->next_try_ns = now + TRY_NS;
+	struct choice c = choose(target, t->tried);
+
+	t->tried = 0; /* once is enough, there may be no other */
+	pid_t tid = c.tids[GLAD] ? c.tids[GLAD] : c.tids[WILLING];
+	if (!tid && now - t->since_ns > CHOOSY_NS)
+		tid = c.tids[UNWILLING];
+	if (!tid)
+		return false;
+	if (have_it_wait(t, target, tid)) {
+		t->dead = 0;
+	} else {
+		t->tried = tid;
+		t->next_try_ns = now + AGAIN_NS;
+	}
+	return !t->dead;
+}
+
+void twin_fini(struct twin *t)
+{
+	twin_end(t);
+	halt_fini(&t->halt);
+}

@@ -1,0 +1,52 @@
+/* twin.h -- a copy of the target as it is at one moment, which is read while the target goes on.
+ * Runs: in the collector process, one thread, when somebody wants to know what is lost.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * One of the target's stopped threads is made to do a fork without its signal (see inject.h). The
+ * kernel copies page tables, not pages. The copy is born stopped and never runs a line of the
+ * program's; it gives up the descriptors, and dies with the collector. The target's waits do not
+ * see it, as it is a child of the kind that clone() makes; when it is dead, a thread of the target
+ * is made to wait for it, so that it does not stay as a zombie. */
+#ifndef MIDDEN_COLLECT_TWIN_H
+#define MIDDEN_COLLECT_TWIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "collect/halt.h"
+#include "collect/regions.h"
+
+/* Zero-initialise. */
+struct twin {
+	pid_t pid;	      /* of the copy; 0: there is none */
+	pid_t name;	      /* the same as the target calls it */
+	uint64_t gate;	      /* see struct inject_target */
+	pid_t dead;	      /* one that the target has not waited for yet; 0 none */
+	pid_t dead_name;      /* as the target calls it */
+	uint64_t since_ns;    /* when it died */
+	uint64_t next_try_ns; /* to have it waited for */
+	pid_t tried;	      /* the thread that could not, the last time */
+	struct halt halt;     /* the thread that does */
+};
+
+/* Makes a copy of a target whose threads are all stopped. False: it cannot be had, and nothing has
+ * changed. */
+bool twin_make(struct twin *t, struct halt *h, const struct regions *regions, pid_t target);
+
+/* Takes from the copy what it shares with the target, which may go on already. */
+void twin_settle(struct twin *t);
+
+/* Whether it is still there: the kernel may have had to kill somebody. */
+bool twin_is_alive(const struct twin *t);
+
+/* Ends the copy. What is left of it is for twin_bury. */
+void twin_end(struct twin *t);
+
+/* Has the target wait for a dead copy. True: there is none, or none any more. Call it now and then
+ * until then. */
+bool twin_bury(struct twin *t, pid_t target);
+
+void twin_fini(struct twin *t);
+
+#endif
