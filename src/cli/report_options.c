@@ -489,7 +489,7 @@ static int check_threads(const struct report_options *o, const struct profile *p
 	return error_set(e, "the profile does not tell which thread allocated at which stack");
 }
 
-/* Of maps there are figures by stack, and nothing else. */
+/* Of maps there are figures by stack, their sum over time, and nothing else. */
 static int check_maps(const struct report_options *o, const struct profile *p, struct error *e)
 {
 	const struct sheet *s = &o->sheet;
@@ -499,8 +499,13 @@ static int check_maps(const struct report_options *o, const struct profile *p, s
 	if (!p->of_maps || (is_kept && s->view.figure != FIGURE_LIVE &&
 			    s->view.figure != FIGURE_GROWTH && !o->filter.threads.all.count))
 		return 0;
-	return error_set(e, "--maps goes with trees and tables of stacks: over time and by thread, "
-			    "maps are not kept");
+	if (s->shape == SHEET_TIMELINE && p->points.count && filter_is_empty(&o->filter))
+		return 0;
+	if (s->shape == SHEET_TIMELINE)
+		return error_set(e, "over time all maps are known together: not by kind or stack, "
+				    "nor in a profile of an older midden");
+	return error_set(e, "--maps goes with trees and tables of stacks and with --timeline: by "
+			    "stack and time, and by thread, maps are not kept");
 }
 
 static int apply_deltas(struct view *v, const struct profile *p, struct error *e)

@@ -126,6 +126,7 @@ void account_settle_threads(struct account *a)
 
 struct profile_point account_get_point(const struct account *a, uint64_t ticks)
 {
+	const struct peak mapped = a->mapped ? a->mapped->peak : (struct peak){0};
 	struct account_totals t = account_get_totals(a);
 
 	return (struct profile_point){
@@ -139,6 +140,9 @@ struct profile_point account_get_point(const struct account *a, uint64_t ticks)
 		.freed_bytes = t.freed_bytes,
 		.rss_bytes = a->rss_bytes,
 		.events = a->trace ? trace_write_get_count(a->trace) : 0,
+		.mapped_bytes = mapped.live_bytes,
+		.mapped_count = mapped.live_blocks,
+		.mapped_peak_bytes = mapped.span_bytes,
 	};
 }
 
@@ -150,6 +154,8 @@ void account_add_point(struct account *a, uint64_t ticks)
 		account_sampled_smooth(a, &point);
 	series_add(&a->series, &point, &a->sites);
 	a->peak.span_bytes = a->peak.live_bytes;
+	if (a->mapped)
+		a->mapped->peak.span_bytes = a->mapped->peak.live_bytes;
 }
 
 /* Two points where time jumps: the state since the first held until the last. */

@@ -31,6 +31,8 @@ static struct profile_point join(const struct profile_point *a, const struct pro
 
 	if (a->peak_bytes > both.peak_bytes)
 		both.peak_bytes = a->peak_bytes;
+	if (a->mapped_peak_bytes > both.mapped_peak_bytes)
+		both.mapped_peak_bytes = a->mapped_peak_bytes;
 	return both;
 }
 

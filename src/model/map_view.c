@@ -39,7 +39,7 @@ static void keep_kind(struct profile *p, uint32_t kind)
 
 static void drop_what_is_of_blocks(struct profile *p)
 {
-	p->parts.count = p->threads.count = p->points.count = p->changes.count = 0;
+	p->parts.count = p->threads.count = p->changes.count = 0;
 	p->snapshots.count = p->tags.count = p->blocks.count = 0;
 	p->lost.count = p->links.count = p->pins.count = p->cells.count = 0;
 	p->types.count = 0;
@@ -51,6 +51,26 @@ static void drop_what_is_of_blocks(struct profile *p)
 	p->run.sample_period = 0; /* maps are all recorded */
 	for (size_t i = 0; i < p->sites.count; i++)
 		p->sites.at[i].thread = 0; /* there are no shares of those that several use */
+}
+
+/* Over time they are known in sum. A profile of maps that has none in its points was made by a
+ * midden that did not keep them. */
+static void take_points(struct profile *p, uint32_t kind)
+{
+	uint64_t highest = 0;
+
+	for (size_t i = 0; i < p->points.count; i++) {
+		struct profile_point *point = &p->points.at[i];
+
+		*point = (struct profile_point){.time_ns = point->time_ns,
+						.live_bytes = point->mapped_bytes,
+						.live_blocks = point->mapped_count,
+						.peak_bytes = point->mapped_peak_bytes,
+						.rss_bytes = point->rss_bytes};
+		highest = point->peak_bytes > highest ? point->peak_bytes : highest;
+	}
+	if (kind < PROFILE_MAP_KINDS || (!highest && p->map_totals.peak_bytes))
+		p->points.count = 0;
 }
 
 /* Totals of one kind are those of its sites, but for what belongs to none. */
@@ -91,6 +111,7 @@ int map_view_choose(struct profile *p, uint32_t kind, struct error *e)
 	p->map_sites.count = p->map_sites.room = 0;
 	take_totals(p);
 	drop_what_is_of_blocks(p);
+	take_points(p, kind);
 	p->of_maps = true;
 	if (kind < PROFILE_MAP_KINDS) {
 		keep_kind(p, kind);

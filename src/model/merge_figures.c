@@ -150,6 +150,9 @@ static const struct member point_members[] = {
 	ADD(profile_point, frees),
 	ADD(profile_point, freed_bytes),
 	ADD(profile_point, rss_bytes),
+	ADD(profile_point, mapped_bytes),
+	ADD(profile_point, mapped_count),
+	ADD(profile_point, mapped_peak_bytes),
 	END,
 };
 

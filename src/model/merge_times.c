@@ -143,17 +143,26 @@ static bool is_between(const struct line *l, uint64_t time)
 	return l->next_point < l->point_count && time > last;
 }
 
+static uint64_t get_higher(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
 static void advance(struct joiner *j, struct line *l, uint64_t time)
 {
-	uint64_t peak = l->state.live_bytes;
+	uint64_t peak = l->state.live_bytes, mapped = l->state.mapped_bytes;
 
 	while (l->next_point < l->point_count && time_of(l, l->next_point) <= time) {
 		l->state = l->points[l->next_point++];
-		peak = l->state.peak_bytes > peak ? l->state.peak_bytes : peak;
+		peak = get_higher(peak, l->state.peak_bytes);
+		mapped = get_higher(mapped, l->state.mapped_peak_bytes);
 	}
-	if (is_between(l, time) && l->points[l->next_point].peak_bytes > peak)
-		peak = l->points[l->next_point].peak_bytes;
+	if (is_between(l, time)) {
+		peak = get_higher(peak, l->points[l->next_point].peak_bytes);
+		mapped = get_higher(mapped, l->points[l->next_point].mapped_peak_bytes);
+	}
 	l->state.peak_bytes = peak;
+	l->state.mapped_peak_bytes = mapped;
 	while (l->next_change < l->change_count && l->changes[l->next_change].point < l->next_point)
 		take_change(j, l, &l->changes[l->next_change++]);
 }

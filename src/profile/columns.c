@@ -292,6 +292,9 @@ static const struct column points_columns[] = {
 	COLUMN(WIRE_POINTS_FREED_BYTES, DELTA, U64, struct profile_point, freed_bytes),
 	COLUMN(WIRE_POINTS_RSS_BYTES, DELTA, U64, struct profile_point, rss_bytes),
 	COLUMN(WIRE_POINTS_EVENTS, DELTA, U64, struct profile_point, events),
+	COLUMN(WIRE_POINTS_MAPPED_BYTES, DELTA, U64, struct profile_point, mapped_bytes),
+	COLUMN(WIRE_POINTS_MAPPED_COUNT, DELTA, U64, struct profile_point, mapped_count),
+	COLUMN(WIRE_POINTS_MAPPED_PEAK_BYTES, DELTA, U64, struct profile_point, mapped_peak_bytes),
 };
 
 static const struct column modules_columns[] = {

@@ -317,8 +317,7 @@ struct profile_bucket {
 	uint64_t live_bytes;
 };
 
-/* State at time_ns, which never goes back from point to point; counts are cumulative from the
- * start, so a rate is a difference. */
+/* State at time_ns, which never goes back. Counts are from the start: a rate is a difference. */
 struct profile_point {
 	uint64_t time_ns;
 	uint64_t live_bytes;
@@ -329,7 +328,8 @@ struct profile_point {
 	uint64_t frees;
 	uint64_t freed_bytes;
 	uint64_t rss_bytes;
-	uint64_t events; /* of the trace that came before */
+	uint64_t events;					/* of the trace that came before */
+	uint64_t mapped_bytes, mapped_count, mapped_peak_bytes; /* live and peak, of maps */
 };
 
 /* At point `point`, `site` had these bytes live; unchanged until its next entry. Ordered by (point,

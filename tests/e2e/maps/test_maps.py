@@ -107,8 +107,23 @@ def test_reports_and_exports_show_maps(midden, profile):
     assert "reserved" in run(midden, "stats", profile.path).partition("Maps")[2]
 
 
+def test_what_was_mapped_over_time_ends_and_peaks_as_it_should(midden, profile, tmp_path):
+    maps = profile.stats["maps"]
+    points = json.loads(run(midden, "report", "--maps", "--timeline", "--json", profile.path))["points"]
+    assert max(point["highest_bytes"] for point in points) == maps["peak_bytes"]
+    assert (points[-1]["live_bytes"], points[-1]["live_blocks"]) == (maps["leaked_bytes"], maps["leaked_blocks"])
+    assert [point["time_ns"] for point in points] == sorted(point["time_ns"] for point in points)
+    assert "Live over time: at most" in run(midden, "report", "--maps", "--timeline", profile.path)
+    blocks = json.loads(run(midden, "report", "--timeline", "--json", profile.path))["points"]
+    assert blocks[-1]["live_bytes"] == profile.stats["leaked_bytes"]
+    run(midden, "merge", "-o", tmp_path / "two.mdn", profile.path, profile.path)
+    both = json.loads(run(midden, "report", "--maps", "--timeline", "--json", tmp_path / "two.mdn"))["points"]
+    assert both[-1]["live_bytes"] == 2 * maps["leaked_bytes"]
+
+
 def test_what_is_not_kept_of_maps_is_said(midden, record, profile):
-    assert "not kept" in run(midden, "report", "--maps", "--timeline", profile.path, status=1)
+    for more in (["--maps=file"], ["--maps", "-i", "main"]):
+        assert "known together" in run(midden, "report", *more, "--timeline", profile.path, status=1)
     assert "not kept" in run(midden, "report", "--maps", "--by", "thread", profile.path, status=1)
     assert "anonymous, file" in run(midden, "report", "--maps=heap", profile.path, status=2)
     nothing = record.run(["/bin/true"], options=("--maps",))
