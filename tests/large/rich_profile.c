@@ -284,13 +284,18 @@ static void add_looks(struct profile *p)
 	survey.pinned_bytes = survey.resident_bytes - survey.live_bytes;
 	survey.rss_bytes = survey.resident_bytes;
 	*vec_push(&p->surveys) = survey;
-	for (uint32_t i = 0; i < CELLS; i++)
+	for (uint32_t i = 0; i < CELLS; i++) {
+		uint32_t resident = draw(9), held = draw(resident + 1);
+
 		*vec_push(&p->cells) = (struct profile_cell){
 			.pages = 8,
-			.resident_pages = draw(9),
-			.held_pages = 0,
-			.site = 1 + draw((uint32_t)p->sites.count),
-			.start = UINT64_C(0x10000000) + (uint64_t)i * 8 * PAGE};
+			.resident_pages = resident,
+			.held_pages = held,
+			.live_bytes = (uint64_t)held * (1 + draw(PAGE)),
+			.site = held ? 1 + draw((uint32_t)p->sites.count) : 0,
+			.start = UINT64_C(0x10000000) + (uint64_t)i * 8 * PAGE,
+		};
+	}
 	p->run.lost_flags = PROFILE_LOST_CHECKED | PROFILE_LOST_AT_EXIT;
 	p->run.lost_time_ns = 1;
 }

@@ -18,6 +18,8 @@ export interface View {
   title: string;
   /** That leads to it from everywhere; help.ts has the others. */
   key: string;
+  /** It shows the whole recording, whatever range is chosen. */
+  isOfAll?: boolean;
   /** Left out of the navigation if it has nothing to show. */
   isPossible?(app: App): boolean;
   /** Called once; the view keeps its element. */

@@ -9,6 +9,7 @@ import { doWhenIdle } from "./idle.ts";
 import { Source } from "./load/source.ts";
 import { Profile } from "./model/profile.ts";
 import { callers } from "./views/callers.ts";
+import { rangeText, wholeButton } from "./views/controls.ts";
 import { compare } from "./views/compare.ts";
 import { flame } from "./views/flame.ts";
 import { makeHelp } from "./views/help.ts";
@@ -97,10 +98,11 @@ function start(app: App, root: HTMLElement): void {
   const nav = h("nav", { "aria-label": "Pages" });
   const main = h("main");
   const status = h("span.status", { role: "status" });
+  const note = h("p.sampled", { id: "of-all", hidden: true });
   const program = String(app.blocks.pack.header.stats?.["program"] ?? "");
   const shown = () => VIEWS.filter((v) => v.isPossible?.(app) ?? true);
   const help = makeHelp(shown);
-  clear(root, h("header.top", {}, h("h1", {}, program || "midden"), nav, status, h("button.keys", { type: "button", id: "keys", title: "keys (?)", onclick: () => help.open() }, "?")), samplingNote(app), main, help.element);
+  clear(root, h("header.top", {}, h("h1", {}, program || "midden"), nav, status, h("button.keys", { type: "button", id: "keys", title: "keys (?)", onclick: () => help.open() }, "?")), samplingNote(app), note, main, help.element);
   document.title = `${program} – midden`;
   const instanceOf = (view: View): ViewInstance => {
     let instance = made.get(view.id);
@@ -111,6 +113,8 @@ function start(app: App, root: HTMLElement): void {
     const views = shown();
     const view = views.find((v) => v.id === app.state.page) ?? views[0]!;
     clear(nav, ...views.map((v) => h("a", { href: app.link({ page: v.id }), title: `key ${v.key}`, "aria-keyshortcuts": v.key, "aria-current": v === view ? "page" : undefined }, v.title)));
+    note.hidden = !view.isOfAll || app.state.from < 0;
+    if (!note.hidden) clear(note, `This page shows the whole recording, not ${rangeText(app)}. `, wholeButton(app));
     const instance = instanceOf(view);
     if (main.firstChild !== instance.element) clear(main, instance.element);
     instance.update();

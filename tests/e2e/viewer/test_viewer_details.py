@@ -115,6 +115,22 @@ def test_a_zoomed_comparison_has_an_address(page, record):
     assert "pair=" not in seen[4] and seen[5] == seen[0]
 
 
+def test_the_row_of_a_tree_that_is_chosen_has_an_address(page, tree):
+    chosen = "[...document.querySelectorAll('.rows-inner .row.chosen')].map(r => [r.dataset.depth, r.querySelector('a').innerText])"
+    seen = page(
+        tree, ("goto", "#table?inverted=1"), ("wait", ".rows-inner .row"), ("focus", ".rows"), ("press", "Home"), ("press", "ArrowRight"), ("press", "ArrowDown"), ("eval", chosen), ("hash",),
+        ("reload",), ("wait", ".rows-inner .row.chosen"), ("eval", chosen), ("click", "nav >> text=Flame graph"), ("text", ".path"), ("click", "#zoom-table"), ("eval", chosen), ("focus", ".rows"), ("press", "Enter"), ("hash",), ("text", "#neighbours h2"),
+    )
+    assert seen[0] == seen[2] == seen[4] and len(seen[0]) == 1 and seen[0][0][0] == "2"
+    assert "zoom=" in seen[1] and seen[0][0][1] in seen[3]
+    assert seen[5].startswith("#callers?") and seen[6] == seen[0][0][1]
+
+
+def test_pages_that_have_no_ranges_say_so(page, tree):
+    seen = page(tree, ("goto", "#leaks"), ("count", "#of-all:visible"), ("goto", "#leaks?from=0&to=1"), ("wait", "#of-all:not([hidden])"), ("text", "#of-all"), ("click", "#of-all button"), ("hash",), ("count", "#of-all:visible"))
+    assert seen[0] == 0 and seen[1].startswith("This page shows the whole recording") and seen[2:] == ["#leaks", 0]
+
+
 def test_columns_of_the_tree_are_those_of_the_thread(page, record):
     profile = record.victim("named_threads", "full").path
     (serial,) = page(profile, ("goto", "#threads"), ("wait", "#threads"), ("eval", "[...document.querySelectorAll('#threads tbody tr')].find(r => r.textContent.includes('worker-3')).dataset.serial"))

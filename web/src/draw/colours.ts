@@ -6,8 +6,20 @@
 const LIGHT = ["#f3b64c", "#7cc4ee", "#5cc9a5", "#efe374", "#7fa8dc", "#ec8f56", "#dca6c8", "#b9bec6"];
 const DARK = ["#8a5a00", "#1d5f87", "#00694c", "#7a7000", "#2a4f86", "#8f3f08", "#7d4468", "#50555d"];
 
+export function isPrinting(): boolean {
+  return document.documentElement.classList.contains("printing");
+}
+
+/** Paper is light. */
 export function isDark(): boolean {
-  return matchMedia("(prefers-color-scheme: dark)").matches && !document.documentElement.classList.contains("printing");
+  return matchMedia("(prefers-color-scheme: dark)").matches && !isPrinting();
+}
+
+const PAPER = 700; // pixels that go across a page of paper
+
+/** How wide a picture is to be drawn in an element: a page of paper is not as wide as the window. */
+export function drawingWidth(element: HTMLElement): number {
+  return isPrinting() ? Math.min(PAPER, element.clientWidth) : element.clientWidth;
 }
 
 /** How many modules have a colour of their own; the others share the last one. */

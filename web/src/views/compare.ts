@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { App, View } from "../app.ts";
-import { changeColour, cssColour, isDark } from "../draw/colours.ts";
+import { changeColour, cssColour, drawingWidth, isDark } from "../draw/colours.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount } from "../draw/format.ts";
 import { boxAt, flameInk, layOut, paint, paintAhead, type Box, type IcicleSource } from "../draw/icicle.ts";
@@ -149,9 +149,9 @@ class ComparePage {
 
   private draw(): void {
     if (!this.tree || !this.canvas.clientWidth) return;
-    this.drawnWidth = this.canvas.clientWidth;
+    this.drawnWidth = drawingWidth(this.canvas);
     const source = this.picture();
-    this.boxes = layOut(source, this.canvas.clientWidth);
+    this.boxes = layOut(source, this.drawnWidth);
     paint(this.canvas, this.drawnWidth, source, this.boxes, flameInk());
   }
 

@@ -72,10 +72,15 @@ function moduleOptions(app: App): Options {
   return [["", "all modules"], ...[...app.profile.modules()].sort().map((m): [string, string] => [m, m])];
 }
 
-function rangeText(app: App): string {
+export function wholeButton(app: App): HTMLElement {
+  return h("button", { type: "button", id: "whole-range", onclick: () => app.go({ from: -1, to: -1, zoom: [] }) }, "whole recording");
+}
+
+/** The chosen range in words; "": there is none. */
+export function rangeText(app: App): string {
   const { from, to } = app.state;
   if (from < 0) return "";
-  const times = app.profile.pack.f64("point.time_ns");
+  const times = app.blocks.pack.f64("point.time_ns");
   return from === to ? `at ${formatTime(times[to]!)}` : `${formatTime(times[from]!)} to ${formatTime(times[to]!)}`;
 }
 
@@ -96,6 +101,13 @@ export function lookChoice(app: App): { element: HTMLElement; update(): void } {
   return { element: choice.element, update };
 }
 
+function inWords(app: App, options: ControlOptions, range: string): string {
+  const s = app.state;
+  const thread = threadOptions(app).find(([serial]) => s.thread && serial === String(s.thread));
+  const ticks: [boolean | undefined, boolean, string][] = [[options.direction, s.inverted, "inverted"], [options.lines, s.byLine, "by line"], [options.shape, s.fold, "recursion folded"], [options.shape, s.byThread, "by thread"]];
+  return [FIGURE_NAMES[s.figure] + (s.maps ? ` of maps${s.maps === "all" ? "" : `: ${s.maps}`}` : ""), range, thread?.[1], s.module, s.functions && `only stacks with ${s.functions}`, ...ticks.map(([has, is, text]) => has && is && text)].filter(Boolean).join(", ");
+}
+
 /** The bar above a page. */
 export function makeControls(app: App, options: ControlOptions): { element: HTMLElement; update(): void } {
   const maps = new Choice("Of", "maps", (v) => app.go({ maps: v, zoom: [], thread: 0 }));
@@ -112,8 +124,9 @@ export function makeControls(app: App, options: ControlOptions): { element: HTML
     onchange: (e) => app.go({ functions: (e.target as HTMLInputElement).value, zoom: [] }),
   }) as HTMLInputElement;
   const facts = h("span.facts");
+  const words = h("p.paper"); // what the choices say, for those who cannot see them
   const parts = [maps, figure, look, thread, module, inverted, byLine, fold, byThread].map((part) => part.element);
-  const element = h("form.controls", { onsubmit: (e) => e.preventDefault() }, ...parts, filter, facts);
+  const element = h("form.controls", { onsubmit: (e) => e.preventDefault() }, ...parts, filter, facts, words);
   const update = (): void => {
     const s = app.state;
     if (document.activeElement !== filter) filter.value = s.functions;
@@ -129,7 +142,8 @@ export function makeControls(app: App, options: ControlOptions): { element: HTML
     byThread.show(Boolean(options.shape) && !s.maps, s.byThread);
     const range = rangeText(app);
     const note = app.answer().note;
-    clear(facts, range && h("span.range", {}, range, " ", h("button", { type: "button", id: "whole-range", onclick: () => app.go({ from: -1, to: -1, zoom: [] }) }, "whole recording")),
+    clear(words, inWords(app, options, range));
+    clear(facts, range && h("span.range", {}, range, " ", wholeButton(app)),
       range && note ? " " : "", note && h("span.note", { id: "answer-note" }, note));
   };
   return { element, update };

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { App, View } from "../app.ts";
-import { changeColour, cssColour, isDark, moduleColour, OWN_COLOURS } from "../draw/colours.ts";
+import { changeColour, cssColour, drawingWidth, isDark, moduleColour, OWN_COLOURS } from "../draw/colours.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatShare } from "../draw/format.ts";
 import { boxAt, flameInk, layOut, paint, paintAhead, type Box, type IcicleSource } from "../draw/icicle.ts";
@@ -94,7 +94,17 @@ class FlamePage {
     const zoom = app.state.zoom;
     const steps = zoom.map((frame, i) => h("a", { href: app.link({ zoom: zoom.slice(0, i + 1) }) }, app.nameOf(frame)));
     clear(this.path, zoom.length ? h("a", { href: app.link({ zoom: [] }), id: "zoom-out" }, "all") : null,
-      ...steps.flatMap((s) => [" › ", s]));
+      ...steps.flatMap((s) => [" › ", s]), ...this.ways(zoom.at(-1)));
+  }
+
+  /** From the function that is zoomed in on to the other pages about it. */
+  private ways(frame: number | undefined): (HTMLElement | string)[] {
+    const { app } = this;
+    if (frame === undefined || frame >= app.profile.frameCount) return [];
+    const file = app.profile.frameFile[frame]!;
+    const place = app.profile.place(frame);
+    return [" · ", h("a", { href: app.link({ page: "callers", zoom: [app.profile.frameGroup[frame]!] }), id: "zoom-callers" }, "callers and callees"), " · ", h("a", { href: app.link({ page: "table" }), id: "zoom-table" }, "tree"),
+      ...(place ? [" · ", h("a", { href: app.link({ page: "source", file, line: app.profile.frameLine[frame]! }), id: "zoom-source" }, place)] : [])];
   }
 
   private source(): IcicleSource<TreeNode> {
@@ -118,7 +128,7 @@ class FlamePage {
 
   draw(): void {
     const { app } = this;
-    const width = this.canvas.clientWidth;
+    const width = drawingWidth(this.canvas);
     if (!width || !this.element.isConnected) return;
     this.drawnWidth = width;
     const source = this.source();

@@ -95,4 +95,4 @@ class GlobalsPage {
   }
 }
 
-export const globals: View = { id: "globals", title: "Globals", key: "g", isPossible: (app) => globalsOf(app) !== null, create: (app) => new GlobalsPage(app) };
+export const globals: View = { id: "globals", title: "Globals", key: "g", isOfAll: true, isPossible: (app) => globalsOf(app) !== null, create: (app) => new GlobalsPage(app) };

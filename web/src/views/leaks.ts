@@ -75,6 +75,7 @@ export const leaks: View = {
   id: "leaks",
   title: "Leaks",
   key: "9",
+  isOfAll: true,
   create(app) {
     const element = h("div.leaks-page");
     let of: Profile | null = null;

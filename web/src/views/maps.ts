@@ -121,4 +121,4 @@ class MapsPage {
   }
 }
 
-export const maps: View = { id: "maps", title: "Maps", key: "m", isPossible: (app) => app.hasMaps, create: (app) => new MapsPage(app) };
+export const maps: View = { id: "maps", title: "Maps", key: "m", isOfAll: true, isPossible: (app) => app.hasMaps, create: (app) => new MapsPage(app) };

@@ -131,6 +131,7 @@ export const overview: View = {
   id: "overview",
   title: "Overview",
   key: "1",
+  isOfAll: true,
   create(app) {
     const element = h("div.overview");
     const update = () => {

@@ -249,4 +249,4 @@ class ResidentPage {
   }
 }
 
-export const resident: View = { id: "resident", title: "Resident", key: "r", isPossible: (app) => app.blocks.looks().length > 0, create: (app) => new ResidentPage(app) };
+export const resident: View = { id: "resident", title: "Resident", key: "r", isOfAll: true, isPossible: (app) => app.blocks.looks().length > 0, create: (app) => new ResidentPage(app) };

@@ -155,4 +155,4 @@ class SizesPage {
   }
 }
 
-export const sizes: View = { id: "sizes", title: "Sizes", key: "7", create: (app) => new SizesPage(app) };
+export const sizes: View = { id: "sizes", title: "Sizes", key: "7", isOfAll: true, create: (app) => new SizesPage(app) };

@@ -43,8 +43,26 @@ class TablePage {
       this.columns.clear();
       this.openHotPath();
     }
+    const chosen = this.openChosen();
     this.showHead();
-    this.flatten();
+    const before = this.list[this.at];
+    this.flatten(chosen);
+    if (chosen && chosen !== before) this.rows.scrollTo(this.at);
+  }
+
+  /** The row that the address names, with all above it open; null if it names none. */
+  private openChosen(): TreeNode | null {
+    const { zoom } = this.app.state;
+    const node = zoom.length ? this.tree!.find(zoom) : null;
+    for (let above = node?.parent; above; above = above.parent) this.open.add(above);
+    return node;
+  }
+
+  /** The address follows what is chosen; the step back passes over it. */
+  private choose(i: number): void {
+    this.at = i;
+    const node = this.list[i];
+    if (node) this.app.go({ zoom: this.tree!.path(node) }, false);
   }
 
   /** Down to where the largest part is no longer most of what is above it. */
@@ -83,7 +101,7 @@ class TablePage {
     return column ? (n) => this.sum(n, column.column) : (n) => Math.abs(n.value);
   }
 
-  private flatten(): void {
+  private flatten(chosen: TreeNode | null): void {
     const tree = this.tree!;
     const key = this.key();
     const byName = this.app.state.sort === "name";
@@ -96,7 +114,7 @@ class TablePage {
     };
     add(tree.root);
     this.list = list;
-    this.at = Math.min(this.at, Math.max(0, list.length - 1));
+    this.at = chosen ? list.indexOf(chosen) : Math.min(this.at, Math.max(0, list.length - 1));
     this.rows.set(list.length, (i) => this.makeRow(i));
   }
 
@@ -148,21 +166,24 @@ class TablePage {
     const node = this.list[i]!;
     if (this.open.has(node)) this.open.delete(node);
     else this.open.add(node);
-    this.at = i;
-    this.flatten();
+    this.choose(i);
   }
 
   private onKey(e: KeyboardEvent): void {
     const node = this.list[this.at];
     if (!node) return;
-    if (e.key === "ArrowDown") this.at = Math.min(this.at + 1, this.list.length - 1);
-    else if (e.key === "ArrowUp") this.at = Math.max(this.at - 1, 0);
+    const last = this.list.length - 1;
+    const page = Math.max(1, Math.floor(this.rows.element.clientHeight / 24) - 2);
+    const steps: Record<string, number> = { ArrowDown: this.at + 1, ArrowUp: this.at - 1, PageDown: this.at + page, PageUp: this.at - page, Home: 0, End: last };
+    let next = this.at;
+    if (e.key in steps) next = Math.min(last, Math.max(0, steps[e.key]!));
     else if (e.key === "ArrowRight") this.open.add(node);
     else if (e.key === "ArrowLeft") {
-      if (!this.open.delete(node) && node.parent && node.parent.depth > 0) this.at = this.list.indexOf(node.parent);
-    } else return;
+      if (!this.open.delete(node) && node.parent && node.parent.depth > 0) next = this.list.indexOf(node.parent);
+    } else if (e.key === "Enter") return this.app.go({ page: "callers", functions: "", file: 0, zoom: [this.app.profile.frameGroup[node.frame]!] });
+    else return;
     e.preventDefault();
-    this.flatten();
+    this.choose(next);
     this.rows.scrollTo(this.at);
   }
 }

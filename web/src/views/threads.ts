@@ -124,6 +124,7 @@ export const threads: View = {
   id: "threads",
   title: "Threads",
   key: "8",
+  isOfAll: true,
   create(app) {
     const element = h("div.threads-page");
     let lines: TimeLines | null = null;

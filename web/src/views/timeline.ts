@@ -4,11 +4,12 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { App, View } from "../app.ts";
-import { cssColour } from "../draw/colours.ts";
+import { cssColour, drawingWidth, isDark, isPrinting } from "../draw/colours.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatTime } from "../draw/format.ts";
 import { highestPoint } from "../model/question.ts";
 import type { Work } from "../model/stacks.ts";
+import { wholeButton } from "./controls.ts";
 import { makeSheetSaving, type Sheet } from "./saving.ts";
 import { withinBoundBlocks, withinBoundBytes } from "./within.ts";
 
@@ -89,7 +90,7 @@ class TimePage {
     this.holder.addEventListener("keydown", (e) => this.onKey(e));
     this.holder.addEventListener("mouseleave", () => (this.named.hidden = true));
     new ResizeObserver(() => this.resize()).observe(this.holder);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.rebuild());
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.drawn && this.update());
   }
 
   /** Ahead of time, chart by chart: what the first look at the page would have to wait for. */
@@ -101,7 +102,7 @@ class TimePage {
 
   private key(): string {
     const header = this.app.profile.pack.header;
-    return `${header.generation} ${header.start_unix_ns}`;
+    return `${header.generation} ${header.start_unix_ns} ${isDark()} ${isPrinting()}`;
   }
 
   update(): void {
@@ -154,7 +155,7 @@ class TimePage {
   }
 
   private rebuild(): void {
-    this.begin(this.holder.clientWidth || 900);
+    this.begin(drawingWidth(this.holder) || 900);
     for (const chart of CHARTS) this.addChart(chart);
   }
 
@@ -274,11 +275,11 @@ class TimePage {
       h("a", { href: this.app.link({ page: "flame", figure: "peak" }) }, "Peak within"), " · ",
       h("a", { href: this.app.link({ page: "flame", figure: "growth" }) }, "Growth across"), " · ",
       h("a", { href: this.app.link({ page: "flame", figure: "live" }) }, "Live at its end"), " · ",
-      h("button", { type: "button", id: "whole-range", onclick: () => this.app.go({ from: -1, to: -1, zoom: [] }) }, "whole recording"));
+      wholeButton(this.app));
   }
 
   private resize(): void {
-    const width = this.holder.clientWidth;
+    const width = drawingWidth(this.holder);
     if (width) for (const plot of this.plots) if (plot.width !== width) plot.setSize({ width, height: HEIGHT });
   }
 }
