@@ -147,6 +147,17 @@ bool figure_is_total_counted(const struct profile *p)
 	return figure_is_counted(p) && !(p->run.sample_period && p->run.cleared_ns);
 }
 
+/* What the whole program holds can be more than what samples tell, if they are few or none. */
+static struct amount with_unseen(const struct profile *p, struct amount a)
+{
+	const struct profile_totals *t = &p->totals;
+	uint64_t mean = t->allocations ? t->allocated_bytes / t->allocations : 0;
+
+	if (p->run.sample_period && t->allocations)
+		a.unseen_block_bytes = mean ? mean : 1;
+	return a;
+}
+
 /* Allocations are counted, also where few of them are recorded; but small objects of Python. */
 struct amount figure_get_total(const struct profile *p, enum figure f)
 {
@@ -158,12 +169,12 @@ struct amount figure_get_total(const struct profile *p, enum figure f)
 		sum = sum_up(p, f);
 		sum.bytes = t->peak_bytes;
 		sum.blocks = t->peak_blocks;
-		return sum;
+		return with_unseen(p, sum);
 	case FIGURE_LEAKED:
 		sum = sum_up(p, f);
 		sum.bytes = t->leaked_bytes;
 		sum.blocks = t->leaked_blocks;
-		return sum;
+		return with_unseen(p, sum);
 	case FIGURE_TEMPORARY:
 		sum = sum_up(p, f);
 		sum.blocks = t->temporary_allocations;

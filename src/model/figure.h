@@ -31,6 +31,9 @@ struct amount {
 	double bytes_variance;
 	double blocks_variance;
 	uint64_t period; /* of the samples, in bytes; 0: the numbers are exact */
+	/* Of the whole program, and an estimate: the mean size of its blocks, some of which may
+	 * have left no sample. 0 otherwise. */
+	uint64_t unseen_block_bytes;
 };
 
 /* "peak", "leaked", ...: the one name used on command lines and in JSON. */

@@ -6,12 +6,13 @@
 
 #include "base/whole.h"
 
-#define Z_95	  1.959963984540054 /* deviations that hold 95 % of a normal distribution */
-#define UNSEEN_95 2.995732273553991 /* -ln 0.05: so many periods are missed once in 20 times */
+#define Z_95	   1.959963984540054 /* deviations that hold 95 % of a normal distribution */
+#define FEW_EVENTS 4.0		     /* so many samples of small blocks tell of all of them */
+#define UNSEEN_95  2.995732273553991 /* -ln 0.05: so many periods are missed once in 20 times */
 
 bool interval_is_needed(struct amount a)
 {
-	return a.period && (a.bytes_variance > 0 || a.blocks_variance > 0);
+	return a.period && (a.bytes_variance > 0 || a.blocks_variance > 0 || a.unseen_block_bytes);
 }
 
 /* A quantile of the gamma distribution, `z` deviations from the middle (Wilson and Hilferty): good
@@ -39,25 +40,48 @@ static struct interval around(double sure, double seen, double unit)
 /* A small block that was sampled stands for `period` bytes and adds the square of that to the
  * variance; one much larger than the period is sure and adds nothing. So the variance tells how
  * many random events there were, and what is left of the sum is sure. */
+static double get_chance(struct amount a)
+{
+	double chance = a.bytes_variance / (double)a.period;
+
+	return chance < (double)a.bytes ? chance : (double)a.bytes;
+}
+
 struct interval interval_get_bytes(struct amount a)
 {
 	double period = (double)a.period, sum = (double)a.bytes;
 
-	if (!a.period || a.bytes_variance <= 0)
+	if (!a.period || (a.bytes_variance <= 0 && !a.unseen_block_bytes))
 		return (struct interval){a.bytes, a.bytes};
-	double chance = a.bytes_variance / period < sum ? a.bytes_variance / period : sum;
+	double chance = get_chance(a);
 	return around(sum - chance, chance / period, period);
 }
 
 /* Here small blocks outweigh large ones by far, and all are taken for random events of the same
  * weight. */
-struct interval interval_get_blocks(struct amount a)
+static struct interval get_seen_blocks(struct amount a)
 {
 	double sum = (double)a.blocks;
 
 	if (!a.period || a.blocks_variance <= 0 || a.blocks == 0)
 		return (struct interval){a.blocks, a.blocks};
 	return around(0, sum * sum / a.blocks_variance, a.blocks_variance / sum);
+}
+
+/* A large block that is sure to be seen says nothing of small ones that were not: where there were
+ * hardly any random events, the bytes that may be missing are taken for blocks of the usual size.
+ */
+struct interval interval_get_blocks(struct amount a)
+{
+	struct interval seen = get_seen_blocks(a);
+
+	if (!a.period || !a.unseen_block_bytes || get_chance(a) > FEW_EVENTS * (double)a.period)
+		return seen;
+	uint64_t missing = interval_get_bytes(a).high - a.bytes;
+	uint64_t most = a.blocks + missing / a.unseen_block_bytes;
+	if (most > seen.high)
+		seen.high = most;
+	return seen;
 }
 
 static uint64_t get_error(double variance)

@@ -46,12 +46,11 @@ if printf '#include <features.h>\n#ifndef __GLIBC__\n#error musl\n#endif\n' | $C
 		lost_joined lost_shapes lost_worker exec_thread loader_locks new_title signal_jump signal_in_realloc fork_in_handler stale_record lock_memory sealed; do
 		c_victim $source $source -ldl
 	done
+	# Functions that say when they are entered: nothing inlined, and all that can be.
+	c_victim entered entered -finstrument-functions
+	c_victim entered entered_fast -finstrument-functions -O2
+	c_victim entered entered_mute
 fi
-
-# Functions that say when they are entered: nothing inlined, and all that can be.
-c_victim entered entered -finstrument-functions
-c_victim entered entered_fast -finstrument-functions -O2
-c_victim entered entered_mute
 if [ -n "$CXX" ]; then
 	$CXX -std=c++17 $flags -O2 -finstrument-functions "$here/entered_throw.cpp" -o "$out/entered_throw"
 fi
