@@ -58,18 +58,34 @@ static inline bool arenas_has_in(const struct arenas_window *w, uint64_t address
 	return bits >> page % 64 & 1;
 }
 
-/* The same where the window is not the first that it could be, or not there. */
+/* The first window that an address can be in; NULL: it is in another one, or in none. */
+static inline const struct arenas_window *arenas_find_first(uint64_t address)
+{
+	const uint64_t number = arenas_number(address);
+	const struct arenas_window *w = &arenas_windows[number % ARENAS_WINDOWS];
+
+	/* As in arenas_find. */
+	return atomic_load_explicit(&w->number, memory_order_acquire) == number ? w : NULL;
+}
+
+/* Whether a block is in an arena, where that window is not the one. */
 NOINLINE bool arenas_has_elsewhere(uint64_t address);
 
 static inline bool arenas_has(const void *block)
 {
-	const uint64_t address = (uint64_t)(uintptr_t)block, number = arenas_number(address);
-	const struct arenas_window *w = &arenas_windows[number % ARENAS_WINDOWS];
+	const uint64_t address = (uint64_t)(uintptr_t)block;
+	const struct arenas_window *w = arenas_find_first(address);
 
-	/* As in arenas_find. */
-	if (unlikely(atomic_load_explicit(&w->number, memory_order_acquire) != number))
-		return arenas_has_elsewhere(address);
-	return arenas_has_in(w, address);
+	return likely(w) ? arenas_has_in(w, address) : arenas_has_elsewhere(address);
+}
+
+/* Nearly the same, without a call: false may mean that it is in another window. */
+static inline bool arenas_has_surely(const void *block)
+{
+	const uint64_t address = (uint64_t)(uintptr_t)block;
+	const struct arenas_window *w = arenas_find_first(address);
+
+	return likely(w) && arenas_has_in(w, address);
 }
 
 void arenas_add(const void *arena, size_t bytes);

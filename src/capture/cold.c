@@ -73,6 +73,7 @@ static void begin(struct segment_header *h)
 	modules_init();
 	family_find_areas();
 	p->own_module = modules_find_own();
+	python_seek();
 	atomic_store_explicit(&h->target_state, SEGMENT_TARGET_RECORDING, memory_order_release);
 	atomic_store_explicit(&p->state, PROCESS_RECORDING, memory_order_release);
 }

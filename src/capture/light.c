@@ -296,9 +296,8 @@ NOINLINE void light_move_end(const struct light_move *m, void *moved, size_t byt
 	if (moved) {
 		t->light.reallocations++;
 		if (!light_take(bytes, m->api)) {
-			sample(moved, bytes,
-			       m->sampled ? SEGMENT_EVENT_RESIZED : SEGMENT_EVENT_ALLOC, m->api,
-			       start);
+			/* Whether what it was is known or not: it counts as resized. */
+			sample(moved, bytes, SEGMENT_EVENT_RESIZED, m->api, start);
 			return;
 		}
 	}

@@ -123,6 +123,47 @@ static uint64_t next_of(uint64_t map)
 	return peek_copy(map, &m, sizeof(m)) ? (uint64_t)(uintptr_t)m.l_next : 0;
 }
 
+/* Copies the text at `at`, cut where it is too long or cannot be read, page by page. */
+static void copy_text(uint64_t at, char *text, size_t room)
+{
+	size_t length = 0;
+
+	text[0] = '\0';
+	while (length < room - 1 && strlen(text) == length) {
+		size_t part = 4096 - (at + length) % 4096;
+
+		if (part > room - 1 - length)
+			part = room - 1 - length;
+		if (!peek_copy(at + length, text + length, part))
+			part = 0;
+		length += part;
+		text[length] = '\0';
+		if (!part)
+			return;
+	}
+}
+
+/* Whether the file's name at the end of the path at `path` begins so. */
+static bool is_named(uint64_t path, const char *name)
+{
+	char text[512];
+
+	copy_text(path, text, sizeof(text));
+	const char *slash = strrchr(text, '/');
+	return strncmp(slash ? slash + 1 : text, name, strlen(name)) == 0;
+}
+
+uint64_t loadlist_find_named(const char *name)
+{
+	struct link_map m;
+
+	for (uint64_t at = list ? first_map() : 0; at && peek_copy(at, &m, sizeof(m));
+	     at = (uint64_t)(uintptr_t)m.l_next)
+		if (is_named((uint64_t)(uintptr_t)m.l_name, name))
+			return (uint64_t)(uintptr_t)m.l_ld;
+	return 0;
+}
+
 static struct loaded take(struct table *t, uint32_t i)
 {
 	uint64_t words[WORDS];

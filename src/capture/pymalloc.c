@@ -238,70 +238,174 @@ static NOINLINE void sample_free(const struct allocator *inner, void *block)
 	inner->free(inner->context, block);
 }
 
+/* ---- samples where all blocks are ------------------------------------------------------------ */
+
+/* What pymalloc makes a block of itself; it has those of no bytes from malloc, too. */
+static inline bool is_small(size_t bytes)
+{
+	return bytes - 1 < SMALL_BYTES;
+}
+
+/* A block, if it is one of an arena's, that light_take has not counted. */
+static NOINLINE void count(void *block, size_t bytes, const struct walk_start *start)
+{
+	if (arenas_has(block) && (thread_self->allowance || enter(start->sp)))
+		light_add(block, bytes, SEGMENT_API_PYTHON, start);
+}
+
+static NOINLINE void *count_malloc(const struct allocator *inner, size_t bytes)
+{
+	void *block = inner->malloc(inner->context, bytes);
+	struct walk_start start = WALK_START();
+
+	count(block, bytes, &start);
+	return block;
+}
+
+static NOINLINE void *count_calloc(const struct allocator *inner, size_t count_of, size_t bytes)
+{
+	void *block = inner->calloc(inner->context, count_of, bytes);
+	struct walk_start start = WALK_START();
+
+	count(block, count_of * bytes, &start);
+	return block;
+}
+
+/* A block that leaves the arenas for malloc is counted there, and given back here. */
+static NOINLINE void *count_realloc(const struct allocator *inner, void *block, size_t bytes)
+{
+	struct light_move move = {.block = block, .api = SEGMENT_API_PYTHON};
+	bool was_small = arenas_has(block);
+	bool sampled = was_small && sampler_take(block, &move.facts);
+	void *moved = inner->realloc(inner->context, block, bytes);
+	struct walk_start start = WALK_START();
+
+	if (!moved) {
+		if (sampled)
+			(void)sampler_put(block, move.facts);
+	} else if (was_small && arenas_has(moved)) {
+		move.sampled = sampled && hot_release(block, SEGMENT_EVENT_RESIZE);
+		light_move_end(&move, moved, bytes, &start);
+	} else if (was_small) {
+		thread_self->light.frees++;
+		if (sampled)
+			(void)hot_release(block, SEGMENT_EVENT_FREE);
+	} else if (!block) {
+		count(moved, bytes, &start);
+	}
+	return moved;
+}
+
+static NOINLINE void count_free(const struct allocator *inner, void *block)
+{
+	if (arenas_has(block) && (thread_self->allowance || enter(HOT_FRAME())))
+		light_remove(block, HOT_FRAME(), WALK_CALLER());
+	inner->free(inner->context, block);
+}
+
+/* True: the block's end is counted, and it need but be given back. */
+static inline bool release(const void *block)
+{
+	struct thread *t = thread_self;
+
+	return t->allowance && arenas_has_surely(block) && light_release(t, block);
+}
+
 /* ---- hooks ----------------------------------------------------------------------------------- */
 
 /* Both domains are the same but for what does the work. They jump, here as in hooks.c. */
-#define HOOKS(domain)                                                                      \
-	static void *exact_##domain##_malloc(void *context, size_t bytes)                  \
-	{                                                                                  \
-		(void)context;                                                             \
-		if (unlikely(bytes > SMALL_BYTES))                                         \
-			return real_##domain.malloc(real_##domain.context, bytes);         \
-		return record_malloc(&real_##domain, bytes);                               \
-	}                                                                                  \
-	static void *exact_##domain##_calloc(void *context, size_t count, size_t bytes)    \
-	{                                                                                  \
-		size_t total;                                                              \
-		(void)context;                                                             \
-		if (__builtin_mul_overflow(count, bytes, &total) || total > SMALL_BYTES)   \
-			return real_##domain.calloc(real_##domain.context, count, bytes);  \
-		return record_calloc(&real_##domain, count, bytes);                        \
-	}                                                                                  \
-	static void *exact_##domain##_realloc(void *context, void *block, size_t bytes)    \
-	{                                                                                  \
-		(void)context;                                                             \
-		return record_realloc(&real_##domain, block, bytes);                       \
-	}                                                                                  \
-	static void exact_##domain##_free(void *context, void *block)                      \
-	{                                                                                  \
-		(void)context;                                                             \
-		record_free(&real_##domain, block);                                        \
-	}                                                                                  \
-	static void *sampled_##domain##_malloc(void *context, size_t bytes)                \
-	{                                                                                  \
-		(void)context;                                                             \
-		if (likely(take(bytes)))                                                   \
-			return real_##domain.malloc(real_##domain.context, bytes);         \
-		return sample_malloc(&real_##domain, bytes);                               \
-	}                                                                                  \
-	static void *sampled_##domain##_calloc(void *context, size_t count, size_t bytes)  \
-	{                                                                                  \
-		size_t total;                                                              \
-		(void)context;                                                             \
-		if (__builtin_mul_overflow(count, bytes, &total) || take(total))           \
-			return real_##domain.calloc(real_##domain.context, count, bytes);  \
-		return sample_calloc(&real_##domain, count, bytes);                        \
-	}                                                                                  \
-	static void *sampled_##domain##_realloc(void *context, void *block, size_t bytes)  \
-	{                                                                                  \
-		(void)context;                                                             \
-		if (likely(!sieve_may_hold(block)) && take(bytes))                         \
-			return real_##domain.realloc(real_##domain.context, block, bytes); \
-		return sample_realloc(&real_##domain, block, bytes);                       \
-	}                                                                                  \
-	static void sampled_##domain##_free(void *context, void *block)                    \
-	{                                                                                  \
-		(void)context;                                                             \
-		if (likely(!sieve_may_hold(block)))                                        \
-			real_##domain.free(real_##domain.context, block);                  \
-		else                                                                       \
-			sample_free(&real_##domain, block);                                \
+#define HOOKS(domain)                                                                            \
+	static void *exact_##domain##_malloc(void *context, size_t bytes)                        \
+	{                                                                                        \
+		(void)context;                                                                   \
+		if (unlikely(bytes > SMALL_BYTES))                                               \
+			return real_##domain.malloc(real_##domain.context, bytes);               \
+		return record_malloc(&real_##domain, bytes);                                     \
+	}                                                                                        \
+	static void *exact_##domain##_calloc(void *context, size_t count, size_t bytes)          \
+	{                                                                                        \
+		size_t total;                                                                    \
+		(void)context;                                                                   \
+		if (__builtin_mul_overflow(count, bytes, &total) || total > SMALL_BYTES)         \
+			return real_##domain.calloc(real_##domain.context, count, bytes);        \
+		return record_calloc(&real_##domain, count, bytes);                              \
+	}                                                                                        \
+	static void *exact_##domain##_realloc(void *context, void *block, size_t bytes)          \
+	{                                                                                        \
+		(void)context;                                                                   \
+		return record_realloc(&real_##domain, block, bytes);                             \
+	}                                                                                        \
+	static void exact_##domain##_free(void *context, void *block)                            \
+	{                                                                                        \
+		(void)context;                                                                   \
+		record_free(&real_##domain, block);                                              \
+	}                                                                                        \
+	static void *sampled_##domain##_malloc(void *context, size_t bytes)                      \
+	{                                                                                        \
+		(void)context;                                                                   \
+		if (likely(take(bytes)))                                                         \
+			return real_##domain.malloc(real_##domain.context, bytes);               \
+		return sample_malloc(&real_##domain, bytes);                                     \
+	}                                                                                        \
+	static void *sampled_##domain##_calloc(void *context, size_t count, size_t bytes)        \
+	{                                                                                        \
+		size_t total;                                                                    \
+		(void)context;                                                                   \
+		if (__builtin_mul_overflow(count, bytes, &total) || take(total))                 \
+			return real_##domain.calloc(real_##domain.context, count, bytes);        \
+		return sample_calloc(&real_##domain, count, bytes);                              \
+	}                                                                                        \
+	static void *sampled_##domain##_realloc(void *context, void *block, size_t bytes)        \
+	{                                                                                        \
+		(void)context;                                                                   \
+		if (likely(!sieve_may_hold(block)) && take(bytes))                               \
+			return real_##domain.realloc(real_##domain.context, block, bytes);       \
+		return sample_realloc(&real_##domain, block, bytes);                             \
+	}                                                                                        \
+	static void sampled_##domain##_free(void *context, void *block)                          \
+	{                                                                                        \
+		(void)context;                                                                   \
+		if (likely(!sieve_may_hold(block)))                                              \
+			real_##domain.free(real_##domain.context, block);                        \
+		else                                                                             \
+			sample_free(&real_##domain, block);                                      \
+	}                                                                                        \
+	static void *counted_##domain##_malloc(void *context, size_t bytes)                      \
+	{                                                                                        \
+		(void)context;                                                                   \
+		if (unlikely(!is_small(bytes)) || likely(light_take(bytes, SEGMENT_API_PYTHON))) \
+			return real_##domain.malloc(real_##domain.context, bytes);               \
+		return count_malloc(&real_##domain, bytes);                                      \
+	}                                                                                        \
+	static void *counted_##domain##_calloc(void *context, size_t count_of, size_t bytes)     \
+	{                                                                                        \
+		size_t total;                                                                    \
+		(void)context;                                                                   \
+		if (__builtin_mul_overflow(count_of, bytes, &total) || !is_small(total) ||       \
+		    light_take(total, SEGMENT_API_PYTHON))                                       \
+			return real_##domain.calloc(real_##domain.context, count_of, bytes);     \
+		return count_calloc(&real_##domain, count_of, bytes);                            \
+	}                                                                                        \
+	static void *counted_##domain##_realloc(void *context, void *block, size_t bytes)        \
+	{                                                                                        \
+		(void)context;                                                                   \
+		return count_realloc(&real_##domain, block, bytes);                              \
+	}                                                                                        \
+	static void counted_##domain##_free(void *context, void *block)                          \
+	{                                                                                        \
+		(void)context;                                                                   \
+		if (likely(release(block)))                                                      \
+			real_##domain.free(real_##domain.context, block);                        \
+		else                                                                             \
+			count_free(&real_##domain, block);                                       \
 	}
 
 HOOKS(mem)
 HOOKS(obj)
 
-/* By enum segment_pymalloc. */
+/* By enum segment_pymalloc; the last where all blocks are samples. */
+enum { HOOKS_COUNTED = SEGMENT_PYMALLOC_OFF, HOOKS_KINDS };
+
 #define FUNCTIONS(domain)                                                                      \
 	{                                                                                      \
 		[SEGMENT_PYMALLOC_SAMPLED] = {NULL, sampled_##domain##_malloc,                 \
@@ -311,6 +415,8 @@ HOOKS(obj)
 		[SEGMENT_PYMALLOC_EXACT] = {NULL, exact_##domain##_malloc,                     \
 					    exact_##domain##_calloc, exact_##domain##_realloc, \
 					    exact_##domain##_free},                            \
+		[HOOKS_COUNTED] = {NULL, counted_##domain##_malloc, counted_##domain##_calloc, \
+				   counted_##domain##_realloc, counted_##domain##_free},       \
 	}
 
 static const struct allocator mem_hooks[] = FUNCTIONS(mem);
@@ -318,7 +424,7 @@ static const struct allocator obj_hooks[] = FUNCTIONS(obj);
 
 static bool is_ours(const struct allocator *a)
 {
-	for (unsigned i = 0; i < SEGMENT_PYMALLOC_OFF; i++)
+	for (unsigned i = 0; i < HOOKS_KINDS; i++)
 		if (a->malloc == mem_hooks[i].malloc || a->malloc == obj_hooks[i].malloc)
 			return true;
 	return false;
@@ -399,7 +505,8 @@ static void show(enum segment_small found)
 
 static void install(void)
 {
-	const uint32_t mode = process->header->pymalloc;
+	const struct segment_header *h = process->header;
+	const uint32_t mode = h->mode == SEGMENT_MODE_SAMPLE ? HOOKS_COUNTED : h->pymalloc;
 
 	install_arenas();
 	take_place(DOMAIN_MEM, &real_mem, mem_hooks[mode]);
@@ -412,7 +519,7 @@ static bool is_wanted(void)
 {
 	const struct segment_header *h = process->header;
 
-	return h->pymalloc < SEGMENT_PYMALLOC_OFF && h->mode == SEGMENT_MODE_EXACT;
+	return h->pymalloc < SEGMENT_PYMALLOC_OFF && h->mode != SEGMENT_MODE_TAGS;
 }
 
 static uintptr_t find(const struct dynsym *d, const char *name)

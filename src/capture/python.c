@@ -9,7 +9,10 @@
  * are walked one frame after another. */
 #include "capture/python.h"
 
+#include <sys/auxv.h>
+
 #include "capture/dynsym.h"
+#include "capture/loadlist.h"
 #include "capture/modules.h"
 #include "capture/pcs.h"
 #include "capture/peek.h"
@@ -133,6 +136,21 @@ void python_look_at(uint32_t module, const struct image *image, const struct ima
 	atomic_store_explicit(&process->python, PYTHON_FOUND, memory_order_release);
 	/* What threads remember of their last walks is not all any more. */
 	atomic_fetch_add(&modules_generation, 1);
+}
+
+void python_seek(void)
+{
+	const struct segment_header *h = process->header;
+	struct module_span span;
+
+	if (h->mode != SEGMENT_MODE_SAMPLE || h->pymalloc == SEGMENT_PYMALLOC_OFF)
+		return;
+	/* An object is looked at when it is registered. (To ask the loader for a symbol that it
+	 * does not have would make it allocate.) */
+	(void)modules_find(getauxval(AT_PHDR), &span);
+	uint64_t library = loadlist_find_named("libpython3");
+	if (library)
+		(void)modules_find(library, &span);
 }
 
 /* ---- the thread's frames --------------------------------------------------------------------- */

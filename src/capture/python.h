@@ -38,6 +38,11 @@ static inline bool python_is_here(void)
 void python_look_at(uint32_t module, const struct image *image,
 		    const struct image_headers *headers);
 
+/* Looks whether the program has an interpreter, before anything is recorded. Where each call is,
+ * the first one that it makes shows it; where samples are, it would have made objects before the
+ * first. */
+void python_seek(void);
+
 /* The node of the calling thread's stack. False: it runs no Python. */
 bool python_walk(struct thread *t, const struct walk_start *start, uint32_t *node);
 

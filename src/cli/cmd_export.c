@@ -27,7 +27,9 @@ static const char help[] =
 	"  --figure NAME        peak (default), leaked, allocated, calls, temporary: for formats\n"
 	"                       that hold one figure, or that show one first\n"
 	"  --svg                with -f dot: have Graphviz draw the graph, and write the "
-	"picture\n" LOAD_MAPS_HELP
+	"picture\n"
+	"  --globals            with -f csv: global and thread-local variables in place of "
+	"stacks\n" LOAD_MAPS_HELP
 	"  --all-frames         keep malloc, operator new and what is inside of C++'s and Rust's\n"
 	"                       library at the end of stacks, and what belongs to the Python\n"
 	"                       interpreter\n"
@@ -43,12 +45,13 @@ struct request {
 	bool svg;
 };
 
-enum option_code { OPTION_SVG = 256 };
+enum option_code { OPTION_SVG = 256, OPTION_GLOBALS };
 
 static const struct option options[] = {
 	{"format", required_argument, NULL, 'f'},
 	OPTIONS_OUT,
 	{"svg", no_argument, NULL, OPTION_SVG},
+	{"globals", no_argument, NULL, OPTION_GLOBALS},
 	OPTIONS_ONE_FIGURE,
 	LOAD_MAPS_OPTION,
 	OPTIONS_END,
@@ -96,6 +99,9 @@ static int parse_option(void *request, int code, const char *argument)
 	case OPTION_SVG:
 		r->svg = true;
 		return COMMAND_GOOD;
+	case OPTION_GLOBALS:
+		r->what.globals = true;
+		return COMMAND_GOOD;
 	default:
 		return options_take(&r->shared, "export", code, argument);
 	}
@@ -116,6 +122,8 @@ static int check_request(struct request *r, int files)
 				     r->shared.out);
 	if (!r->format)
 		return message_usage("export", "which format? name it with -f");
+	if (r->what.globals && (strcmp(r->format->name, "csv") != 0 || r->shared.load.maps))
+		return message_usage("export", "--globals goes with -f csv, and without --maps");
 	if (!r->shared.out && r->format->binary && isatty(STDOUT_FILENO))
 		return message_usage("export", "%s is not for terminals; name a file with -o",
 				     r->format->name);
@@ -180,6 +188,8 @@ static int read_and_export(struct request *r, const char *file)
 
 	if (!p)
 		return COMMAND_FAILED;
+	if (r->what.globals)
+		load_globals(p, &r->shared.load);
 	load_fill_model(&r->shared.load, &r->shared.model);
 	r->what.program_hint = file;
 	int status = export_profile(p, r);

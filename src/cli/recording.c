@@ -224,6 +224,15 @@ static void note_name(struct profile *p, const char *name)
 			p->threads.at[i].name = profile_add_string(p, name);
 }
 
+/* What the kernel tells in the end is that of the program's children too. */
+static void note_rss_peak(struct profile *p, const struct collector *c, uint64_t told_bytes)
+{
+	struct profile_totals *t = &p->totals;
+
+	if (told_bytes > t->rss_peak_bytes && (!t->rss_peak_bytes || !collect_has_children(c)))
+		t->rss_peak_bytes = told_bytes;
+}
+
 static void note_status(struct profile *p, const struct recording_ending *ending, bool is_named)
 {
 	int status = ending->wait_status;
@@ -233,8 +242,6 @@ static void note_status(struct profile *p, const struct recording_ending *ending
 		p->run.exit_signal = WTERMSIG(status);
 	else
 		p->run.exit_code = WEXITSTATUS(status);
-	if (ending->rss_peak_bytes > p->totals.rss_peak_bytes)
-		p->totals.rss_peak_bytes = ending->rss_peak_bytes;
 	if (!is_named)
 		note_name(p, ending->name);
 }
@@ -250,8 +257,10 @@ static void note_end(struct profile *p, const struct collector *c, enum collect_
 		p->run.end = PROFILE_END_EXEC;
 	else if (end == COLLECT_END_ABANDONED)
 		p->run.end = PROFILE_END_ABANDONED;
-	else if (end == COLLECT_END_GONE && find_ending(c, status_in, (pid_t)p->run.pid, &ending))
+	else if (end == COLLECT_END_GONE && find_ending(c, status_in, (pid_t)p->run.pid, &ending)) {
 		note_status(p, &ending, collect_has_given_name(c));
+		note_rss_peak(p, c, ending.rss_peak_bytes);
+	}
 }
 
 /* By what ids others may know a recording. */

@@ -470,7 +470,9 @@ static uint32_t find_small(const struct collector *c)
 {
 	switch (atomic_load_explicit(&c->map.header->small, memory_order_relaxed)) {
 	case SEGMENT_SMALL_HOOKED:
-		return c->account.small_terms.period ? PROFILE_SMALL_SAMPLED : PROFILE_SMALL_EXACT;
+		return c->mode == SEGMENT_MODE_SAMPLE || c->account.small_terms.period
+			       ? PROFILE_SMALL_SAMPLED
+			       : PROFILE_SMALL_EXACT;
 	case SEGMENT_SMALL_MALLOC:
 		return PROFILE_SMALL_MALLOC;
 	case SEGMENT_SMALL_MIMALLOC:

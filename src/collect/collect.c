@@ -438,6 +438,7 @@ static void rest(struct collector *c, uint64_t handled)
 	if (handled >= BUSY_EVENTS) {
 		c->rest_ns = 0;
 	} else if (is_exiting(c)) {
+		watch_sample_rss_peak(&c->watch); /* nobody can ask for it later */
 		watch_await_end(&c->watch, c->rest_ns < BRISK_NS_MAX ? c->rest_ns : BRISK_NS_MAX);
 	} else if (c->rest_ns > BRISK_NS_MAX) {
 		sleep_until_woken(c, c->rest_ns);
@@ -455,6 +456,11 @@ static void rest(struct collector *c, uint64_t handled)
 bool collect_has_execed(const struct collector *c)
 {
 	return atomic_load_explicit(&c->map.header->execs, memory_order_relaxed) != 0;
+}
+
+bool collect_has_children(const struct collector *c)
+{
+	return atomic_load_explicit(&c->map.header->children, memory_order_relaxed) != 0;
 }
 
 uint32_t collect_count_signals(const struct collector *c)

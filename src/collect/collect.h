@@ -85,6 +85,9 @@ bool collect_has_given_name(const struct collector *c);
 /* Whether the program became another one, as far as it could say so itself. */
 bool collect_has_execed(const struct collector *c);
 
+/* Whether it was seen to start other processes. */
+bool collect_has_children(const struct collector *c);
+
 /* How often the program has received the signal that asks for snapshots. */
 uint32_t collect_count_signals(const struct collector *c);
 

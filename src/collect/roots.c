@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "collect/registers.h"
 
@@ -347,7 +348,8 @@ int roots_plan(struct roots *r, const struct halt *h, pid_t pid, struct error *e
 
 /* ---- after the stop -------------------------------------------------------------------------- */
 
-static bool has_blocks(const struct reach *reach, uint64_t start, uint64_t end)
+/* The first block that starts at an address or behind it. */
+static size_t find_first(const struct reach *reach, uint64_t start)
 {
 	size_t low = 0, high = reach->blocks.count;
 
@@ -359,7 +361,14 @@ static bool has_blocks(const struct reach *reach, uint64_t start, uint64_t end)
 		else
 			high = middle;
 	}
-	return low < reach->blocks.count && reach->blocks.at[low].start < end;
+	return low;
+}
+
+static bool has_blocks(const struct reach *reach, uint64_t start, uint64_t end)
+{
+	size_t first = find_first(reach, start);
+
+	return first < reach->blocks.count && reach->blocks.at[first].start < end;
 }
 
 /* Memory that libc keeps for the stack of the next thread begins behind pages that nobody may
@@ -374,33 +383,91 @@ static bool is_kept_stack(const struct roots *r, const struct reach *reach,
 	       !has_blocks(reach, region->start, span->pointer);
 }
 
-static enum root_kind settle(const struct roots *r, const struct reach *reach,
-			     const struct region *region)
+/* The pages of a block that libc has mapped by itself, for its size: it begins behind two words, or
+ * with a page if that was asked for, and nothing else is there. False: it is not such a one. */
+static bool find_mapped_block(const struct reach *reach, size_t i, struct gather_range *pages)
 {
-	if (has_blocks(reach, region->start, region->end) ||
-	    strcmp(regions_get_name(&r->regions, region), "[heap]") == 0)
-		return ROOT_HEAP;
-	if (r->is_libc)
-		return region->start % ARENA_BYTES == 0 ? ROOT_HEAP : ROOT_MAPPING;
+	const struct reach_block *b = &reach->blocks.at[i];
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), offset = b->start % page;
+
+	if (b->size < SMALL_BYTES - page || b->size > UINT64_MAX - b->start - page ||
+	    (offset && offset != 2 * sizeof(uint64_t)))
+		return false;
+	pages->start = (b->start - 1) / page * page;
+	pages->end = (b->start + b->size + page - 1) / page * page;
+	return (i == 0 || b[-1].start + b[-1].size <= pages->start) &&
+	       (i + 1 == reach->blocks.count || b[1].start >= pages->end);
+}
+
+/* What the kernel shows as one map can be several, which it has joined: blocks that have one to
+ * themselves, and what the program has mapped beside them. Between such blocks is the program's, or
+ * some allocator's if there are others. */
+static void settle_joined(struct roots *r, const struct reach *reach, struct root_span span)
+{
+	const uint64_t end = span.end;
+	bool has_others = false;
+
+	for (size_t i = find_first(reach, span.start);
+	     i < reach->blocks.count && reach->blocks.at[i].start < end; i++) {
+		struct gather_range pages;
+
+		if (!find_mapped_block(reach, i, &pages) || pages.start < span.start ||
+		    pages.end > end) {
+			has_others = true;
+			continue;
+		}
+		span.end = pages.start;
+		span.kind = has_others ? ROOT_HEAP : ROOT_MAPPING;
+		add_span(r, span);
+		span.start = pages.start;
+		span.end = pages.end;
+		span.kind = ROOT_HEAP;
+		add_span(r, span);
+		span.start = pages.end;
+		has_others = false;
+	}
+	span.end = end;
+	span.kind = has_others ? ROOT_HEAP : ROOT_MAPPING;
+	add_span(r, span);
+}
+
+static void settle(struct roots *r, const struct reach *reach, struct root_span span)
+{
+	const struct region *region = &r->regions.list.at[span.region];
+	bool is_heap = strcmp(regions_get_name(&r->regions, region), "[heap]") == 0;
+
+	if (r->is_libc && !is_heap && region->start % ARENA_BYTES != 0) {
+		settle_joined(r, reach, span);
+		return;
+	}
 	/* Another allocator keeps its tables in maps of its own. */
-	return region->end - region->start > SMALL_BYTES ? ROOT_HEAP : ROOT_MAPPING;
+	is_heap |= r->is_libc || has_blocks(reach, region->start, region->end) ||
+		   region->end - region->start > SMALL_BYTES;
+	span.kind = is_heap ? ROOT_HEAP : ROOT_MAPPING;
+	add_span(r, span);
 }
 
 void roots_settle(struct roots *r, const struct reach *reach)
 {
-	for (size_t i = 0; i < r->spans.count; i++) {
-		struct root_span *span = &r->spans.at[i];
+	struct root_span *spans = r->spans.at;
+	size_t count = r->spans.count;
 
-		if (span->kind != ROOT_PLAIN)
-			continue;
-		if (!is_kept_stack(r, reach, span)) {
-			span->kind = settle(r, reach, &r->regions.list.at[span->region]);
+	memset(&r->spans, 0, sizeof(r->spans));
+	for (size_t i = 0; i < count; i++) {
+		struct root_span span = spans[i];
+
+		if (span.kind == ROOT_PLAIN && !is_kept_stack(r, reach, &span)) {
+			settle(r, reach, span);
 			continue;
 		}
-		span->kind = ROOT_LOCAL;
-		span->start = span->pointer;
-		span->end = span->pointer + TABLE_WORDS * sizeof(uint64_t);
+		if (span.kind == ROOT_PLAIN) {
+			span.kind = ROOT_LOCAL;
+			span.start = span.pointer;
+			span.end = span.pointer + TABLE_WORDS * sizeof(uint64_t);
+		}
+		add_span(r, span);
 	}
+	free(spans);
 }
 
 /* glibc's allocator points to where the next block's size is, 16 bytes before that block: which is

@@ -1,5 +1,5 @@
-/* csv.c -- a table with one row per allocating stack and all its figures, for spreadsheets and data
- * frames. Runs: offline; called by cli and serve.
+/* csv.c -- a table with one row per allocating stack and all its figures, or one per variable, for
+ * spreadsheets and data frames. Runs: offline; called by cli and serve.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 #include <string.h>
@@ -7,6 +7,7 @@
 #include "export/export.h"
 #include "export/labels.h"
 #include "model/fields.h"
+#include "model/globals.h"
 
 struct writer {
 	FILE *out;
@@ -29,12 +30,12 @@ static char *quote(const char *text)
 	return quoted;
 }
 
-static void put_text(struct writer *w, const char *text)
+static void put_text(FILE *out, const char *text)
 {
 	char *clean = labels_clean(text, "");
 	char *quoted = quote(clean);
 
-	fprintf(w->out, ",\"%s\"", quoted);
+	fprintf(out, ",\"%s\"", quoted);
 	free(quoted);
 	free(clean);
 }
@@ -76,12 +77,12 @@ static void put_leaf(struct writer *w, uint32_t frame)
 {
 	const struct model_frame *f = model_get_frame(w->model, frame);
 
-	put_text(w, *f->function ? f->function : labels_get(w->labels, frame));
-	put_text(w, f->file);
+	put_text(w->out, *f->function ? f->function : labels_get(w->labels, frame));
+	put_text(w->out, f->file);
 	fputc(',', w->out);
 	if (f->line)
 		fprintf(w->out, "%" PRIu32, f->line);
-	put_text(w, f->module);
+	put_text(w->out, f->module);
 }
 
 static void put_site(struct writer *w, size_t site, const struct model_stack *stack)
@@ -99,14 +100,13 @@ static void put_site(struct writer *w, size_t site, const struct model_stack *st
 	put_stack(w, stack);
 }
 
-static int write_csv(FILE *out, const struct export_request *r, struct error *e)
+static void write_stacks(FILE *out, const struct export_request *r)
 {
 	struct labels *labels = labels_new(r->model, ";:");
 	size_t frames = model_get_frame_count(r->model);
 	struct writer w = {out, r->model, labels, mem_new(frames, sizeof(char *))};
 	struct model_stack stack = {0};
 
-	(void)e;
 	for (const struct field *f = fields_site; f->key; f++)
 		fprintf(out, "%s,", f->key);
 	fputs("function,file,line,module,stack\n", out);
@@ -119,6 +119,57 @@ static int write_csv(FILE *out, const struct export_request *r, struct error *e)
 	free(w.places);
 	vec_free(&stack.frames);
 	labels_free(labels);
+}
+
+/* ---- variables ------------------------------------------------------------------------------- */
+
+/* What is not known is no number. */
+static void put_number(FILE *out, uint64_t value, bool is_known)
+{
+	fputc(',', out);
+	if (is_known)
+		fprintf(out, "%" PRIu64, value);
+}
+
+static void put_variable(FILE *out, const struct profile *p, const struct profile_variable *v,
+			 uint64_t copies)
+{
+	const char *object = profile_string(p, p->modules.at[v->module].path);
+
+	fprintf(out, "%" PRIu64, v->size_bytes);
+	put_number(out, v->resident_bytes, p->run.globals_time_ns && !v->is_thread_local);
+	put_number(out, v->is_thread_local ? v->size_bytes * copies : v->size_bytes, true);
+	put_number(out, v->is_thread_local, true);
+	put_number(out, v->count, true);
+	put_text(out, profile_string(p, v->name));
+	put_text(out, profile_string(p, v->section));
+	put_text(out, profile_string(p, v->file));
+	put_number(out, v->line, v->line != 0);
+	put_text(out, *object ? object : profile_string(p, p->run.executable));
+	fputc('\n', out);
+}
+
+static int write_variables(FILE *out, const struct profile *p, struct error *e)
+{
+	struct globals g = {0};
+
+	if (!p->variables.count)
+		return error_set(e, "no variables are known: a merged profile has none, nor one "
+				    "recorded with --tags or by an older midden");
+	globals_build(&g, p);
+	fputs("bytes,resident_bytes,total_bytes,thread_local,count,name,section,file,line,object\n",
+	      out);
+	for (size_t i = 0; i < p->variables.count; i++)
+		put_variable(out, p, &p->variables.at[i], g.threads);
+	globals_fini(&g);
+	return 0;
+}
+
+static int write_csv(FILE *out, const struct export_request *r, struct error *e)
+{
+	if (r->globals)
+		return write_variables(out, model_get_profile(r->model), e);
+	write_stacks(out, r);
 	return 0;
 }
 

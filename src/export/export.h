@@ -25,6 +25,7 @@ struct export_request {
 	bool by_figure_given;	  /* the user chose it; otherwise it is the usual one */
 	const char *program_hint; /* what to call a program that the profile does not name; NULL:
 				     nothing is known */
+	bool globals;		  /* variables, not stacks; csv's */
 	bool live; /* the program goes on: the profile is of now, not of the time since its start */
 	const struct export_earlier *earlier; /* only what has changed since; NULL: all. pprof's */
 };

@@ -73,6 +73,8 @@ static struct amount with_doubt(uint64_t bytes, uint64_t blocks, struct profile_
 struct amount figure_get(const struct profile_site *site, enum figure f)
 {
 	const struct profile_doubt temporary = {.milliblocks = site->temporary_doubt};
+	/* They are some of the site's allocations, mostly all: the doubt is no larger. */
+	const struct profile_doubt resized = {.milliblocks = site->allocated_doubt.milliblocks};
 
 	switch (f) {
 	case FIGURE_PEAK:
@@ -84,7 +86,7 @@ struct amount figure_get(const struct profile_site *site, enum figure f)
 	case FIGURE_OWN_PEAK:
 		return (struct amount){.bytes = site->own_peak_bytes};
 	case FIGURE_REALLOC:
-		return (struct amount){.blocks = site->reallocations};
+		return with_doubt(0, site->reallocations, resized);
 	case FIGURE_LIVE:
 	case FIGURE_GROWTH:
 		return (struct amount){0};
@@ -124,7 +126,7 @@ struct amount figure_get_estimate(const struct profile *p, size_t site, enum fig
 {
 	struct amount a = figure_get(&p->sites.at[site], f);
 
-	if (f == FIGURE_OWN_PEAK || (f == FIGURE_REALLOC && figure_is_counted(p)))
+	if (f == FIGURE_OWN_PEAK)
 		return figure_bound_site(p, site, a);
 	a.period = p->run.sample_period;
 	return a;

@@ -5,7 +5,8 @@
  * so it cannot stay (17 sizes, 16 reallocs), frees all; `inplace` shrinks 1,000,000 bytes to
  * 900,000, 800,000 .. 100,000 and grows the last block of the heap byte by byte; `null` is
  * realloc(NULL, n); `zero` is realloc(p, 0), a free; `fail` asks for PTRDIFF_MAX, which fails and
- * leaves the block; `mapped` moves blocks of megabytes with mremap. */
+ * leaves the block; `mapped` moves blocks of megabytes with mremap; `often` grows 20,000 blocks
+ * from 1,000 to 2,000 and 4,000 bytes, and frees each before the next. */
 #include "truth.h"
 
 #include <errno.h>
@@ -25,6 +26,17 @@ static void moved(void)
 	truth_free(block, size);
 	for (size_t i = 0; i < 16; i++)
 		truth_free(guards[i], 24);
+}
+
+static void often(void)
+{
+	for (int i = 0; i < 20000; i++) {
+		void *block = truth_malloc(1000);
+
+		block = truth_realloc(block, 1000, 2000);
+		block = truth_realloc(block, 2000, 4000);
+		truth_free(block, 4000);
+	}
 }
 
 static void in_place(void)
@@ -104,6 +116,8 @@ int main(int argc, char **argv)
 		failing();
 	else if (truth_mode_is(argc, argv, "mapped"))
 		mapped();
+	else if (truth_mode_is(argc, argv, "often"))
+		often();
 	else
 		return 2;
 	return 0;

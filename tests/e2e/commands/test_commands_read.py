@@ -134,3 +134,8 @@ def test_help_goes_to_standard_output(midden, arguments):
     done = run(midden, *arguments)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout
+
+
+def test_what_a_child_has_resident_is_not_the_parents(record):
+    recording = record.run(["sh", "-c", "/usr/bin/python3 -c 'bytearray(b\"x\") * (100 << 20)'; exit 0"])
+    assert 0 < recording.stats["rss_peak_bytes"] < 50 << 20

@@ -218,3 +218,13 @@ def test_merged_profiles_have_lost_what_each_has_lost(record, midden, need_victi
     # Chains keep the names of what holds: those of one of the two.
     ends = [{stack["chain"][-1].get("text") for stack in leaks["stacks"] if stack["chain"]} for leaks in (one, two)]
     assert ends[0] == ends[1] and any("variable" in str(text) for text in ends[0])
+
+
+def test_what_is_mapped_beside_large_blocks_holds_blocks(record, midden):
+    recording = record.victim("lost_joined", options=("--leaks",))
+    classes = read_leaks(midden, recording.path)["classes"]
+    if recording.truth.notes[0] != 1:
+        pytest.skip("the kernel has not joined them")
+    assert (classes[DEFINITE]["bytes"], classes[DEFINITE]["blocks"]) == (300, 1)
+    assert classes[REACHABLE]["bytes"] >= 100 * 1000 + 500 + (1 << 20) - 4096
+    assert classes[INTERIOR]["blocks"] == classes[INDIRECT]["blocks"] == 0

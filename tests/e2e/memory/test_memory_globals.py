@@ -3,6 +3,8 @@
 SPDX-License-Identifier: Apache-2.0
 """
 
+import csv
+import io
 import json
 import shutil
 import subprocess
@@ -52,6 +54,22 @@ def test_every_variable_has_its_size_and_its_resident_bytes(midden, record):
     assert recording.stats["globals"]["objects"][0]["bytes"] == found["objects"][0]["bytes"]
     text = subprocess.run([midden, "report", "--globals", recording.path], capture_output=True, text=True, check=True)
     assert "  16.0 MiB    1.00 MiB  .bss          big_zeros (known_globals.c:" in text.stdout
+
+
+def test_a_table_has_what_the_report_has(midden, record):
+    recording = record.victim("known_globals")
+    found = read_globals(midden, recording.path)["list"]
+    done = subprocess.run([midden, "export", "-f", "csv", "--globals", recording.path], capture_output=True, text=True, check=True)
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert len(rows) == len(found)
+    for row, variable in zip(rows, found):
+        assert (row["name"], row["section"], row["object"]) == tuple(variable[key] for key in ("name", "section", "object"))
+        assert int(row["bytes"]) == variable["bytes"] and row["thread_local"] == str(int(variable["thread_local"]))
+        assert row["resident_bytes"] == str(variable.get("resident_bytes", ""))
+        assert int(row["total_bytes"]) == variable.get("total_bytes", variable["bytes"])
+        assert (row["file"], row["line"]) == (variable.get("file", ""), str(variable.get("line", "") or ""))
+    wrong = subprocess.run([midden, "export", "-f", "dot", "--globals", recording.path], capture_output=True, text=True)
+    assert wrong.returncode == 2 and "--globals" in wrong.stderr
 
 
 def test_of_a_program_that_was_killed_sizes_are_known(midden, record):

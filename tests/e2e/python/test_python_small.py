@@ -118,3 +118,51 @@ def test_small_objects_of_threads_and_fork_children_are_told_apart(record, tmp_p
     assert parent["small_peak_bytes"] >= 3 * floats
     assert floats <= child["small_peak_bytes"] < 2 * floats
     assert child["small_objects"] == "exact" and child["lost_events"] == 0
+
+
+@pytest.mark.parametrize("path", INTERPRETERS)
+def test_with_sample_small_objects_are_counted_each(record, known, path):
+    """Python makes the same objects in both runs, but for a few tables that depend on addresses."""
+    same = {"PYTHONHASHSEED": "1"}
+    exact = record.run([path, known], options=["--pymalloc", "exact"], env=same).stats
+    sampled = record.run([path, known], options=["--sample", "--sample-seed", "7"], env=same).stats
+    assert (sampled["mode"], sampled["small_objects"], sampled["sampled_blocks"]) == ("sample", "sampled", "all")
+    for figure in ("allocations", "frees"):
+        assert closely(sampled[figure], exact[figure], 0.001), figure
+    # Its map of arenas takes 128 KiB more where their addresses happen to lie on both sides of a border.
+    assert closely(sampled["allocated_bytes"], exact["allocated_bytes"], 0.02)
+    assert closely(sampled["reallocations"], exact["reallocations"], 0.02)
+    assert (sampled["foreign_frees"], sampled["lost_events"]) == (0, 0)
+
+
+def test_with_sample_small_objects_have_the_weights_of_all_blocks(record, midden, known):
+    """The mean of some runs is within three of its standard deviations of what the script holds, and most runs are
+    within their own intervals."""
+    truth = record.run([DEBIAN, known, "die"], options=["--pymalloc", "exact"]).stats["peak_bytes"]
+    found, inside = [], 0
+    for seed in range(1, 9):
+        recording = record.run([DEBIAN, known, "die"], options=["--sample=16K", "--sample-seed", str(seed)])
+        assert recording.status == 128 + signal.SIGKILL
+        found.append(bytes_of(midden, recording, "floats"))
+        stats = recording.stats
+        inside += stats["peak_bytes_low"] <= truth <= stats["peak_bytes_high"]
+    deviation = FLOATS * (16384 / FLOATS) ** 0.5  # of one run: so many samples, each stands for 16 KiB
+    assert abs(sum(found) / len(found) - FLOATS) <= 3 * deviation / len(found) ** 0.5
+    assert all(abs(value - FLOATS) <= 4.5 * deviation for value in found)
+    assert inside >= 6
+
+
+def test_with_sample_a_small_object_that_grows_becomes_mallocs(record, tmp_path):
+    """Lists begin with small tables of items and end with large ones; strings are shortened in place."""
+    script = tmp_path / "growing.py"
+    script.write_text("kept = []\nfor i in range(2000):\n    a = []\n    for k in range(100): a.append(None)\n    kept.append(a)\n")
+    same = {"PYTHONHASHSEED": "1"}
+    exact = record.run([DEBIAN, script], options=["--pymalloc", "exact"], env=same).stats
+    sampled = record.run([DEBIAN, script], options=["--sample=1", "--sample-seed", "7"], env=same).stats
+    for figure in ("allocations", "frees", "allocated_bytes", "reallocations", "peak_bytes", "peak_blocks"):
+        assert closely(sampled[figure], exact[figure], 0.05), figure
+
+
+def test_with_sample_and_off_small_objects_are_in_no_figure(record, known):
+    stats = record.run([DEBIAN, known], options=["--sample", "--pymalloc", "off"]).stats
+    assert stats["allocations"] < 50_000 and "small_objects" not in stats
