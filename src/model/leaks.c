@@ -55,6 +55,77 @@ static void add(struct amount *to, struct amount more)
 	to->blocks += more.blocks;
 }
 
+/* ---- stacks that read the same --------------------------------------------------------------- */
+
+/* Several places of one line, as of a loop that was unrolled, are one for people. */
+struct reading {
+	struct leaks_row row;
+	uint64_t hash; /* of the frames as they are shown */
+};
+
+static uint64_t hash_stack(const struct model *m, uint32_t site, struct model_stack *stack)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	model_get_stack(m, site, stack);
+	for (size_t i = 0; i < stack->frames.count; i++)
+		hash = (hash ^ stack->frames.at[i]) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
+static int compare_readings(const void *left, const void *right)
+{
+	const struct reading *a = left, *b = right;
+	const struct profile_lost *x = a->row.lost, *y = b->row.lost;
+
+	if (x->class != y->class)
+		return x->class < y->class ? -1 : 1;
+	if (a->hash != b->hash)
+		return a->hash < b->hash ? -1 : 1;
+	return (x->site > y->site) - (x->site < y->site);
+}
+
+static bool read_the_same(const struct model *m, const struct reading *a, const struct reading *b)
+{
+	struct model_stack one = {0}, other = {0};
+
+	if (a->row.lost->class != b->row.lost->class || a->hash != b->hash)
+		return false;
+	model_get_stack(m, a->row.lost->site, &one);
+	model_get_stack(m, b->row.lost->site, &other);
+	bool same = one.frames.count == other.frames.count &&
+		    memcmp(one.frames.at, other.frames.at,
+			   one.frames.count * sizeof(*one.frames.at)) == 0;
+	vec_free(&one.frames);
+	vec_free(&other.frames);
+	return same;
+}
+
+/* Adds rows to the first one of those that read the same. */
+static void join_rows(struct leaks *l)
+{
+	struct model_stack stack = {0};
+	size_t count = l->rows.count;
+	struct reading *list = mem_new(count, sizeof(*list));
+
+	for (size_t i = 0; i < count; i++)
+		list[i] = (struct reading){l->rows.at[i],
+					   hash_stack(l->model, l->rows.at[i].lost->site, &stack)};
+	vec_free(&stack.frames);
+	qsort(list, count, sizeof(*list), compare_readings);
+	l->rows.count = 0;
+	for (size_t i = 0, first = 0; i < count; i++) {
+		if (i == 0 || !read_the_same(l->model, &list[first], &list[i])) {
+			*vec_push(&l->rows) = list[i].row;
+			first = i;
+			continue;
+		}
+		add(&l->rows.at[l->rows.count - 1].amount, list[i].row.amount);
+		add(&l->rows.at[l->rows.count - 1].held, list[i].row.held);
+	}
+	free(list);
+}
+
 void leaks_build(struct leaks *l, const struct model *m, const bool *suppressed, unsigned wanted)
 {
 	const struct profile *p = model_get_profile(m);
@@ -76,6 +147,8 @@ void leaks_build(struct leaks *l, const struct model *m, const bool *suppressed,
 				.held = {.bytes = row->held_bytes, .blocks = row->held_blocks},
 			};
 	}
+	if (l->rows.count > 1)
+		join_rows(l);
 	if (l->rows.count)
 		qsort(l->rows.at, l->rows.count, sizeof(l->rows.at[0]), compare_rows);
 }
