@@ -59,7 +59,7 @@ export class BottomUp extends CallTree {
     this.common = isWhole ? reversed : findCommon(reversed, this.order, threads?.siteOf ?? null);
     this.sums = isWhole ? reversed.sums() : new Sums(this.order);
     this.values = this.sums.of(answer.values);
-    this.sizes = this.sums.ofSizes(answer.values);
+    this.sizes = answer.question.figure === "growth" ? this.sums.ofSizes(answer.values) : this.values; // nothing else is ever negative
     this.root = this.makeNode(null, -1, 0, this.order.length);
   }
 

@@ -73,19 +73,29 @@ export function isTimed(q: Question): boolean {
   return isOfPages(q.figure) || q.figure === "live" || q.figure === "growth" || (q.range !== null && q.figure === "peak");
 }
 
-/** What each site had live at a point. */
-export function liveAt(p: Profile, point: number): [Float64Array, Float64Array] {
+/** What each site had live at a point, bytes and blocks; from `before` on, which was so at an earlier point. */
+export function liveAt(p: Profile, point: number, before?: { point: number; live: [Float64Array, Float64Array] }): [Float64Array, Float64Array] {
   const points = p.pack.u32("change.point");
   const sites = p.pack.u32("change.site");
   const changedBytes = p.pack.f64("change.live_bytes");
   const changedBlocks = p.pack.f64("change.live_blocks");
-  const bytes = new Float64Array(p.siteCount);
-  const blocks = new Float64Array(p.siteCount);
-  for (let i = 0; i < points.length && points[i]! <= point; i++) {
+  const [bytes, blocks] = before ? [before.live[0].slice(), before.live[1].slice()] : [new Float64Array(p.siteCount), new Float64Array(p.siteCount)];
+  for (let i = before ? firstAfter(points, before.point) : 0; i < points.length && points[i]! <= point; i++) {
     bytes[sites[i]!] = changedBytes[i]!;
     blocks[sites[i]!] = changedBlocks[i]!;
   }
   return [bytes, blocks];
+}
+
+/** The first place of a rising row of numbers that has a larger one. */
+function firstAfter(numbers: Uint32Array, number: number): number {
+  let [from, to] = [0, numbers.length];
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if (numbers[middle]! <= number) from = middle + 1;
+    else to = middle;
+  }
+  return from;
 }
 
 /** The point within a range at which most bytes were live. */
@@ -120,17 +130,16 @@ function ofTime(p: Profile, q: Question): [Float64Array, Float64Array, string] {
   const last = p.pack.f64("point.time_ns").length - 1;
   const range = q.range ?? { from: 0, to: last };
   if (last < 0) return [new Float64Array(p.siteCount), new Float64Array(p.siteCount), "the profile has no time line"];
-  if (q.figure === "growth") {
-    const [bytes, blocks] = liveAt(p, range.to);
-    const [oldBytes, oldBlocks] = q.range ? liveAt(p, range.from) : [null, null];
-    if (oldBytes && oldBlocks)
-      for (let i = 0; i < bytes.length; i++) {
-        bytes[i]! -= oldBytes[i]!;
-        blocks[i]! -= oldBlocks[i]!;
-      }
+  if (q.figure === "growth" && q.range) {
+    const old = liveAt(p, range.from);
+    const [bytes, blocks] = liveAt(p, range.to, { point: range.from, live: old });
+    for (let i = 0; i < bytes.length; i++) {
+      bytes[i]! -= old[0][i]!;
+      blocks[i]! -= old[1][i]!;
+    }
     return [bytes, blocks, ""];
   }
-  const point = q.figure === "live" ? range.to : highestPoint(p, range);
+  const point = q.figure === "peak" ? highestPoint(p, range) : range.to;
   return [...liveAt(p, point), q.figure === "peak" ? "the highest point of the range" : ""];
 }
 
@@ -188,8 +197,9 @@ function varianceOfAnswer(p: Profile, q: Question, bytes: Float64Array, blocks: 
   const period = samplePeriod(p);
   if (!period) return null;
   if (q.figure === "growth" && q.range) {
-    const [from, to] = [liveAt(p, q.range.from)[0], liveAt(p, q.range.to)[0]];
-    return boundBytes(to.map((b, i) => b + from[i]!), period);
+    const from = liveAt(p, q.range.from);
+    const [to] = liveAt(p, q.range.to, { point: q.range.from, live: from });
+    return boundBytes(to.map((b, i) => b + from[0][i]!), period);
   }
   const [ofBytes, ofBlocks] = COLUMNS[q.figure] ?? [null, ""];
   const counts = countsBlocks(q.figure);

@@ -24,11 +24,6 @@ function chosenSums(all: Float64Array, counts: Uint32Array): Float64Array {
   return sums;
 }
 
-function hasNegative(values: Float64Array): boolean {
-  for (let i = 0; i < values.length; i++) if (values[i]! < 0) return true;
-  return false;
-}
-
 export class Sums {
   private readonly known = new WeakMap<Float64Array, Float64Array>();
   private readonly sizes = new WeakMap<Float64Array, Float64Array>();
@@ -46,7 +41,7 @@ export class Sums {
   /** The same of what was added and what was taken away, together; what is not chosen is 0 in these. */
   ofSizes(values: Float64Array): Float64Array {
     let sums = this.sizes.get(values);
-    if (!sums) this.sizes.set(values, (sums = hasNegative(values) ? runningSums(values, this.order, true) : this.of(values)));
+    if (!sums) this.sizes.set(values, (sums = runningSums(values, this.order, true)));
     return sums;
   }
 }

@@ -41,7 +41,7 @@ export class TopDown extends CallTree {
     this.counts = !threads && answer.chosen ? countChosen(this.order, answer.chosen) : null;
     this.sums = threads ? new Sums(this.order) : this.counts ? new Sums(this.order, shape.sums(), this.counts) : shape.sums();
     this.values = this.sums.of(answer.values);
-    this.sizes = this.sums.ofSizes(answer.values);
+    this.sizes = answer.question.figure === "growth" ? this.sums.ofSizes(answer.values) : this.values; // nothing else is ever negative
     this.root = this.makeNode(null, -1, 0, 0, this.order.length);
   }
 

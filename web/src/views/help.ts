@@ -16,7 +16,7 @@ const EVERYWHERE: Line[] = [
 
 const PLACES: [place: string, lines: Line[]][] = [
   ["Flame graphs", [["← → ↑ ↓", "from box to box"], ["Enter", "zoom in on the box"], ["Escape", "zoom out"]]],
-  ["Tree", [["↑ ↓ PageUp PageDown Home End", "from row to row"], ["→ ←", "open, close or leave a row"], ["Enter", "its callers and callees"]]],
+  ["Tree", [["↑ ↓", "from row to row"], ["PageUp PageDown Home End", "farther"], ["→ ←", "open, close or leave a row"], ["Enter", "its callers and callees"]]],
   ["Timeline", [["← → Home End", "choose a moment"], ["Shift with these", "choose a range"], ["Escape", "the whole recording"]]],
   ["Sizes", [["← → ↑ ↓", "choose a cell"]]],
   ["Resident", [["← → ↑ ↓", "from cell to cell"], ["Enter", "who holds it"], ["Escape", "none"]]],
