@@ -225,10 +225,14 @@ static void look(struct run *r, struct finding found[FINDINGS], uint32_t sites, 
 	for (uint32_t i = 0; i < a->sites.list.count; i++) {
 		const struct holding *h = &a->sites.list.at[i].held;
 		struct site_doubt *d = sampling_get_doubt(a->sampling, i, &a->peak);
-		struct amount came = {h->allocated_bytes, h->allocations, d->allocated.bytes,
-				      d->allocated.blocks, period, 0};
-		struct amount is = {holding_get_bytes(h), holding_get_blocks(h), d->live.bytes,
-				    d->live.blocks, period, 0};
+		struct amount came = {h->allocated_bytes,  h->allocations, d->allocated.bytes,
+				      d->allocated.blocks, period,	   0};
+		struct amount is = {holding_get_bytes(h),
+				    holding_get_blocks(h),
+				    d->live.bytes,
+				    d->live.blocks,
+				    period,
+				    0};
 
 		if (a->sites.list.at[i].node > sites)
 			continue;
