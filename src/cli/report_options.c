@@ -407,6 +407,9 @@ static int check(const struct report_options *o)
 {
 	const struct sheet *s = &o->sheet;
 
+	if (o->filter.has_size_max && o->filter.size_min > o->filter.size_max)
+		return message_usage("report",
+				     "--min-size is more than --max-size: no block is so");
 	if ((s->shape == SHEET_SIZES || s->shape == SHEET_LIFETIMES) &&
 	    !filter_is_empty(&o->filter))
 		return message_usage("report", "--histogram is of the whole program: no filters");

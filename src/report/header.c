@@ -81,7 +81,10 @@ static void print_run(FILE *out, const struct profile *p, const struct style *st
 		fprintf(out, ", rank %" PRIu32, run->rank - 1);
 	if (run->rank && run->ranks)
 		fprintf(out, " of %" PRIu32, run->ranks);
-	fprintf(out, "%s%s\n", *mode ? ", mode " : "", mode);
+	fprintf(out, "%s%s", *mode ? ", mode " : "", mode);
+	if (run->small_objects == PROFILE_SMALL_SAMPLED && !figure_is_counted(p))
+		fputs(" but for small objects of Python", out);
+	fputc('\n', out);
 	fprintf(out, "  command      %s\n  ", command);
 	if (p->inputs.count > 1)
 		print_ends(out, p);

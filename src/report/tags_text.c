@@ -96,16 +96,16 @@ void tags_text_print_losses(FILE *out, const struct profile *p, const struct sty
 		uint64_t count;
 		const char *what;
 	} losses[] = {
-		{t->lost_tags, "times there was no room for a tag: counted at the one around it"},
-		{t->unmatched_tag_pops, "pops were of no tag"},
-		{t->skipped_tag_pops, "tags were left only when one around them was"},
-		{t->stale_tag_handles, "handles were of another process: taken as no tag"},
-		{t->inherited_tags, "tags were open when the process was forked"},
+		{t->lost_tags, "no room for a tag: counted at the one around it"},
+		{t->unmatched_tag_pops, "a pop of no tag"},
+		{t->skipped_tag_pops, "a tag was left only when one around it was"},
+		{t->stale_tag_handles, "a handle of another process, taken as no tag"},
+		{t->inherited_tags, "a tag was open when the process was forked"},
 	};
 
 	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)
 		if (losses[i].count)
-			(void)fprintf(out, "%s%s %s%s\n", style_ink(style, STYLE_WARNING),
-				      human_count(losses[i].count).text, losses[i].what,
+			(void)fprintf(out, "%s%s: %s%s\n", style_ink(style, STYLE_WARNING),
+				      human_things(losses[i].count, "time").text, losses[i].what,
 				      style_ink(style, STYLE_PLAIN));
 }

@@ -19,7 +19,7 @@ def test_a_push_without_a_pop_is_said_and_so_is_a_pop_too_many(midden, counted):
     assert trees.requested("open") == 10 and trees.scope("open")["nTimesNotExited"] == 1
     assert trees.whole["nUnmatchedPops"] == 3
     text = told(midden, recording.path)
-    assert "(1 not left)" in text and "3 pops were of no tag" in text
+    assert "(1 not left)" in text and "3 times: a pop of no tag" in text
 
 
 def test_leaving_a_tag_leaves_those_that_were_jumped_out_of(counted):
