@@ -87,12 +87,8 @@ NOINLINE void shadow_depth_tell(struct thread *t, struct shadow *s)
 	t->limit = thread_busy(s->busy);
 	atomic_signal_fence(memory_order_seq_cst);
 	t->doubtful = false;
-	struct path path = {
-		.t = t,
-		.tree = stacktree_get(),
-		.named = named_get(),
-		.generation = atomic_load_explicit(&modules_generation, memory_order_acquire),
-	};
+	struct path path = {.t = t, .tree = stacktree_get(), .named = named_get()};
+	path.generation = atomic_load_explicit(&modules_generation, memory_order_acquire);
 	add_all(&path, s);
 	atomic_signal_fence(memory_order_seq_cst);
 	t->limit = t->chunk_limit;
