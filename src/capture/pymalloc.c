@@ -240,6 +240,11 @@ static NOINLINE void sample_free(const struct allocator *inner, void *block)
 
 /* ---- samples where all blocks are ------------------------------------------------------------ */
 
+/* Requests that are surely blocks of arenas: up to SMALL_BYTES, or none where Python's allocators are
+ * others than its usual ones (malloc, or those that add bytes to look for errors). A fork child has
+ * the same ones. */
+static size_t sure_bytes = SMALL_BYTES;
+
 /* What pymalloc makes a block of itself; it has those of no bytes from malloc, too. */
 static inline bool is_small(size_t bytes)
 {
@@ -314,90 +319,91 @@ static inline bool release(const void *block)
 /* ---- hooks ----------------------------------------------------------------------------------- */
 
 /* Both domains are the same but for what does the work. They jump, here as in hooks.c. */
-#define HOOKS(domain)                                                                            \
-	static void *exact_##domain##_malloc(void *context, size_t bytes)                        \
-	{                                                                                        \
-		(void)context;                                                                   \
-		if (unlikely(bytes > SMALL_BYTES))                                               \
-			return real_##domain.malloc(real_##domain.context, bytes);               \
-		return record_malloc(&real_##domain, bytes);                                     \
-	}                                                                                        \
-	static void *exact_##domain##_calloc(void *context, size_t count, size_t bytes)          \
-	{                                                                                        \
-		size_t total;                                                                    \
-		(void)context;                                                                   \
-		if (__builtin_mul_overflow(count, bytes, &total) || total > SMALL_BYTES)         \
-			return real_##domain.calloc(real_##domain.context, count, bytes);        \
-		return record_calloc(&real_##domain, count, bytes);                              \
-	}                                                                                        \
-	static void *exact_##domain##_realloc(void *context, void *block, size_t bytes)          \
-	{                                                                                        \
-		(void)context;                                                                   \
-		return record_realloc(&real_##domain, block, bytes);                             \
-	}                                                                                        \
-	static void exact_##domain##_free(void *context, void *block)                            \
-	{                                                                                        \
-		(void)context;                                                                   \
-		record_free(&real_##domain, block);                                              \
-	}                                                                                        \
-	static void *sampled_##domain##_malloc(void *context, size_t bytes)                      \
-	{                                                                                        \
-		(void)context;                                                                   \
-		if (likely(take(bytes)))                                                         \
-			return real_##domain.malloc(real_##domain.context, bytes);               \
-		return sample_malloc(&real_##domain, bytes);                                     \
-	}                                                                                        \
-	static void *sampled_##domain##_calloc(void *context, size_t count, size_t bytes)        \
-	{                                                                                        \
-		size_t total;                                                                    \
-		(void)context;                                                                   \
-		if (__builtin_mul_overflow(count, bytes, &total) || take(total))                 \
-			return real_##domain.calloc(real_##domain.context, count, bytes);        \
-		return sample_calloc(&real_##domain, count, bytes);                              \
-	}                                                                                        \
-	static void *sampled_##domain##_realloc(void *context, void *block, size_t bytes)        \
-	{                                                                                        \
-		(void)context;                                                                   \
-		if (likely(!sieve_may_hold(block)) && take(bytes))                               \
-			return real_##domain.realloc(real_##domain.context, block, bytes);       \
-		return sample_realloc(&real_##domain, block, bytes);                             \
-	}                                                                                        \
-	static void sampled_##domain##_free(void *context, void *block)                          \
-	{                                                                                        \
-		(void)context;                                                                   \
-		if (likely(!sieve_may_hold(block)))                                              \
-			real_##domain.free(real_##domain.context, block);                        \
-		else                                                                             \
-			sample_free(&real_##domain, block);                                      \
-	}                                                                                        \
-	static void *counted_##domain##_malloc(void *context, size_t bytes)                      \
-	{                                                                                        \
-		(void)context;                                                                   \
-		if (unlikely(!is_small(bytes)) || likely(light_take(bytes, SEGMENT_API_PYTHON))) \
-			return real_##domain.malloc(real_##domain.context, bytes);               \
-		return count_malloc(&real_##domain, bytes);                                      \
-	}                                                                                        \
-	static void *counted_##domain##_calloc(void *context, size_t count_of, size_t bytes)     \
-	{                                                                                        \
-		size_t total;                                                                    \
-		(void)context;                                                                   \
-		if (__builtin_mul_overflow(count_of, bytes, &total) || !is_small(total) ||       \
-		    light_take(total, SEGMENT_API_PYTHON))                                       \
-			return real_##domain.calloc(real_##domain.context, count_of, bytes);     \
-		return count_calloc(&real_##domain, count_of, bytes);                            \
-	}                                                                                        \
-	static void *counted_##domain##_realloc(void *context, void *block, size_t bytes)        \
-	{                                                                                        \
-		(void)context;                                                                   \
-		return count_realloc(&real_##domain, block, bytes);                              \
-	}                                                                                        \
-	static void counted_##domain##_free(void *context, void *block)                          \
-	{                                                                                        \
-		(void)context;                                                                   \
-		if (likely(release(block)))                                                      \
-			real_##domain.free(real_##domain.context, block);                        \
-		else                                                                             \
-			count_free(&real_##domain, block);                                       \
+#define HOOKS(domain)                                                                              \
+	static void *exact_##domain##_malloc(void *context, size_t bytes)                          \
+	{                                                                                          \
+		(void)context;                                                                     \
+		if (unlikely(bytes > SMALL_BYTES))                                                 \
+			return real_##domain.malloc(real_##domain.context, bytes);                 \
+		return record_malloc(&real_##domain, bytes);                                       \
+	}                                                                                          \
+	static void *exact_##domain##_calloc(void *context, size_t count, size_t bytes)            \
+	{                                                                                          \
+		size_t total;                                                                      \
+		(void)context;                                                                     \
+		if (__builtin_mul_overflow(count, bytes, &total) || total > SMALL_BYTES)           \
+			return real_##domain.calloc(real_##domain.context, count, bytes);          \
+		return record_calloc(&real_##domain, count, bytes);                                \
+	}                                                                                          \
+	static void *exact_##domain##_realloc(void *context, void *block, size_t bytes)            \
+	{                                                                                          \
+		(void)context;                                                                     \
+		return record_realloc(&real_##domain, block, bytes);                               \
+	}                                                                                          \
+	static void exact_##domain##_free(void *context, void *block)                              \
+	{                                                                                          \
+		(void)context;                                                                     \
+		record_free(&real_##domain, block);                                                \
+	}                                                                                          \
+	static void *sampled_##domain##_malloc(void *context, size_t bytes)                        \
+	{                                                                                          \
+		(void)context;                                                                     \
+		if (likely(take(bytes)))                                                           \
+			return real_##domain.malloc(real_##domain.context, bytes);                 \
+		return sample_malloc(&real_##domain, bytes);                                       \
+	}                                                                                          \
+	static void *sampled_##domain##_calloc(void *context, size_t count, size_t bytes)          \
+	{                                                                                          \
+		size_t total;                                                                      \
+		(void)context;                                                                     \
+		if (__builtin_mul_overflow(count, bytes, &total) || take(total))                   \
+			return real_##domain.calloc(real_##domain.context, count, bytes);          \
+		return sample_calloc(&real_##domain, count, bytes);                                \
+	}                                                                                          \
+	static void *sampled_##domain##_realloc(void *context, void *block, size_t bytes)          \
+	{                                                                                          \
+		(void)context;                                                                     \
+		if (likely(!sieve_may_hold(block)) && take(bytes))                                 \
+			return real_##domain.realloc(real_##domain.context, block, bytes);         \
+		return sample_realloc(&real_##domain, block, bytes);                               \
+	}                                                                                          \
+	static void sampled_##domain##_free(void *context, void *block)                            \
+	{                                                                                          \
+		(void)context;                                                                     \
+		if (likely(!sieve_may_hold(block)))                                                \
+			real_##domain.free(real_##domain.context, block);                          \
+		else                                                                               \
+			sample_free(&real_##domain, block);                                        \
+	}                                                                                          \
+	static void *counted_##domain##_malloc(void *context, size_t bytes)                        \
+	{                                                                                          \
+		(void)context;                                                                     \
+		if (unlikely(!is_small(bytes)) || (likely(bytes <= sure_bytes) &&                  \
+						   likely(light_take(bytes, SEGMENT_API_PYTHON)))) \
+			return real_##domain.malloc(real_##domain.context, bytes);                 \
+		return count_malloc(&real_##domain, bytes);                                        \
+	}                                                                                          \
+	static void *counted_##domain##_calloc(void *context, size_t count_of, size_t bytes)       \
+	{                                                                                          \
+		size_t total;                                                                      \
+		(void)context;                                                                     \
+		if (__builtin_mul_overflow(count_of, bytes, &total) || !is_small(total) ||         \
+		    (total <= sure_bytes && light_take(total, SEGMENT_API_PYTHON)))                \
+			return real_##domain.calloc(real_##domain.context, count_of, bytes);       \
+		return count_calloc(&real_##domain, count_of, bytes);                              \
+	}                                                                                          \
+	static void *counted_##domain##_realloc(void *context, void *block, size_t bytes)          \
+	{                                                                                          \
+		(void)context;                                                                     \
+		return count_realloc(&real_##domain, block, bytes);                                \
+	}                                                                                          \
+	static void counted_##domain##_free(void *context, void *block)                            \
+	{                                                                                          \
+		(void)context;                                                                     \
+		if (likely(release(block)))                                                        \
+			real_##domain.free(real_##domain.context, block);                          \
+		else                                                                               \
+			count_free(&real_##domain, block);                                         \
 	}
 
 HOOKS(mem)
@@ -563,6 +569,7 @@ void pymalloc_check(void)
 	python.get(DOMAIN_OBJ, &now);
 	if (is_ours(&now))
 		return;
+	sure_bytes = strcmp(get_name(), "pymalloc") == 0 ? SMALL_BYTES : 0;
 	if (strncmp(get_name(), "malloc", 6) == 0) /* and malloc_debug */
 		show(SEGMENT_SMALL_MALLOC);
 	else

@@ -9,10 +9,9 @@ void python_quick_init(struct python_quick *q, const struct python_interpreter *
 {
 	const struct python_offsets *o = i->o;
 
-	q->is_side_by_side = o->frame_instruction == o->frame_previous + 8;
 	q->generation = 0;
 	q->get_current = i->get_current;
-	/* Where an instruction is a number, it does not tell its code object: see difference. */
+	/* Where an instruction is a number, it does not tell its code object: see find_changed. */
 	if (o->instruction != PYTHON_INSTRUCTION_AT)
 		q->get_current = NULL;
 	q->thread_id = o->thread_id;
@@ -37,65 +36,24 @@ void python_quick_allow(struct python_quick *q, uint64_t state, uint32_t generat
 
 /* ---- frames of Python ------------------------------------------------------------------------ */
 
-/* What a frame differs in from what is remembered. Its code object need not be compared: the
- * instruction lies in it, and while no code object is freed, no other one can be there. */
-static inline uint64_t difference(const struct python_memo_frame *f, uint64_t instruction,
-				  uint64_t previous)
-{
-	return (python_reads_word(f->at + instruction) ^ f->instruction) |
-	       (python_reads_word(f->at + previous) ^ f->previous);
-}
-
-typedef uint64_t two __attribute__((vector_size(16), aligned(8), may_alias));
-
-/* The same where the two words are side by side. */
-static inline two difference_of_two(const struct python_memo_frame *f, uint64_t words)
-{
-	return *(const two *)(uintptr_t)(f->at + words) ^ *(const two *)&f->previous; /* NOLINT */
-}
-
-_Static_assert(offsetof(struct python_memo_frame, instruction) ==
-		       offsetof(struct python_memo_frame, previous) + 8,
-	       "as they are in a frame");
-
-/* The first of frames from `f` on, four and four, among which one has changed; or one of the last
- * three before `end`. Mostly none has. */
-static inline struct python_memo_frame *skip_fours(const struct python_quick *q,
-						   struct python_memo_frame *f,
-						   const struct python_memo_frame *end)
+/* The outermost frame up to `leaf` that has changed, or the one behind `leaf`. NULL: what is outside
+ * of one is another one. Its code object need not be compared: the instruction lies in it, and
+ * while no code object is freed, no other one can be there. From the inside out: a frame that the thread has left may have gone with
+ * its page, and only what a frame that is there names as outside of it is there too. */
+static inline struct python_memo_frame *find_changed(const struct python_quick *q,
+						     struct python_memo_frame *first,
+						     struct python_memo_frame *leaf)
 {
 	const uint64_t instruction = q->frame_instruction, previous = q->frame_previous;
+	struct python_memo_frame *changed = leaf + 1;
 
-	if (q->is_side_by_side) {
-		for (; f + 4 <= end; f += 4) {
-			two all = difference_of_two(f, previous) |
-				  difference_of_two(f + 1, previous) |
-				  difference_of_two(f + 2, previous) |
-				  difference_of_two(f + 3, previous);
-
-			if (unlikely(all[0] | all[1]))
-				break;
-		}
-		return f;
+	for (struct python_memo_frame *f = leaf; f >= first; f--) {
+		if (unlikely(python_reads_word(f->at + previous) != f->previous))
+			return NULL;
+		if (python_reads_word(f->at + instruction) != f->instruction)
+			changed = f;
 	}
-	for (; f + 4 <= end; f += 4)
-		if (unlikely(difference(f, instruction, previous) |
-			     difference(f + 1, instruction, previous) |
-			     difference(f + 2, instruction, previous) |
-			     difference(f + 3, instruction, previous)))
-			break;
-	return f;
-}
-
-/* The outermost frame up to `leaf` that has changed, or the one behind `leaf`. */
-static inline struct python_memo_frame *find_changed(const struct python_quick *q,
-						     struct python_memo_frame *f,
-						     const struct python_memo_frame *leaf)
-{
-	f = skip_fours(q, f, leaf + 1);
-	while (f <= leaf && !difference(f, q->frame_instruction, q->frame_previous))
-		f++;
-	return f;
+	return changed;
 }
 
 #define PLACES_MOST 8 /* so far out a place is looked for */
@@ -161,6 +119,10 @@ static inline const struct python_memo_frame *advance(struct python_quick *q, ui
 			return NULL;
 	}
 	changed = find_changed(q, m->frames, leaf);
+	if (unlikely(!changed)) {
+		m->count = (uint32_t)(leaf - m->frames);
+		return NULL;
+	}
 	if (changed <= leaf && unlikely(!follow(q, changed, leaf)))
 		return NULL;
 	m->count = (uint32_t)(leaf + 1 - m->frames);

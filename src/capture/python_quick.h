@@ -31,8 +31,7 @@ struct python_quick {
 	uint32_t frame_code;
 	uint32_t frame_owner;
 	uint32_t frame_bytes;
-	bool is_side_by_side; /* previous, instruction */
-	bool is_refused;      /* the walk under way has asked */
+	bool is_refused; /* the walk under way has asked */
 	struct python_memo memo;
 	struct python_reads reads;
 	struct python_leaves leaves;

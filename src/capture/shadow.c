@@ -57,8 +57,10 @@ static void unmap_frames(struct shadow_frame *frames, uint32_t room)
 
 static void forget_process(struct shadow *s)
 {
-	s->known = 0;
-	s->told_sp = UINT64_MAX;
+	s->known = s->same = s->deepest_count = 0;
+	s->is_new = false;
+	s->lowest = s->deepest_sp = s->told_sp =
+		UINT64_MAX; /* how deep the parent was is its own */
 	s->pid = process->pid;
 	atomic_store_explicit(&process->header->entered, 1, memory_order_relaxed);
 }
@@ -78,7 +80,6 @@ static NOINLINE struct shadow *new_shadow(void)
 		return NULL;
 	}
 	s->room = ROOM_FIRST;
-	s->lowest = s->deepest_sp = UINT64_MAX;
 	forget_process(s);
 	return s;
 }
@@ -215,16 +216,22 @@ static bool is_inlined(const struct shadow *s, const struct shadow_frame *f)
 	return true;
 }
 
-/* Nothing lies between a frame and that which called it. */
-static void drop_gone(struct shadow *s, const struct shadow_frame *f)
+/* Nothing lies between a frame and that which called it. False: it is on a signal stack that lies
+ * further out on the thread's own, and those are not gone. */
+static bool drop_gone(struct shadow *s, const struct shadow_frame *f)
 {
 	uint64_t outer = f->caller_cfa ? f->caller_cfa : f->cfa + 1;
 
+	if (unlikely(s->count && s->frames[s->count - 1].cfa < outer) &&
+	    !(s->frames[s->count - 1].cfa == f->cfa && is_inlined(s, f)) &&
+	    cold_is_on_signal_stack())
+		return false;
 	while (s->count && s->frames[s->count - 1].cfa < outer) {
 		if (s->frames[s->count - 1].cfa == f->cfa && is_inlined(s, f))
-			return;
+			break;
 		shadow_pop(s);
 	}
+	return true;
 }
 
 static void note_depth(struct shadow *s, uint64_t sp)
@@ -237,8 +244,7 @@ static void note_depth(struct shadow *s, uint64_t sp)
 
 static void push(struct shadow *s, const struct shadow_frame *f)
 {
-	drop_gone(s, f);
-	if (unlikely(s->count == s->room) && !grow(s))
+	if (!drop_gone(s, f) || (unlikely(s->count == s->room) && !grow(s)))
 		return; /* its exit will find that it is not there */
 	s->frames[s->count] = *f;
 	atomic_signal_fence(memory_order_seq_cst);
@@ -253,13 +259,19 @@ static inline bool is_innermost(const struct shadow *s, uint64_t sp, uint64_t fu
 	return top && top->sp == sp && top->function == function;
 }
 
-/* One whose stack has grown since, by alloca, or that is not the innermost one we know. */
+/* One whose stack has grown since, by alloca, or that is not the innermost one we know; or that has
+ * given up its frame and jumped to us, who return to its caller then. */
 static NOINLINE void pop_slowly(struct thread *t, struct shadow *s, const struct walk_start *start,
-				uint64_t function)
+				uint64_t function, uint64_t caller_pc)
 {
 	struct shadow_step at = {.pc = start->pc, .sp = start->sp, .fp = start->fp};
-	uint64_t cfa = step_out(t, s, &at) ? at.sp : start->sp + 1;
+	uint64_t cfa = start->sp;
 
+	if (start->pc != caller_pc)
+		cfa = step_out(t, s, &at) ? at.sp : start->sp + 1;
+
+	if (s->count && s->frames[s->count - 1].cfa < cfa && cold_is_on_signal_stack())
+		return;
 	while (s->count && s->frames[s->count - 1].cfa < cfa)
 		shadow_pop(s);
 	uint32_t i = s->count;
@@ -356,7 +368,8 @@ static void leave(void *function, void *call_site)
 		if (likely(is_innermost(s, start.sp, (uint64_t)(uintptr_t)function)))
 			shadow_pop(s);
 		else
-			pop_slowly(thread_self, s, &start, (uint64_t)(uintptr_t)function);
+			pop_slowly(thread_self, s, &start, (uint64_t)(uintptr_t)function,
+				   arch_strip((uint64_t)(uintptr_t)call_site));
 		give_back(s);
 	}
 	if (unlikely(next_leave))

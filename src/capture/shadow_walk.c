@@ -7,6 +7,7 @@
  * beginning, and of what is between the function that made the call. */
 #include "capture/shadow_walk.h"
 
+#include "capture/cold.h"
 #include "capture/rules.h"
 #include "capture/stacktree.h"
 
@@ -102,6 +103,8 @@ static uint32_t intern(struct thread *t, const struct shadow_frame *f, uint32_t 
 static bool walk(struct thread *t, struct shadow *s, const struct walk_start *start,
 		 uint32_t generation, uint32_t *node)
 {
+	if (s->count && s->frames[s->count - 1].sp < start->sp && cold_is_on_signal_stack())
+		return false;
 	while (s->count && s->frames[s->count - 1].sp < start->sp)
 		shadow_pop(s); /* left without a word */
 	if (!s->count || !place_all(t, s, generation))

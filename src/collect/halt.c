@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -99,12 +100,53 @@ static bool is_dead(pid_t tid)
 	return !name_end || strchr("ZX", name_end[1] ? name_end[2] : 'Z');
 }
 
+/* While another thread's exec waits for one that we trace and it has killed, a seize waits for the
+ * exec: this waits for the dead from within. */
+static struct halt *volatile seizing;
+
+static void reap_dead(int number)
+{
+	const struct halt *h = seizing;
+	int before = errno;
+
+	(void)number;
+	for (size_t i = 0; h && i < h->threads.count; i++) {
+		struct halt_thread *t = &h->threads.at[i];
+		siginfo_t info = {0};
+
+		if (t->state != HALT_GONE &&
+		    waitid(P_PID, (id_t)t->tid, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 &&
+		    info.si_pid == t->tid && info.si_code != CLD_TRAPPED &&
+		    info.si_code != CLD_STOPPED &&
+		    waitpid(t->tid, NULL, __WALL | WNOHANG) == t->tid)
+			t->state = HALT_GONE;
+	}
+	errno = before;
+}
+
+static long seize(struct halt *h, pid_t tid)
+{
+	const struct itimerval beat = {{0, 20000}, {0, 20000}}, none = {0};
+	struct sigaction action = {.sa_handler = reap_dead, .sa_flags = SA_RESTART}, before;
+
+	(void)sigaction(SIGALRM, &action, &before);
+	seizing = h;
+	(void)setitimer(ITIMER_REAL, &beat, NULL);
+	long failed = ptrace(PTRACE_SEIZE, tid, 0, 0);
+	int why = errno;
+	(void)setitimer(ITIMER_REAL, &none, NULL);
+	seizing = NULL;
+	(void)sigaction(SIGALRM, &before, NULL);
+	errno = why;
+	return failed;
+}
+
 /* One that ends just now is no failure. */
 static int ask(struct halt *h, pid_t tid, struct error *e)
 {
 	if (h->threads.count >= THREADS_MOST)
 		return error_set(e, "it has too many threads");
-	if (ptrace(PTRACE_SEIZE, tid, 0, 0) != 0) {
+	if (seize(h, tid) != 0) {
 		int why = errno;
 
 		if (why == ESRCH || is_dead(tid))
@@ -155,7 +197,12 @@ static bool look_at_all(struct halt *h, bool with_dead)
 
 	for (size_t i = 0; i < h->threads.count; i++) {
 		struct halt_thread *t = &h->threads.at[i];
+		int status;
 
+		/* Killed by the exec of another one, which goes on when we have waited for it. */
+		if (with_dead && t->state == HALT_STOPPED &&
+		    waitpid(t->tid, &status, __WALL | WNOHANG) == t->tid)
+			take_status(t, status);
 		if (!look_at(t) && with_dead && is_dead(t->tid))
 			t->state = HALT_DEAD;
 		settled &= t->state != HALT_ASKED;

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 
 #define OPTIONS	      (PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL)
+#define STRAYS_MOST   16u
 #define CALL_STOP     (SIGTRAP | 0x80)
 #define SIGNALS_BYTES 8u	 /* of a mask, for the kernel */
 #define SEARCH_BYTES  (4u << 20) /* of code, for an instruction: the C library has hundreds */
@@ -143,7 +144,7 @@ static bool makes_call_again(const struct inject_target *target, const struct re
 /* It can make the call beside its own work, without a trace of it. */
 static bool is_free(const struct inject_target *target, pid_t tid, const struct registers_set *s)
 {
-	return !registers_find_again(s).is_certain &&
+	return !registers_find_again(s).is_certain && !registers_are_scalable(tid) &&
 	       !is_in_sequence(target, tid, registers_get_place(s));
 }
 
@@ -172,11 +173,28 @@ static bool is_call_stop(int status)
 }
 
 /* On to the next stop, whichever that is. False: it has died. */
-static bool step(struct injection *j, int *status)
+static bool step(struct injection *j, int signal, int *status)
 {
-	if (ptrace(PTRACE_SYSCALL, j->thread->tid, 0, 0) == 0)
+	if (ptrace(PTRACE_SYSCALL, j->thread->tid, 0, (void *)(uintptr_t)signal) == 0) /* NOLINT */
 		return halt_await(j->thread, status);
 	j->thread->state = HALT_DEAD; /* killed meanwhile */
+	return false;
+}
+
+/* On to the begin of its call, past stops that SIGSTOP and SIGCONT make, which nothing holds back: a
+ * signal in front of the call would not end it. False: it has died, or is not there yet. */
+static bool step_to_call(struct injection *j)
+{
+	int status;
+
+	for (unsigned i = 0; i < STRAYS_MOST; i++) {
+		if (!step(j, j->thread->signal, &status))
+			return false;
+		j->thread->signal = 0;
+		if (is_call_stop(status))
+			return true;
+		halt_take(j->thread, status);
+	}
 	return false;
 }
 
@@ -187,12 +205,12 @@ static bool finish_call(struct injection *j)
 	unsigned long born = 0;
 	int status;
 
-	if (!step(j, &status))
+	if (!step(j, 0, &status))
 		return false;
 	if (status >> 16 == PTRACE_EVENT_CLONE) {
 		if (ptrace(PTRACE_GETEVENTMSG, j->thread->tid, 0, &born) == 0)
 			j->answer.born = (pid_t)born;
-		if (!step(j, &status))
+		if (!step(j, 0, &status))
 			return false;
 	}
 	j->answer.is_done = is_call_stop(status) && registers_save(j->thread->tid, &end);
@@ -211,7 +229,7 @@ static void run_beside(struct injection *j, uint64_t gate)
 		return;
 	other = own;
 	registers_aim(&other, gate, j->call);
-	if (!registers_load(j->thread->tid, &other) || !step(j, &status))
+	if (!registers_load(j->thread->tid, &other) || !step(j, 0, &status))
 		return;
 	if (is_call_stop(status)) {
 		if (finish_call(j))
@@ -229,19 +247,14 @@ static void run_beside(struct injection *j, uint64_t gate)
 static void run_inside(struct injection *j)
 {
 	struct registers_set own;
-	int status;
 
-	if (!step(j, &status))
+	if (!step_to_call(j) || !registers_save(j->thread->tid, &own))
 		return;
-	if (!is_call_stop(status) || !registers_save(j->thread->tid, &own)) {
-		halt_take(j->thread, status);
-		return;
-	}
 	if (!registers_swap(j->thread->tid, &own, j->call) || !finish_call(j))
 		return;
 	registers_rewind(&own);
-	if (registers_restore(j->thread->tid, &own) && step(j, &status) && !is_call_stop(status))
-		halt_take(j->thread, status);
+	if (registers_restore(j->thread->tid, &own))
+		(void)step_to_call(j);
 }
 
 static bool set_options(pid_t tid, uintptr_t options)
@@ -252,7 +265,8 @@ static bool set_options(pid_t tid, uintptr_t options)
 /* Signals wait until it is as it was. */
 static bool hold(struct injection *j)
 {
-	uint64_t all = UINT64_MAX;
+	/* A SIGSYS that the kernel forces and finds held back would take its handler away. */
+	uint64_t all = ~(UINT64_C(1) << (SIGSYS - 1));
 	pid_t tid = j->thread->tid;
 
 	if (ptrace(PTRACE_GETSIGMASK, tid, SIGNALS_BYTES, &j->signals) == 0 &&

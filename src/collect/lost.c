@@ -176,10 +176,10 @@ static int read_copy(struct look *l, struct error *e)
 	int result = read_part(l, c->watch.pid, ROOTS_APART, e);
 
 	go_on(l);
+	twin_settle(&c->lost.twin); /* at once: until then it shares the program's descriptors */
 	list_blocks(l);
 	l->gather.pulse = keep_up;
 	l->gather.context = l;
-	twin_settle(&c->lost.twin);
 	if (result == 0)
 		result = read_part(l, c->lost.twin.pid, ROOTS_COPIED, e);
 	if (result == 0 && !twin_is_alive(&c->lost.twin))
@@ -317,7 +317,7 @@ static int find(struct collector *c, bool by_copy, struct error *e)
 int lost_find(struct collector *c, struct error *e)
 {
 	(void)twin_bury(&c->lost.twin, c->watch.pid);
-	return find(c, !c->lost.twin.dead, e);
+	return find(c, !c->lost.twin.dead && twin_is_wanted(c->watch.rss_bytes), e);
 }
 
 bool lost_is_called(const struct collector *c)

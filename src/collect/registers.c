@@ -74,6 +74,30 @@ bool registers_save(pid_t tid, struct registers_set *s)
 	return s->count >= SET_WORDS;
 }
 
+#if defined(__aarch64__)
+
+#define SET_SVE	 0x405u /* NT_ARM_SVE, NT_ARM_SSVE: not in all headers */
+#define SET_SSVE 0x40bu
+#define IS_LIVE	 UINT64_C(1) /* in the flags of a header of two words, its last half word */
+
+bool registers_are_scalable(pid_t tid)
+{
+	uint64_t plain[2] = {0}, streaming[2] = {0};
+
+	return (read_set(tid, SET_SVE, plain, 2) && plain[1] >> 32 & IS_LIVE) ||
+	       (read_set(tid, SET_SSVE, streaming, 2) && streaming[1] >> 32 & IS_LIVE);
+}
+
+#else
+
+bool registers_are_scalable(pid_t tid)
+{
+	(void)tid;
+	return false;
+}
+
+#endif
+
 static bool write_set(pid_t tid, uintptr_t set, const void *bytes, size_t count)
 {
 	struct iovec from = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = count}; /* NOLINT */

@@ -26,6 +26,9 @@ struct registers registers_read(pid_t tid, uint64_t *words, uint32_t room);
 #define REGISTERS_SET_WORDS 40u /* there are 27 on x86_64, 34 on aarch64 */
 #define REGISTERS_GATE_MOST 4u	/* bytes of an instruction that makes a system call */
 
+/* Whether the thread works with vector registers of which a system call keeps a part only. */
+bool registers_are_scalable(pid_t tid);
+
 /* The general registers, to be changed and put back. The others are not touched by a system call.
  */
 struct registers_set {

@@ -1,11 +1,13 @@
 /* twin.c -- a copy of the target as it is at one moment, which is read while the target goes on.
  * Runs: in the collector process, one thread, when somebody wants to know what is lost.
  * SPDX-License-Identifier: Apache-2.0 */
+#define WORTH_BYTES (UINT64_C(64) << 20) /* less is read as fast as it is copied */
 #define _GNU_SOURCE
 #include "collect/twin.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,6 +15,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "collect/inject.h"
 #include "format/clock.h"
@@ -40,12 +43,15 @@ static bool is_shared_with_others(const char *name)
 	       (begins(name, "/dev/") && !begins(name, "/dev/shm/") && !begins(name, "/dev/zero"));
 }
 
-static bool is_copyable(const struct regions *regions)
+bool twin_is_wanted(uint64_t resident_bytes)
 {
 	const char *wanted = getenv(ENV_TWIN);
 
-	if (wanted && strcmp(wanted, "0") == 0)
-		return false;
+	return wanted ? strcmp(wanted, "0") != 0 : resident_bytes >= WORTH_BYTES;
+}
+
+static bool is_copyable(const struct regions *regions)
+{
 	for (size_t i = 0; i < regions->list.count; i++)
 		if (is_shared_with_others(regions_get_name(regions, &regions->list.at[i])))
 			return false;
@@ -71,7 +77,7 @@ bool twin_make(struct twin *t, struct halt *h, const struct regions *regions, pi
 		struct inject_answer answer = inject_run(&asked, &h->threads.at[i], &call);
 		t->pid = answer.born;
 		t->name = (pid_t)answer.value;
-		if (answer.is_done)
+		if (answer.is_done || answer.born)
 			break; /* or the kernel refuses: it would do so again */
 	}
 	return t->pid != 0;
@@ -87,12 +93,26 @@ static bool await_birth(struct halt_thread *child)
 	return true;
 }
 
+/* Where memory runs out, the copy is what has to go. */
+static void offer(pid_t pid)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", (int)pid);
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	(void)!write(fd, "1000", 4);
+	close(fd);
+}
+
 void twin_settle(struct twin *t)
 {
 	const struct registers_call call = {CLOSE_RANGE, {0, UINT32_MAX, CLOSE_UNSHARE}};
 	const struct inject_target self = {.pid = t->pid, .gate = t->gate, .is_ours = true};
 	struct halt_thread child = {.tid = t->pid};
 
+	offer(t->pid);
 	if (await_birth(&child))
 		(void)inject_run(&self, &child, &call);
 }
@@ -189,35 +209,33 @@ static enum mood judge(pid_t pid, pid_t tid)
 	return begins(text, "running") ? GLAD : judge_call(strtol(text, NULL, 10));
 }
 
-struct choice {
-	pid_t tids[3]; /* one for each mood; 0 none */
-};
-
-/* `tried` could not, the last time. */
-static struct choice choose(pid_t pid, pid_t tried)
+/* The next one behind `tried`, which could not the last time: one that does not mind, or when there
+ * was none for long, any. 0: there is none behind it. */
+static pid_t choose(pid_t pid, pid_t tried, bool is_choosy)
 {
-	struct choice c = {0};
+	pid_t tids[3] = {0}; /* one for each mood */
 	char path[64];
 	const struct dirent *entry;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	DIR *tasks = opendir(path);
-	while (tasks && !c.tids[GLAD] && (entry = readdir(tasks))) {
+	while (tasks && !tids[GLAD] && (entry = readdir(tasks))) {
 		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
 
-		if (tid > 0 && tid != tried)
-			c.tids[judge(pid, tid)] = tid;
+		if (tid > tried)
+			tids[is_choosy ? judge(pid, tid) : GLAD] = tid;
 	}
 	if (tasks)
 		(void)closedir(tasks);
-	return c;
+	return tids[GLAD] ? tids[GLAD] : tids[WILLING];
 }
 
 /* True: the thread has waited for the dead one, or said that there is none. */
 static bool have_it_wait(struct twin *t, pid_t target, pid_t tid)
 {
 	const struct registers_call call = {
-		SYS_wait4, {(uint64_t)t->dead_name, 0, (uint64_t)(unsigned)(__WALL | WNOHANG), 0}};
+		SYS_wait4,
+		{(uint64_t)t->dead_name, 0, (uint64_t)(unsigned)(__WCLONE | WNOHANG), 0}};
 	struct inject_target asked = {.pid = target};
 	struct regions regions = {0};
 	struct error ignored = {0};
@@ -245,15 +263,12 @@ bool twin_bury(struct twin *t, pid_t target)
 	(void)halt_settle(&t->halt);
 	if (t->dead && !is_left(t->dead, target))
 		t->dead = 0;
-	if (!t->dead || now < t->next_try_ns)
+	if (!t->dead || now < t->next_try_ns || t->dead_name <= 0)
 		return !t->dead;
 	t->next_try_ns = now + TRY_NS;
-	struct choice c = choose(target, t->tried);
+	pid_t tid = choose(target, t->tried, now - t->since_ns <= CHOOSY_NS);
 
-	t->tried = 0; /* once is enough, there may be no other */
-	pid_t tid = c.tids[GLAD] ? c.tids[GLAD] : c.tids[WILLING];
-	if (!tid && now - t->since_ns > CHOOSY_NS)
-		tid = c.tids[UNWILLING];
+	t->tried = 0; /* behind the last one comes the first */
 	if (!tid)
 		return false;
 	if (have_it_wait(t, target, tid)) {

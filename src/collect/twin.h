@@ -30,6 +30,10 @@ struct twin {
 	struct halt halt;     /* the thread that does */
 };
 
+/* Whether a process of this size is to be copied, by the variable MIDDEN_TWIN (0, 1) or for its
+ * size: a stop of some milliseconds is not worth it. */
+bool twin_is_wanted(uint64_t resident_bytes);
+
 /* Makes a copy of a target whose threads are all stopped. False: it cannot be had, and nothing has
  * changed. */
 bool twin_make(struct twin *t, struct halt *h, const struct regions *regions, pid_t target);

@@ -45,3 +45,24 @@ def test_a_killed_python_keeps_what_its_threads_held(record, midden, tmp_path):
     stacks = [(f, s) for f, s in Stacks(midden, recording.path).all if s["leaked_bytes"] > 700_000]
     held = sum(s["leaked_blocks"] for f, s in stacks if "hold" in [name for name, *_ in f])
     assert (held, recording.stats["lost_events"]) == (3, 0)
+
+
+def test_frames_that_went_with_their_pages_are_not_read(record, tmp_path):
+    """A generator is resumed from deep inside and from the outside: frames that were between lay on pages that are gone."""
+    script = tmp_path / "resumed.py"
+    script.write_text(
+        "def make():\n"
+        "    while True: yield bytearray(1500)\n"
+        "def deep(g, n=60):\n"
+        "    if n: return deep(g, n - 1)\n"
+        "    next(g); next(g); return next(g)\n"
+        "def turn(k):\n"
+        "    if k: return turn(k - 1)\n"
+        "    for way in (deep, next, deep, next): way(g)\n"
+        "g = make()\n"
+        "for k in range(200): turn(k)\n"
+        "print('done')\n"
+    )
+    recording = record.run([DEBIAN, script])
+    assert (recording.status, recording.stdout.strip()) == (0, b"done")
+    assert recording.stats["lost_events"] == 0
