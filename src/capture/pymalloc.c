@@ -240,9 +240,9 @@ static NOINLINE void sample_free(const struct allocator *inner, void *block)
 
 /* ---- samples where all blocks are ------------------------------------------------------------ */
 
-/* Requests that are surely blocks of arenas: up to SMALL_BYTES, or none where Python's allocators are
- * others than its usual ones (malloc, or those that add bytes to look for errors). A fork child has
- * the same ones. */
+/* Requests that are surely blocks of arenas: up to SMALL_BYTES, or none where Python's
+ * allocators are others than its usual ones (malloc, or those that add bytes to look for
+ * errors). A fork child has the same ones. */
 static size_t sure_bytes = SMALL_BYTES;
 
 /* What pymalloc makes a block of itself; it has those of no bytes from malloc, too. */

@@ -36,10 +36,11 @@ void python_quick_allow(struct python_quick *q, uint64_t state, uint32_t generat
 
 /* ---- frames of Python ------------------------------------------------------------------------ */
 
-/* The outermost frame up to `leaf` that has changed, or the one behind `leaf`. NULL: what is outside
- * of one is another one. Its code object need not be compared: the instruction lies in it, and
- * while no code object is freed, no other one can be there. From the inside out: a frame that the thread has left may have gone with
- * its page, and only what a frame that is there names as outside of it is there too. */
+/* The outermost frame up to `leaf` that has changed, or the one behind `leaf`. NULL: what is
+ * outside of one is another one. Its code object need not be compared: the instruction lies in
+ * it, and while no code object is freed, no other one can be there. From the inside out: a frame
+ * that the thread has left may have gone with its page, and only what a frame that is there
+ * names as outside of it is there too. */
 static inline struct python_memo_frame *find_changed(const struct python_quick *q,
 						     struct python_memo_frame *first,
 						     struct python_memo_frame *leaf)

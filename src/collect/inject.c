@@ -181,8 +181,8 @@ static bool step(struct injection *j, int signal, int *status)
 	return false;
 }
 
-/* On to the begin of its call, past stops that SIGSTOP and SIGCONT make, which nothing holds back: a
- * signal in front of the call would not end it. False: it has died, or is not there yet. */
+/* On to the begin of its call, past stops that SIGSTOP and SIGCONT make, which nothing holds
+ * back: a signal in front of the call would not end it. False: it has died, or is not there yet. */
 static bool step_to_call(struct injection *j)
 {
 	int status;
