@@ -153,6 +153,8 @@ static int show(struct request *r, const struct profile *p)
 	struct model *m = model_new(p, &r->shared.model);
 	bool *suppressed = options_list_suppressed(&r->shared, m);
 	leaks_build(&leaks, m, suppressed, r->classes);
+	if (!r->shared.json)
+		leaks_join(&leaks);
 	int status = print_leaks(&leaks, r);
 	leaks_free(&leaks);
 	free(suppressed);

@@ -101,8 +101,7 @@ static bool read_the_same(const struct model *m, const struct reading *a, const 
 	return same;
 }
 
-/* Adds rows to the first one of those that read the same. */
-static void join_rows(struct leaks *l)
+void leaks_join(struct leaks *l)
 {
 	struct model_stack stack = {0};
 	size_t count = l->rows.count;
@@ -124,6 +123,8 @@ static void join_rows(struct leaks *l)
 		add(&l->rows.at[l->rows.count - 1].held, list[i].row.held);
 	}
 	free(list);
+	if (l->rows.count)
+		qsort(l->rows.at, l->rows.count, sizeof(l->rows.at[0]), compare_rows);
 }
 
 void leaks_build(struct leaks *l, const struct model *m, const bool *suppressed, unsigned wanted)
@@ -147,8 +148,6 @@ void leaks_build(struct leaks *l, const struct model *m, const bool *suppressed,
 				.held = {.bytes = row->held_bytes, .blocks = row->held_blocks},
 			};
 	}
-	if (l->rows.count > 1)
-		join_rows(l);
 	if (l->rows.count)
 		qsort(l->rows.at, l->rows.count, sizeof(l->rows.at[0]), compare_rows);
 }

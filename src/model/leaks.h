@@ -26,6 +26,9 @@ struct leaks {
 void leaks_build(struct leaks *l, const struct model *m, const bool *suppressed, unsigned wanted);
 void leaks_free(struct leaks *l);
 
+/* Makes one row of those whose stacks read the same, for people. */
+void leaks_join(struct leaks *l);
+
 /* "definite", "indirect", "interior", "reachable": the names in JSON and on the command line. */
 const char *leaks_get_name(unsigned class);
 
