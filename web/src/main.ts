@@ -50,7 +50,7 @@ function listenForKeys(app: App, shown: () => View[], help: () => void): void {
   };
   document.addEventListener("keydown", (e) => {
     const target = e.target as HTMLElement;
-    if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) || target.closest("dialog")) return;
+    if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) || target.closest("dialog[open]")) return;
     const view = shown().find((v) => v.key === e.key);
     if (view) app.go({ page: view.id });
     else if (others[e.key]) others[e.key]!();
