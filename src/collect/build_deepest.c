@@ -34,7 +34,7 @@ static void add_upwards(const struct segment_map *map, struct profile *p, uint32
 			return;
 		*vec_push(&p->depths) = (struct profile_depth){
 			.thread = serial,
-			.node = read_once(frame->function), /* for now */
+			.node = read_once(frame->function), /* add_thread makes it a node */
 			.bytes = read_once(frame->line),
 		};
 		node = parent;
