@@ -34,7 +34,7 @@ def only(report):
 
 
 def test_a_leak_that_grows_is_told_from_one_that_was_made_once(midden, record):
-    path = record.victim("one_habit", "growing").path
+    path = record.timely_victim("one_habit", "growing", within_s=1.6).path
     report = findings(midden, path)
     finding = only(report)
     assert (finding["kind"], own(finding)) == ("growing-leak", "forget")

@@ -137,8 +137,8 @@ def test_lost_blocks_are_those_of_the_command(page, midden, recorder, need_victi
     name = held["chain"][-1]["text"]
     seen = page(
         profile, ("goto", "#leaks"), ("wait", "#lost-reachable details"), ("eval", CLASSES), ("text", "#lost-look"), ("count", "#lost-definite details"),
-        ("eval", "(document.querySelectorAll('#lost-reachable details').forEach(d => d.open = true), 0)"), ("wait", "#lost-reachable .chain li"), ("texts", "#lost-reachable .chain li"),
-        ("click", "#lost-definite summary"), ("text", "#lost-definite ol.stack"),
+        ("eval", "(document.querySelectorAll('#lost-reachable details').forEach(d => d.open = true), 0)"), ("wait", f"#lost-reachable .chain li:has-text('from {name}')"), ("texts", "#lost-reachable .chain li"),
+        ("click", "#lost-definite summary"), ("wait", "#lost-definite ol.stack:has-text('main')"), ("text", "#lost-definite ol.stack"),
     )
     assert seen[0] == wanted and set(wanted) == {"definite", "indirect", "interior", "reachable"}
     assert "exit()" in seen[1]

@@ -130,7 +130,7 @@ def test_leaks_add_up_to_what_leaked(page, tree):
 
 
 def test_a_leak_that_grows_is_called_growing(page, record):
-    profile = record.victim("one_habit", "growing").path
+    profile = record.timely_victim("one_habit", "growing", within_s=1.6).path
     (text,) = page(profile, ("goto", "#leaks"), ("wait", "#leaks-growing"), ("text", "#leaks-growing"))
     assert text.startswith("Growing")
 

@@ -13,7 +13,18 @@ const result = { seen: [], faults: [], requests: [] };
 const doSteps = {
 	size: (page, width, height) => page.setViewportSize({ width, height }),
 	dark: (page) => page.emulateMedia({ colorScheme: "dark" }),
-	goto: (page, hash) => page.evaluate((h) => void (location.hash = h), hash),
+	// The page hears of it later.
+	goto: (page, hash) =>
+		page.evaluate(
+			(h) =>
+				new Promise((heard) => {
+					const before = location.href;
+					addEventListener("hashchange", heard, { once: true });
+					location.hash = h;
+					if (location.href === before) heard();
+				}),
+			hash,
+		),
 	wait: (page, selector) => page.waitForSelector(selector, { state: "attached" }),
 	click: (page, selector) => page.click(selector),
 	choose: (page, selector, value) => page.selectOption(selector, value),
@@ -80,6 +91,9 @@ const lookSteps = {
 	},
 };
 
+// What a step leads to (a toggle that is told, a resize) is not done when it returns.
+const settle = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done))));
+
 try {
 	const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
 	page.setDefaultTimeout(60000);
@@ -93,6 +107,7 @@ try {
 	await page.goto(address);
 	await page.waitForSelector("main");
 	for (const [what, ...arguments_] of steps) {
+		await settle(page);
 		if (what in doSteps) await doSteps[what](page, ...arguments_);
 		else result.seen.push(await lookSteps[what](page, ...arguments_));
 	}
