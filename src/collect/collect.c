@@ -529,6 +529,7 @@ static enum collect_end finish(struct collector *c, enum collect_end why)
 	for (uint32_t slot = 1; is_gone && slot <= c->streams.used; slot++)
 		streams_abandon_rest(&c->streams, slot);
 	refuse_orders(c);
+	lost_finish(c);
 	add_up_open_losses(c);
 	ticks_calibrate(&c->clock);
 	c->end_ticks = ticks_get_now(&c->clock);

@@ -63,6 +63,15 @@ static bool look_at(struct halt_thread *t)
 	return t->state != HALT_ASKED;
 }
 
+/* One that is stopped may be killed nevertheless. */
+static void look_again(struct halt_thread *t)
+{
+	int status;
+
+	if (t->state == HALT_STOPPED && waitpid(t->tid, &status, __WALL | WNOHANG) == t->tid)
+		take_status(t, status);
+}
+
 static void let_go(struct halt_thread *t)
 {
 	if (t->state != HALT_STOPPED)
@@ -91,10 +100,10 @@ static bool is_dead(pid_t tid)
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)tid);
 	FILE *file = fopen(path, "re");
-	if (file) {
-		got = fread(text, 1, sizeof(text) - 1, file);
-		(void)fclose(file);
-	}
+	if (!file)
+		return errno == ENOENT || errno == ESRCH; /* we may have too many files open */
+	got = fread(text, 1, sizeof(text) - 1, file);
+	(void)fclose(file);
 	text[got] = '\0';
 	const char *name_end = strrchr(text, ')');
 	return !name_end || strchr("ZX", name_end[1] ? name_end[2] : 'Z');
@@ -172,6 +181,8 @@ static int ask_new(struct halt *h, pid_t pid, struct error *e)
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	DIR *tasks = opendir(path);
+	if (!tasks && errno == ENOENT)
+		return error_set(e, "it has ended");
 	if (!tasks)
 		return error_set_errno(e, "its threads cannot be listed");
 	while (found >= 0 && (entry = readdir(tasks))) {
@@ -197,12 +208,10 @@ static bool look_at_all(struct halt *h, bool with_dead)
 
 	for (size_t i = 0; i < h->threads.count; i++) {
 		struct halt_thread *t = &h->threads.at[i];
-		int status;
 
 		/* Killed by the exec of another one, which goes on when we have waited for it. */
-		if (with_dead && t->state == HALT_STOPPED &&
-		    waitpid(t->tid, &status, __WALL | WNOHANG) == t->tid)
-			take_status(t, status);
+		if (with_dead)
+			look_again(t);
 		if (!look_at(t) && with_dead && is_dead(t->tid))
 			t->state = HALT_DEAD;
 		settled &= t->state != HALT_ASKED;
@@ -312,11 +321,25 @@ void halt_end(struct halt *h)
 		let_go(&h->threads.at[i]);
 }
 
+void halt_attend(struct halt *h)
+{
+	/* The main thread is the first one, and is heard of behind the others. */
+	for (size_t i = h->threads.count; i-- > 0;) {
+		struct halt_thread *t = &h->threads.at[i];
+
+		if (t->state == HALT_STOPPED) {
+			look_again(t);
+		} else {
+			(void)look_at(t);
+			let_go(t);
+		}
+	}
+}
+
 bool halt_settle(struct halt *h)
 {
 	bool settled = true;
 
-	/* The main thread is the first one, and is heard of behind the others. */
 	for (size_t i = h->threads.count; i-- > 0;) {
 		(void)look_at(&h->threads.at[i]);
 		let_go(&h->threads.at[i]);

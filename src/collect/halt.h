@@ -58,6 +58,11 @@ void halt_take(struct halt_thread *t, int status);
 /* Lets them go on. Their registers stay known. */
 void halt_end(struct halt *h);
 
+/* Waits for who has been killed meanwhile, whose parent hears of it only then; those that are
+ * stopped stay so. Nobody is forgotten. Call it now and then when the stop, or the look, is long.
+ */
+void halt_attend(struct halt *h);
+
 /* Lets go who was asked to stop and did too late, and waits for who has died. True: there is nobody
  * left but dead ones, of which a main thread stays as long as the others live. */
 bool halt_settle(struct halt *h);

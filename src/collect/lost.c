@@ -18,9 +18,10 @@
 #include "collect/pools.h"
 #include "format/clock.h"
 
-#define TRIES_MOST  4	     /* to stop it where no block is between two places */
-#define AGAIN_NS    2000000L /* between them */
-#define ROUNDS_MOST 1000     /* of events, before a stopped target has no more */
+#define TRIES_MOST  4		      /* to stop it where no block is between two places */
+#define AGAIN_NS    2000000L	      /* between them */
+#define ATTEND_NS   UINT64_C(5000000) /* there may be many threads */
+#define ROUNDS_MOST 1000	      /* of events, before a stopped target has no more */
 
 void lost_clear(struct lost *l)
 {
@@ -105,10 +106,23 @@ static void go_on(struct look *l)
 	halt_end(&l->collector->lost.halt);
 }
 
+/* A target that is killed meanwhile has a parent who waits for it. */
+static void attend(void *context)
+{
+	struct look *l = context;
+	uint64_t now = clock_monotonic_ns();
+
+	if (now - l->attended_ns < ATTEND_NS)
+		return;
+	l->attended_ns = now;
+	halt_attend(&l->collector->lost.halt);
+}
+
 static void keep_up(void *context)
 {
 	const struct look *l = context;
 
+	attend(context);
 	(void)collect_drain(l->collector);
 }
 
@@ -179,7 +193,6 @@ static int read_copy(struct look *l, struct error *e)
 	twin_settle(&c->lost.twin); /* at once: until then it shares the program's descriptors */
 	list_blocks(l);
 	l->gather.pulse = keep_up;
-	l->gather.context = l;
 	if (result == 0)
 		result = read_part(l, c->lost.twin.pid, ROOTS_COPIED, e);
 	if (result == 0 && !twin_is_alive(&c->lost.twin))
@@ -204,6 +217,9 @@ static int read_memory(struct look *l, struct error *e)
 		return read_copy(l, e);
 	if (result == 0)
 		result = read_part(l, c->watch.pid, ROOTS_ALL, e);
+	halt_attend(&lost->halt);
+	if (result == 0 && watch_is_gone(&c->watch))
+		result = error_set(e, "it was killed"); /* and some of its memory not read */
 	go_on(l);
 	if (result == 0)
 		list_blocks(l);
@@ -284,6 +300,8 @@ static int try_look(struct collector *c, bool by_copy, struct error *e)
 	l->reach.accepts = lost_look_accept;
 	l->reach.pulse = keep_up;
 	l->reach.context = l;
+	l->gather.pulse = attend; /* no event may be handled yet */
+	l->gather.context = l;
 	int result = look(l, e);
 	if (result)
 		lost_clear(&c->lost);
@@ -314,16 +332,33 @@ static int find(struct collector *c, bool by_copy, struct error *e)
 	return result;
 }
 
+/* What failed with a target that is gone is of no interest. */
+static int find_or_tell(struct collector *c, bool by_copy, struct error *e)
+{
+	int result = find(c, by_copy, e);
+
+	if (result == 0 || !watch_is_gone(&c->watch))
+		return result;
+	*e = (struct error){0};
+	return error_set(e, "process %d has ended meanwhile", (int)c->watch.pid);
+}
+
 int lost_find(struct collector *c, struct error *e)
 {
 	(void)twin_bury(&c->lost.twin, c->watch.pid);
-	return find(c, !c->lost.twin.dead && twin_is_wanted(c->watch.rss_bytes), e);
+	return find_or_tell(c, !c->lost.twin.dead && twin_is_wanted(c->watch.rss_bytes), e);
 }
 
 bool lost_is_called(const struct collector *c)
 {
 	return c->account.leak_orders.count || c->lost.halt.threads.count || c->lost.twin.dead ||
 	       c->lost.twin.halt.threads.count;
+}
+
+void lost_finish(struct collector *c)
+{
+	(void)halt_settle(&c->lost.halt);
+	twin_bury_last(&c->lost.twin, c->watch.pid);
 }
 
 void lost_serve(struct collector *c)
@@ -335,7 +370,8 @@ void lost_serve(struct collector *c)
 	while (a->leak_orders.count) {
 		struct leak_order order = a->leak_orders.at[--a->leak_orders.count];
 		struct error e = {0};
-		bool done = find(c, false, &e) == 0; /* it waits: nothing is gained by a copy */
+		bool done =
+			find_or_tell(c, false, &e) == 0; /* it waits: nothing is gained by a copy */
 
 		(void)snprintf(c->lost.fault, sizeof(c->lost.fault), "%s", e.text);
 		if (done)

@@ -64,6 +64,9 @@ int lost_find(struct collector *c, struct error *e);
 /* Does what the target's orders ask for, lets go who was stopped too late, and buries copies. */
 void lost_serve(struct collector *c);
 
+/* The last of that: nobody will serve any more. */
+void lost_finish(struct collector *c);
+
 /* Whether lost_serve has anything to do. */
 bool lost_is_called(const struct collector *c);
 

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "collect/inject.h"
@@ -27,6 +28,8 @@
 #define TRY_NS	      UINT64_C(20000000)   /* between two looks for a thread that can wait */
 #define CHOOSY_NS     UINT64_C(2000000000) /* for which one is looked for that does not mind */
 #define AGAIN_NS      UINT64_C(1000000000) /* after a try that came to nothing */
+#define LAST_NS	      UINT64_C(3000000000) /* for the last one: a try, and some more */
+#define NAP_NS	      1000000L
 
 /* ---- whether --------------------------------------------------------------------------------- */
 
@@ -39,7 +42,8 @@ static bool begins(const char *text, const char *with)
  * the copy's, no longer the target's. */
 static bool is_shared_with_others(const char *name)
 {
-	return strstr(name, "[aio]") || strstr(name, "[io_uring]") ||
+	return strstr(name, "[aio]") || strstr(name, "[io_uring]") || strstr(name, "[vfio") ||
+	       begins(name, "socket:[") ||
 	       (begins(name, "/dev/") && !begins(name, "/dev/shm/") && !begins(name, "/dev/zero"));
 }
 
@@ -157,10 +161,10 @@ static bool is_left(pid_t pid, pid_t parent)
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	FILE *file = fopen(path, "re");
-	if (file) {
-		got = fread(text, 1, sizeof(text) - 1, file);
-		(void)fclose(file);
-	}
+	if (!file)
+		return errno != ENOENT && errno != ESRCH; /* we may have too many files open */
+	got = fread(text, 1, sizeof(text) - 1, file);
+	(void)fclose(file);
 	text[got] = '\0';
 	const char *end = strrchr(text, ')');
 	return end && sscanf(end + 1, " %c %d", &state, &of) == 2 && state == 'Z' && of == parent;
@@ -278,6 +282,17 @@ bool twin_bury(struct twin *t, pid_t target)
 		t->next_try_ns = now + AGAIN_NS;
 	}
 	return !t->dead;
+}
+
+void twin_bury_last(struct twin *t, pid_t target)
+{
+	const struct timespec nap = {.tv_nsec = NAP_NS};
+	uint64_t end = clock_monotonic_ns() + LAST_NS;
+
+	while (!twin_bury(t, target) && clock_monotonic_ns() < end) {
+		t->since_ns = 0; /* there is no time to be choosy */
+		(void)nanosleep(&nap, NULL);
+	}
 }
 
 void twin_fini(struct twin *t)

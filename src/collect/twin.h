@@ -51,6 +51,9 @@ void twin_end(struct twin *t);
  * until then. */
 bool twin_bury(struct twin *t, pid_t target);
 
+/* The same for the last time, and for as long as it takes, which is some seconds at most. */
+void twin_bury_last(struct twin *t, pid_t target);
+
 void twin_fini(struct twin *t);
 
 #endif

@@ -17,6 +17,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,6 +33,27 @@ static void *wait_for_nothing(void *unused)
 	for (;;)
 		pause();
 	return unused;
+}
+
+/* A process of two threads that do nothing. */
+static pid_t start_idle_target(void)
+{
+	pthread_t other;
+	char byte;
+
+	assert_int_equal(pipe(ready), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		(void)pthread_create(&other, NULL, wait_for_nothing, NULL);
+		(void)wait_for_nothing(NULL);
+	}
+	assert_true(pid > 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+	return pid;
 }
 
 /* A process of two threads, whose main thread cannot be stopped: it waits for a vfork child. The
@@ -120,10 +143,109 @@ static void test_a_process_that_dies_while_it_is_stopped_is_let_go(void **state)
 	halt_fini(&h);
 }
 
+static size_t count_gone(const struct halt *h)
+{
+	size_t gone = 0;
+
+	for (size_t i = 0; i < h->threads.count; i++)
+		gone += h->threads.at[i].state == HALT_GONE;
+	return gone;
+}
+
+/* Its parent, who is the tracer here too, hears of it though nobody has been let go. */
+static void test_a_process_that_is_killed_in_a_long_stop_is_gone_at_once(void **state)
+{
+	pid_t target = start_idle_target();
+	struct halt h = {0};
+	struct error e = {0};
+
+	(void)state;
+	assert_int_equal(halt_start(&h, target, &e), 0);
+	size_t count = h.threads.count;
+	assert_true(count >= 2);
+	halt_attend(&h);
+	assert_int_equal(count_gone(&h), 0);
+	assert_int_equal(kill(target, SIGKILL), 0);
+	for (int i = 0; i < 60000 && count_gone(&h) < count; i++) {
+		(void)usleep(1000);
+		halt_attend(&h);
+	}
+	assert_int_equal(h.threads.count, count);
+	assert_int_equal(count_gone(&h), count);
+	assert_true(h.threads.at[0].word_count > 0);
+	assert_int_not_equal(kill(target, 0), 0);
+	halt_end(&h);
+	assert_true(halt_settle(&h));
+	halt_fini(&h);
+}
+
+static void test_a_process_that_is_gone_is_said_to_have_ended(void **state)
+{
+	struct halt h = {0};
+	struct error e = {0};
+
+	(void)state;
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(halt_start(&h, pid, &e), -1);
+	assert_string_equal(e.text, "it has ended");
+	halt_fini(&h);
+}
+
+/* Sends a signal when it has been waited for for long. */
+static pid_t start_late_signal(pid_t target)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		(void)usleep(200000);
+		(void)kill(target, SIGUSR1);
+		_exit(0);
+	}
+	assert_true(pid > 0);
+	return pid;
+}
+
+static void test_a_thread_is_not_dead_for_want_of_descriptors(void **state)
+{
+	pid_t target = start_idle_target();
+	struct rlimit before, none = {0};
+	struct halt h = {0};
+	struct error e = {0};
+	int status = 0;
+
+	(void)state;
+	assert_int_equal(halt_start(&h, target, &e), 0);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none.rlim_max = before.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	pid_t sender = start_late_signal(target);
+	/* The others are stopped, and do not take it. */
+	assert_int_equal(ptrace(PTRACE_CONT, h.threads.at[0].tid, 0, 0), 0);
+	bool alive = halt_await(&h.threads.at[0], &status);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_true(alive);
+	assert_int_equal(WSTOPSIG(status), SIGUSR1);
+	assert_int_equal(waitpid(sender, NULL, 0), sender);
+	(void)kill(target, SIGKILL);
+	halt_end(&h);
+	for (int i = 0; i < 60000 && (!halt_settle(&h) || h.threads.count); i++)
+		(void)usleep(1000);
+	assert_int_equal(h.threads.count, 0);
+	(void)waitpid(target, NULL, 0);
+	halt_fini(&h);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_process_that_dies_while_it_is_stopped_is_let_go),
+		cmocka_unit_test(test_a_process_that_is_killed_in_a_long_stop_is_gone_at_once),
+		cmocka_unit_test(test_a_process_that_is_gone_is_said_to_have_ended),
+		cmocka_unit_test(test_a_thread_is_not_dead_for_want_of_descriptors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,8 @@
 
 #include <elf.h>
 #include <signal.h>
+#include <stdio.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -320,10 +322,63 @@ static void test_a_process_that_is_gone_is_told(void **state)
 
 	(void)state;
 	end_target(pid);
-	c->watch.pid = pid;
+	watch_close(&c->watch);
+	watch_open(&c->watch, pid);
 	assert_int_equal(collect_find_lost(c, &e), -1);
-	assert_true(e.set);
+	assert_non_null(strstr(e.text, " has ended meanwhile"));
 	collect_free(c);
+}
+
+/* A call that a stop would end: the dead copy is not waited for by a thread in there, as long as
+ * there is time. */
+static void wait_for_events(_Atomic uint32_t *is_ready)
+{
+	struct epoll_event event;
+	int epoll = epoll_create1(EPOLL_CLOEXEC);
+
+	atomic_store(is_ready, 1);
+	for (;;)
+		(void)epoll_wait(epoll, &event, 1, -1);
+}
+
+/* Its first child in the kernel's eyes, dead or alive; 0: none. */
+static int find_child(pid_t pid)
+{
+	char path[64];
+	int child = 0;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+	FILE *file = fopen(path, "re");
+	if (!file)
+		return 0;
+	(void)!fscanf(file, "%d", &child);
+	(void)fclose(file);
+	return child;
+}
+
+static void test_a_recording_that_ends_leaves_no_copy_behind(void **state)
+{
+	volatile bool stop = true;
+
+	(void)state;
+	_Atomic uint32_t *is_ready =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(is_ready, MAP_FAILED);
+	pid_t pid = fork();
+	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		wait_for_events(is_ready);
+	}
+	assert_true(pid > 0);
+	struct collector *c = new_collector();
+	while (!atomic_load(is_ready))
+		(void)usleep(1000);
+	profile_free(look(c, pid));
+	(void)collect_run(c, 0, &stop);
+	assert_int_equal(find_child(pid), 0);
+	end_target(pid);
+	collect_free(c);
+	munmap(is_ready, 4096);
 }
 
 int main(void)
@@ -345,6 +400,8 @@ int main(void)
 			tear_down),
 		cmocka_unit_test_setup_teardown(test_a_process_that_is_gone_is_told, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(test_a_recording_that_ends_leaves_no_copy_behind,
+						set_up, tear_down),
 	};
 
 	(void)setenv(ENV_TWIN, "1", 1); /* however small a target is */

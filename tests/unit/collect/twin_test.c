@@ -491,6 +491,46 @@ static void test_where_system_calls_are_filtered_none_is_made(void **state)
 	check_refused(filter_calls);
 }
 
+/* Adds a map with this name to those of a target, and has it copied. */
+static bool look_beside(const char *name)
+{
+	pid_t pid = start(read_once, NULL);
+	struct twin t = {0};
+	struct halt h = {0};
+	struct regions regions = {0};
+	struct error e = {0};
+
+	wait_until_asleep(pid);
+	assert_int_equal(regions_read(&regions, pid, &e), 0);
+	*vec_push(&regions.list) = (struct region){.name = (uint32_t)regions.names.count};
+	for (size_t i = 0; i <= strlen(name); i++)
+		*vec_push(&regions.names) = name[i];
+	assert_int_equal(halt_start(&h, pid, &e), 0);
+	bool made = twin_make(&t, &h, &regions, pid);
+	halt_end(&h);
+	twin_end(&t);
+	bury(&t, pid);
+	order_end(0);
+	check_end(pid);
+	halt_fini(&h);
+	twin_fini(&t);
+	regions_fini(&regions);
+	atomic_store(&common->ready, 0);
+	return made;
+}
+
+static void test_what_is_written_to_from_elsewhere_is_not_copied(void **state)
+{
+	static const char *const names[] = {"socket:[4711]", "anon_inode:[vfio-device]",
+					    "anon_inode:[io_uring]", "/[aio] (deleted)",
+					    "/dev/dri/card0"};
+
+	(void)state;
+	assert_true(look_beside("/usr/lib/socket:[4711].so"));
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		assert_false(look_beside(names[i]));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -513,6 +553,8 @@ int main(void)
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_where_system_calls_are_filtered_none_is_made,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_what_is_written_to_from_elsewhere_is_not_copied, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
