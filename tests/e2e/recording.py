@@ -101,10 +101,10 @@ class Recorder:
         """Records a victim by name."""
         return self.run(self.machine.command(name, *arguments), **options)
 
-    def timely_victim(self, name, *arguments, within_s):
+    def timely_victim(self, name, *arguments, within_s, **options):
         """Records a victim of a known duration, again if a busy machine did not let it end in time."""
         for _ in range(10):
-            recording = self.victim(name, *arguments)
+            recording = self.victim(name, *arguments, **options)
             if read_stats(recording.path)["duration_ns"] <= within_s * 1e9:
                 break
         return recording
@@ -146,6 +146,12 @@ class Running:
         return Recording(
             self.process.returncode, stdout, stderr.decode(errors="replace"), self.path, self.truth_path
         )
+
+
+def has_begun(running):
+    """Whether the victim of a recording that is under way has allocated: it is being recorded by then."""
+    path = running.truth_path
+    return path.exists() and path.stat().st_size > 0 and Truth(path).total["allocations"] > 0
 
 
 def check_exact(recording, base=None, but=()):

@@ -71,7 +71,7 @@ def test_many_tiny_blocks(midden, record):
 
 
 def test_a_block_left_behind(midden, record):
-    finding = only(findings(midden, record.victim("one_habit", "left").path))
+    finding = only(findings(midden, record.timely_victim("one_habit", "left", within_s=3).path))
     assert (finding["kind"], own(finding)) == ("left-behind", "left")
     assert (finding["bytes"], finding["blocks"]) == (200_000, 1)
     assert 1.2e9 < finding["span_ns"] < 5e9
