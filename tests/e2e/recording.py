@@ -9,6 +9,7 @@ import signal
 import subprocess
 
 from machine import COMMAND
+from processes import find_program, stop, wait_until
 from truth import SUMMED, Truth
 
 # Every figure that a victim's own account settles.
@@ -109,6 +110,21 @@ class Recorder:
                 break
         return recording
 
+    def start_and_stop_work(self, threads, steps, after=1, **options):
+        """Starts recording steady_work and stops it amid its work, after so many allocations; again if a busy machine
+        let it come to its end before. Returns a Running and the process id."""
+        for _ in range(10):
+            running = self.start_victim("steady_work", threads, steps, **options)
+            wait_until(lambda: count_allocations(running) >= after, "the victim's work")
+            program = find_program(running.process.pid, "steady_work")
+            if program:
+                stop(program)
+                if running.truth_path.exists() and Truth(running.truth_path).notes[0] == 0:
+                    return running, program
+                os.kill(program, signal.SIGCONT)
+            running.finish()
+        raise AssertionError("steady_work always ends before it can be stopped")
+
     def start(self, command, options=(), env=None, inherit=True, **popen):
         """Starts recording `command` and returns a Running."""
         arguments, environment, path, truth_path = self.prepare(options, env, inherit)
@@ -148,10 +164,10 @@ class Running:
         )
 
 
-def has_begun(running):
-    """Whether the victim of a recording that is under way has allocated: it is being recorded by then."""
+def count_allocations(running):
+    """What the victim of a recording that is under way has allocated so far: with the first it is being recorded."""
     path = running.truth_path
-    return path.exists() and path.stat().st_size > 0 and Truth(path).total["allocations"] > 0
+    return Truth(path).total["allocations"] if path.exists() and path.stat().st_size > 0 else 0
 
 
 def check_exact(recording, base=None, but=()):

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from processes import find_collector, find_program, read_stat, stop, wait_until
-from recording import TIMEOUT_S, has_begun
+from recording import TIMEOUT_S
 from truth import Truth
 
 PATIENCE_MS = 1000
@@ -26,21 +26,9 @@ pytestmark = pytest.mark.alone
 
 def start(record, threads, patience_ms=PATIENCE_MS):
     """A victim that was stopped after some of its work, and its collector."""
-    for _ in range(TRIES):
-        running = record.start_victim("steady_work", threads, STEPS, env={"MIDDEN_PATIENCE": str(patience_ms)})
-        collector = wait_until(lambda: find_collector(running.process.pid), "the collector")
-        wait_until(
-            lambda: has_begun(running) and Truth(running.truth_path).total["allocations"] > 20_000,
-            "the victim's work",
-        )
-        program = find_program(running.process.pid, "steady_work")
-        if program:
-            stop(program)
-            if Truth(running.truth_path).notes[0] == 0:
-                return running, program, collector
-            os.kill(program, signal.SIGCONT)
-        running.finish()
-    return pytest.fail("the victim always ends before its collector can be disturbed")
+    environment = {"MIDDEN_PATIENCE": str(patience_ms)}
+    running, program = record.start_and_stop_work(threads, STEPS, after=20_000, env=environment)
+    return running, program, find_collector(running.process.pid)
 
 
 def all_was_done(recording, threads):

@@ -53,7 +53,7 @@ def test_a_binary_format_is_not_printed_on_a_terminal(midden, profile):
     controller, terminal = pty.openpty()
     try:
         done = subprocess.run(
-            [midden, "export", "-f", "pprof", profile], stdout=terminal, stderr=subprocess.PIPE, timeout=60
+            [midden, "export", "-f", "pprof", profile], stdout=terminal, stderr=subprocess.PIPE, timeout=120
         )
     finally:
         os.close(terminal)

@@ -12,7 +12,7 @@ import pytest
 
 def findings(midden, path):
     done = subprocess.run(
-        [midden, "report", "--json", "--findings", path], capture_output=True, text=True, timeout=60
+        [midden, "report", "--json", "--findings", path], capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -20,7 +20,7 @@ def findings(midden, path):
 
 def text(midden, path, *options):
     return subprocess.run(
-        [midden, "report", *options, path], capture_output=True, text=True, timeout=60
+        [midden, "report", *options, path], capture_output=True, text=True, timeout=120
     ).stdout
 
 

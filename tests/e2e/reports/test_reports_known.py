@@ -16,7 +16,7 @@ CALLS = 100 + 50 + 1 + 2_000_000 + 5
 
 def run(midden, *arguments, status=0, env=None):
     done = subprocess.run(
-        [midden, "report", *map(str, arguments)], capture_output=True, text=True, timeout=60, env=env
+        [midden, "report", *map(str, arguments)], capture_output=True, text=True, timeout=120, env=env
     )
     assert done.returncode == status, done.stderr
     return done.stdout if status == 0 else done.stderr

@@ -10,7 +10,7 @@ import subprocess
 
 def read(midden, *arguments):
     done = subprocess.run(
-        [midden, "report", "--json", *map(str, arguments)], capture_output=True, text=True, timeout=60
+        [midden, "report", "--json", *map(str, arguments)], capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -73,7 +73,7 @@ def test_with_a_trace_the_state_at_a_time_is_exact(midden, record):
     assert amount(report) == (100_000, 100)
     at = report["at"]
     assert (at["asked_ns"], at["time_ns"], at["exact"]) == (350_500_000, 350_500_000, True)
-    done = subprocess.run([midden, "report", "--live-at", "350.5ms", path], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([midden, "report", "--live-at", "350.5ms", path], capture_output=True, text=True, timeout=120)
     assert "exactly, from the trace" in done.stdout
 
 
@@ -104,7 +104,7 @@ def test_what_the_cpp_library_keeps_is_suppressed_and_stated(midden, record):
     pool = [rule for rule in report["suppressed"] if "emergency pool" in rule["rule"]]
     assert [rule["blocks"] for rule in pool] == [1]
     assert report["total_bytes"] + report["left_out"]["suppressed"]["bytes"] == every["total_bytes"]
-    text = subprocess.run([midden, "report", "--leaks", path], capture_output=True, text=True, timeout=60).stdout
+    text = subprocess.run([midden, "report", "--leaks", path], capture_output=True, text=True, timeout=120).stdout
     assert "  suppressed: " in text and "emergency pool" in text
 
 

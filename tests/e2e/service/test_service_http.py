@@ -150,7 +150,7 @@ def test_prometheus_scrapes_the_truth(serve, tmp_path):
 
     def query(expression):
         try:
-            asked = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+            asked = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
             asked.request("GET", f"/api/v1/query?query={expression}")
             return json.load(asked.getresponse())["data"]["result"]
         except (OSError, KeyError, ValueError):
@@ -304,7 +304,7 @@ def resident_of(pid):
 
 def test_a_thousand_requests_leave_memory_where_it_was(serve):
     served = serve()
-    asked = http.client.HTTPConnection("127.0.0.1", served.port, timeout=60)
+    asked = http.client.HTTPConnection("127.0.0.1", served.port, timeout=120)
 
     def ask(count):
         for i in range(count):

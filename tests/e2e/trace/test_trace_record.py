@@ -10,8 +10,8 @@ import subprocess
 
 import cases
 import pytest
-from processes import find_program, stop, wait_until
-from recording import check_exact, has_begun, read_stats
+from processes import wait_until
+from recording import check_exact, read_stats
 
 TRACE = ("--trace",)
 
@@ -92,10 +92,7 @@ def test_a_full_disk_ends_the_trace_and_is_told(record, midden, native, small_di
 
 
 def test_a_recorder_that_is_killed_loses_nothing(record):
-    running = record.start_victim("steady_work", "1", "2000000", options=TRACE)
-    wait_until(lambda: has_begun(running), "the victim's work")
-    program = find_program(running.process.pid, "steady_work")
-    stop(program)
+    running, program = record.start_and_stop_work(1, 2000000, options=TRACE)
     os.kill(running.process.pid, signal.SIGKILL)
     running.process.wait()
     assert not running.path.exists()
