@@ -73,35 +73,38 @@ export function isTimed(q: Question): boolean {
   return isOfPages(q.figure) || q.figure === "live" || q.figure === "growth" || (q.range !== null && q.figure === "peak");
 }
 
-/** What each site had live at a point, bytes and blocks; from `before` on, which was so at an earlier point. */
-export function liveAt(p: Profile, point: number, before?: { point: number; live: [Float64Array, Float64Array] }): [Float64Array, Float64Array] {
-  const points = p.pack.u32("change.point");
+/** Puts what sites came to between two places of the table of changes into `live`, less what is in `old`. One loop for
+ * all that asks for times: so it is compiled when it is needed. */
+function putChanges(p: Profile, from: number, to: number, live: [Float64Array, Float64Array], old: [Float64Array, Float64Array]): void {
   const sites = p.pack.u32("change.site");
   const changedBytes = p.pack.f64("change.live_bytes");
   const changedBlocks = p.pack.f64("change.live_blocks");
-  const [bytes, blocks] = before ? [before.live[0].slice(), before.live[1].slice()] : [new Float64Array(p.siteCount), new Float64Array(p.siteCount)];
-  for (let i = before ? firstAfter(points, before.point) : 0, end = firstAfter(points, point); i < end; i++) {
-    const site = sites[i]!;
-    bytes[site] = changedBytes[i]!;
-    blocks[site] = changedBlocks[i]!;
-  }
-  return [bytes, blocks];
-}
-
-/** What each site has more at the end of a range than at its beginning: only those that changed in it are looked at twice. */
-function growthIn(p: Profile, range: Range): [Float64Array, Float64Array] {
-  const [oldBytes, oldBlocks] = liveAt(p, range.from);
-  const points = p.pack.u32("change.point");
-  const sites = p.pack.u32("change.site");
-  const changedBytes = p.pack.f64("change.live_bytes");
-  const changedBlocks = p.pack.f64("change.live_blocks");
-  const [bytes, blocks] = [new Float64Array(p.siteCount), new Float64Array(p.siteCount)];
-  for (let i = firstAfter(points, range.from), end = firstAfter(points, range.to); i < end; i++) {
+  const [bytes, blocks] = live;
+  const [oldBytes, oldBlocks] = old;
+  for (let i = from; i < to; i++) {
     const site = sites[i]!;
     bytes[site] = changedBytes[i]! - oldBytes[site]!;
     blocks[site] = changedBlocks[i]! - oldBlocks[site]!;
   }
-  return [bytes, blocks];
+}
+
+function nothing(p: Profile): [Float64Array, Float64Array] {
+  return [new Float64Array(p.siteCount), new Float64Array(p.siteCount)];
+}
+
+/** What each site had live at a point, bytes and blocks. */
+export function liveAt(p: Profile, point: number): [Float64Array, Float64Array] {
+  const live = nothing(p);
+  putChanges(p, 0, firstAfter(p.pack.u32("change.point"), point), live, nothing(p));
+  return live;
+}
+
+/** What each site has more at the end of a range than at its beginning; 0 where nothing changed within. */
+function growthIn(p: Profile, range: Range): [Float64Array, Float64Array] {
+  const points = p.pack.u32("change.point");
+  const more = nothing(p);
+  putChanges(p, firstAfter(points, range.from), firstAfter(points, range.to), more, liveAt(p, range.from));
+  return more;
 }
 
 /** The first place of a rising row of numbers that has a larger one. */
@@ -206,9 +209,8 @@ function varianceOfAnswer(p: Profile, q: Question, bytes: Float64Array, blocks: 
   const period = samplePeriod(p);
   if (!period) return null;
   if (q.figure === "growth" && q.range) {
-    const from = liveAt(p, q.range.from);
-    const [to] = liveAt(p, q.range.to, { point: q.range.from, live: from });
-    return boundBytes(to.map((b, i) => b + from[0][i]!), period);
+    const [[from], [to]] = [liveAt(p, q.range.from), liveAt(p, q.range.to)];
+    return boundBytes(to.map((b, i) => b + from[i]!), period);
   }
   const [ofBytes, ofBlocks] = COLUMNS[q.figure] ?? [null, ""];
   const counts = countsBlocks(q.figure);

@@ -88,7 +88,7 @@ function finding(app: App, f: { [key: string]: Json }): HTMLElement {
   const numbers = [["bytes", "bytes"], ["blocks", "blocks"], ["calls", "calls that need not be"], ["saved_bytes", "to be saved"]]
     .filter(([k]) => typeof f[k!] === "number" && f[k!] !== 0)
     .map(([k, words]) => (k!.includes("bytes") ? `${formatBytes(f[k!] as number)}${words === "bytes" ? "" : ` ${words}`}` : `${formatCount(f[k!] as number)} ${words}`));
-  return h("li", {}, h("strong", {}, kind), " ", name ? h("a", { href: app.link({ page: "flame", figure, functions: name, zoom: [] }) }, name) : null, h("span.place", {}, ` ${place}`), h("span.note", {}, `: ${numbers.join(", ")}`));
+  return h("li", {}, h("strong", {}, kind), " ", name ? h("a", { href: app.link({ page: "flame", figure, functions: name, zoom: [] }) }, name) : null, place && h("span.place", {}, ` ${place}`), h("span.note", {}, `: ${numbers.join(", ")}`));
 }
 
 function findings(app: App): HTMLElement {

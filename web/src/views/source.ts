@@ -186,7 +186,7 @@ class SourcePage {
 
   private makeNumbers(figures: Map<number, LineFigures>): HTMLElement {
     const rows = [...figures].sort((a, b) => a[0] - b[0]).map(([number, f]) =>
-      h("tr", { id: `line-${number}` }, ...this.margin(f, number), h("td.number.line", {}, this.callersLink(f, number)), h("td.code", {}, this.app.profile.functionName(f.frame))));
+      h(`tr${number === this.place().line ? ".chosen" : ""}`, { id: `line-${number}` }, ...this.margin(f, number), h("td.number.line", {}, this.callersLink(f, number)), h("td.code", {}, this.app.profile.functionName(f.frame))));
     return h("table.lines", {}, this.head(), h("tbody", {}, ...rows));
   }
 }
