@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "model/merge_depths.h"
 #include "model/merge_figures.h"
 #include "model/merge_lost.h"
 #include "model/merge_maps.h"
@@ -427,6 +428,7 @@ void merge_add(struct merge *m, const struct profile *p, const char *name)
 	add_sites(m, t.shift_ns);
 	add_shares(m, p, &t);
 	merge_tags_add(&m->tags, &m->remap, p, &t.table, &t.serials);
+	merge_depths_add(m->out, p, &t.table, &t.serials);
 	merge_maps_add(&m->maps, m->out, p, &t.table, t.shift_ns);
 	merge_lost_add(&m->lost, &m->remap, p, &t.table, t.sites);
 	add_times(m, p, &t, name);
@@ -498,6 +500,7 @@ static void finish_figures(struct merge *m)
 		merge_lost_divide(out, m->count);
 	}
 	merge_maps_finish(out, m->count);
+	merge_depths_finish(out);
 	uint64_t peak_time_ns = find_peak_time(m);
 	merge_shares_finish(&m->shares, out, m->count);
 	merge_figures_total_up(out, &m->rest);

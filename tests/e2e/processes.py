@@ -4,11 +4,12 @@ SPDX-License-Identifier: Apache-2.0
 """
 
 import os
+import signal
 import time
 from pathlib import Path
 
 
-def wait_until(condition, what, timeout=30.0):
+def wait_until(condition, what, timeout=120.0):
     """Waits for condition() to return something true and returns it."""
     end = time.monotonic() + timeout
     while time.monotonic() < end:
@@ -50,6 +51,12 @@ def find_collector(recorder_pid):
 
 def find_program(recorder_pid, comm):
     return next((pid for pid, name in descendants(recorder_pid).items() if name == comm[:15]), None)
+
+
+def stop(pid):
+    """Stops a process and waits until it stands still: all it does from now on waits for SIGCONT."""
+    os.kill(pid, signal.SIGSTOP)
+    wait_until(lambda: (read_stat(pid) or ("", "T", 0))[1] in "TtZX", f"process {pid} to stop")
 
 
 def resident_bytes(pid):

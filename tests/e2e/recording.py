@@ -9,6 +9,7 @@ import signal
 import subprocess
 
 from machine import COMMAND
+from processes import find_program, stop, wait_until
 from truth import SUMMED, Truth
 
 # Every figure that a victim's own account settles.
@@ -101,13 +102,28 @@ class Recorder:
         """Records a victim by name."""
         return self.run(self.machine.command(name, *arguments), **options)
 
-    def timely_victim(self, name, *arguments, within_s):
+    def timely_victim(self, name, *arguments, within_s, **options):
         """Records a victim of a known duration, again if a busy machine did not let it end in time."""
         for _ in range(10):
-            recording = self.victim(name, *arguments)
+            recording = self.victim(name, *arguments, **options)
             if read_stats(recording.path)["duration_ns"] <= within_s * 1e9:
                 break
         return recording
+
+    def start_and_stop_work(self, threads, steps, after=1, **options):
+        """Starts recording steady_work and stops it amid its work, after so many allocations; again if a busy machine
+        let it come to its end before. Returns a Running and the process id."""
+        for _ in range(10):
+            running = self.start_victim("steady_work", threads, steps, **options)
+            wait_until(lambda: count_allocations(running) >= after, "the victim's work")
+            program = find_program(running.process.pid, "steady_work")
+            if program:
+                stop(program)
+                if running.truth_path.exists() and Truth(running.truth_path).notes[0] == 0:
+                    return running, program
+                os.kill(program, signal.SIGCONT)
+            running.finish()
+        raise AssertionError("steady_work always ends before it can be stopped")
 
     def start(self, command, options=(), env=None, inherit=True, **popen):
         """Starts recording `command` and returns a Running."""
@@ -146,6 +162,12 @@ class Running:
         return Recording(
             self.process.returncode, stdout, stderr.decode(errors="replace"), self.path, self.truth_path
         )
+
+
+def count_allocations(running):
+    """What the victim of a recording that is under way has allocated so far: with the first it is being recorded."""
+    path = running.truth_path
+    return Truth(path).total["allocations"] if path.exists() and path.stat().st_size > 0 else 0
 
 
 def check_exact(recording, base=None, but=()):

@@ -4,6 +4,7 @@ SPDX-License-Identifier: Apache-2.0
 """
 
 import os
+import random
 import shutil
 import socket
 import subprocess
@@ -25,9 +26,20 @@ def need(*programs):
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port for a server that is started later: none of those that the kernel gives to clients meanwhile, nor one
+    that a test beside this one can find."""
+    first = 20000 + 1000 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    for port in random.sample(range(first, first + 1000), 1000):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                continue
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    return pytest.fail("no port is free")
 
 
 def run_plain(command, env=None, **popen):

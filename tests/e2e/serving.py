@@ -10,7 +10,7 @@ import urllib.request
 
 import pytest
 
-PATIENCE_S = 60
+PATIENCE_S = 120
 
 
 def wait_for(what, message="it did not come"):

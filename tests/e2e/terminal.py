@@ -13,7 +13,7 @@ import subprocess
 import termios
 import time
 
-PATIENCE_S = 60
+PATIENCE_S = 120
 SEQUENCE = re.compile(rb"\x1b\[(\??)([\d;]*)([A-Za-z])|\x1b[()][A-Z0-9]|\x1b[=>78DMEH]|[\x00\x0e\x0f\x07]")
 
 

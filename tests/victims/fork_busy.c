@@ -60,7 +60,7 @@ static void child_heap(void)
 
 static void child_main(const char *mode)
 {
-	alarm(20);
+	alarm(120);
 	if (strcmp(mode, "_exit") == 0)
 		_exit(0);
 	if (strcmp(mode, "threads") == 0)

@@ -6,8 +6,9 @@
  * in 151 blocks. All but save's own block and 10 of load's are freed: 10,030 bytes leak in 11. Then
  * sum makes 2,000,000 blocks of 8 bytes and frees each at once, and descend, which calls itself 1
  * to 5 times, leaves a block of 100 bytes at each depth: 500 bytes in 5 more. `nothing` allocates
- * nothing. `late`: load's blocks, then (40 ms later) half of them freed and save's made, both 40 ms
- * before the end: 50,000 bytes of load's and 100,000 of save's. */
+ * nothing. `late`: load's blocks, then (40 ms later, or as many as a second argument says) half of
+ * them freed and save's made, both as long before the end: 50,000 bytes of load's and 100,000 of
+ * save's. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -54,7 +55,7 @@ __attribute__((noinline)) static void descend(int depth)
 
 static void pause_for(long ms)
 {
-	struct timespec time = {0, ms * 1000000};
+	struct timespec time = {ms / 1000, ms % 1000 * 1000000};
 
 	while (nanosleep(&time, &time) != 0)
 		continue;
@@ -73,22 +74,22 @@ static void full(void)
 		descend(depth);
 }
 
-static void late(void)
+static void late(long ms)
 {
 	load();
-	pause_for(40);
+	pause_for(ms);
 	for (size_t i = 0; i < 50; i++)
 		free(loaded[i]);
 	save(0);
-	pause_for(40);
+	pause_for(ms);
 }
 
 int main(int argc, char **argv)
 {
 	if (argc == 2 && strcmp(argv[1], "full") == 0)
 		full();
-	else if (argc == 2 && strcmp(argv[1], "late") == 0)
-		late();
+	else if (argc >= 2 && strcmp(argv[1], "late") == 0)
+		late(argc == 3 ? atol(argv[2]) : 40);
 	else if (argc != 2 || strcmp(argv[1], "nothing") != 0)
 		return 2;
 	return 0;

@@ -5,31 +5,53 @@ import type { Work } from "./model/stacks.ts";
 
 const PIECE_MS = 12; // less than a frame, so that nothing the user does has to wait
 
+function whenIdle(go: () => void): void {
+  if ("requestIdleCallback" in window) requestIdleCallback(go);
+  else setTimeout(go, 50);
+}
+
 /** One work after the other, in their order; then `done`. */
 export function doWhenIdle(works: Work[], done: () => void = () => {}): void {
   const waiting = [...works];
-  const ask = (): void => {
-    if ("requestIdleCallback" in window) requestIdleCallback(go);
-    else setTimeout(go, 50);
-  };
   const go = (): void => {
     const end = performance.now() + PIECE_MS;
     while (waiting.length && performance.now() < end) if (waiting[0]!.step()) waiting.shift();
-    if (waiting.length) ask();
+    if (waiting.length) whenIdle(go);
     else done();
   };
-  ask();
+  whenIdle(go);
 }
 
 const AT_ONCE = 20; // children: more than are in sight
 const A_STEP = 10;
+const BEGIN_MS = 250; // who goes on at once does not wait for what nobody has looked at
+const BETWEEN_MS = 30; // for the browser to lay a piece out
 
-/** Children of an element of which the first are there at once, the others a moment later. Who empties the element is left in peace. */
+/** What is still to be added: on paper there is no later. */
+const unfinished = new Set<() => void>();
+window.addEventListener("beforeprint", () => unfinished.forEach((finish) => finish()));
+
+/** Neither in sight nor in a page that may come back: something else is in its place. */
+function isDropped(element: Element): boolean {
+  const root = element.getRootNode();
+  return root !== document && !(root as Element).hasAttribute?.("data-page");
+}
+
+/** Children of an element of which the first are there at once, the others a moment later. It ends when the element is
+ * emptied or no longer part of a page. */
 export function appendInPieces(element: Element, count: number, make: (i: number) => Element, atOnce = AT_ONCE): void {
   let next = 0;
   const add = (more: number): boolean => {
     for (const end = Math.min(count, next + more); next < end; next++) element.append(make(next));
     return next >= count;
   };
-  if (!add(atOnce)) doWhenIdle([{ step: () => element.childElementCount < next || add(A_STEP) }]);
+  if (add(atOnce)) return;
+  const finish = (): void => step(count);
+  const step = (more: number): void => {
+    if (element.childElementCount < next || isDropped(element) || add(more)) unfinished.delete(finish);
+    else wait(BETWEEN_MS);
+  };
+  const wait = (ms: number): void => void setTimeout(() => unfinished.has(finish) && whenIdle(() => step(A_STEP)), ms);
+  unfinished.add(finish);
+  wait(BEGIN_MS);
 }

@@ -106,7 +106,10 @@ function start(app: App, root: HTMLElement): void {
   document.title = `${program} – midden`;
   const instanceOf = (view: View): ViewInstance => {
     let instance = made.get(view.id);
-    if (!instance) made.set(view.id, (instance = view.create(app)));
+    if (!instance) {
+      made.set(view.id, (instance = view.create(app)));
+      instance.element.dataset["page"] = view.id;
+    }
     return instance;
   };
   app.onChange = () => {

@@ -142,7 +142,7 @@ def wait_for(profile):
     """The collector writes it after the program has ended."""
     import time
 
-    end = time.monotonic() + 60
+    end = time.monotonic() + 120
     while not profile.exists() and time.monotonic() < end:
         time.sleep(0.05)
     assert profile.exists()

@@ -62,7 +62,7 @@ def check_recorded(program, prefix, directory):
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MIDDEN_") and k != "LD_PRELOAD"}
     environment |= {"MIDDEN_OUTPUT": str(profile), "LD_LIBRARY_PATH": str(library)}
     run(program, env=environment)
-    end = time.monotonic() + 60
+    end = time.monotonic() + 120
     while not profile.exists() and time.monotonic() < end:
         time.sleep(0.05)
     stats = read_stats(profile)

@@ -18,7 +18,7 @@ FIELDS = """
 
 
 def run(midden, *arguments, cwd=None):
-    return subprocess.run([midden, *map(str, arguments)], capture_output=True, text=True, cwd=cwd, timeout=60)
+    return subprocess.run([midden, *map(str, arguments)], capture_output=True, text=True, cwd=cwd, timeout=120)
 
 
 @pytest.fixture

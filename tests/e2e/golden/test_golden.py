@@ -34,7 +34,7 @@ CASES = {
 def ask(midden, arguments):
     environment = {**os.environ, "LC_ALL": "C.UTF-8"}
     return subprocess.run(
-        [midden, *arguments], cwd=GOLDEN, env=environment, capture_output=True, text=True, timeout=60
+        [midden, *arguments], cwd=GOLDEN, env=environment, capture_output=True, text=True, timeout=120
     )
 
 

@@ -246,11 +246,11 @@ def test_a_server_answers_after_it_was_looked_at(record, midden):
             ["redis-cli", "-p", str(port), *words], capture_output=True, text=True, timeout=TIMEOUT_S
         ).stdout.strip()
 
-    wait_until(lambda: talk("ping") == "PONG", "redis answers", timeout=60)
+    wait_until(lambda: talk("ping") == "PONG", "redis answers")
     talk("set", "key", "value")
     # It can be asked a moment after it has begun.
     asked = [midden, "snapshot", str(running.process.pid)]
-    wait_until(lambda: subprocess.run(asked, capture_output=True).returncode == 0, "the recording answers", timeout=60)
+    wait_until(lambda: subprocess.run(asked, capture_output=True).returncode == 0, "the recording answers")
     leaks = ask_json(midden, running.process.pid)
     assert leaks["stopped"] and sums(leaks)["reachable"][1] > 1000
     assert sums(leaks)["definite"] == (0, 0)

@@ -73,7 +73,7 @@ def test_the_program_waits_for_no_one_at_its_end(preload, native, tmp_path, libr
     # The output pipe must not be held open by a collector that lives on.
     environment = {**os.environ, "LD_PRELOAD": library, "MIDDEN_OUTPUT": str(tmp_path / "out.mdn")}
     done = subprocess.run(
-        ["/bin/sh", "-c", "echo $(/bin/echo quick)"], env=environment, capture_output=True, timeout=20
+        ["/bin/sh", "-c", "echo $(/bin/echo quick)"], env=environment, capture_output=True, timeout=120
     )
     assert done.stdout == b"quick\n"
 
@@ -89,7 +89,7 @@ def test_recording_can_be_switched_off(native, tmp_path, library):
 def test_the_default_name_has_program_and_pid(native, tmp_path, library):
     environment = {**os.environ, "LD_PRELOAD": library}
     process = subprocess.Popen(native.command("basic_heap"), env=environment, cwd=tmp_path)
-    assert process.wait(timeout=60) == 0
+    assert process.wait(timeout=120) == 0
     wait_until(
         (tmp_path / f"midden.basic_heap.{process.pid}.mdn").exists, "the profile under its default name"
     )
@@ -98,7 +98,7 @@ def test_the_default_name_has_program_and_pid(native, tmp_path, library):
 def test_a_missing_command_leaves_the_program_unharmed_and_says_so_once(native, tmp_path, library):
     environment = {**os.environ, "LD_PRELOAD": library, "MIDDEN_COMMAND": "/nonexistent/midden"}
     done = subprocess.run(
-        native.command("dying", "exit"), env=environment, capture_output=True, cwd=tmp_path, timeout=60
+        native.command("dying", "exit"), env=environment, capture_output=True, cwd=tmp_path, timeout=120
     )
     assert shell_status(done.returncode) == 16
     lines = done.stderr.decode().splitlines()
@@ -112,6 +112,6 @@ def test_children_are_followed_when_asked_by_variable(native, tmp_path, library)
         "MIDDEN_FOLLOW": "1",
         "MIDDEN_OUTPUT": str(tmp_path / "run.%n.%p.mdn"),
     }
-    done = subprocess.run(native.command("fork_busy", "quiet"), env=environment, cwd=tmp_path, timeout=60)
+    done = subprocess.run(native.command("fork_busy", "quiet"), env=environment, cwd=tmp_path, timeout=120)
     assert done.returncode == 0
     wait_until(lambda: len(list(tmp_path.glob("run.fork_busy.*.mdn"))) == 2, "both profiles")

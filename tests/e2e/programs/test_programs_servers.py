@@ -12,12 +12,13 @@ import urllib.request
 import pytest
 
 from processes import wait_until
+from recording import TIMEOUT_S
 from same import free_port, need
 
 
 def accepts(port):
     with socket.socket() as probe:
-        probe.settimeout(1)
+        probe.settimeout(10)
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
@@ -37,7 +38,7 @@ def started(record):
     for running in servers:
         if running.process.poll() is None:
             running.process.terminate()
-            running.process.wait(timeout=30)
+            running.process.wait(timeout=TIMEOUT_S)
 
 
 def test_redis_answers_its_benchmark_and_shuts_down(started, tmp_path):
@@ -47,7 +48,7 @@ def test_redis_answers_its_benchmark_and_shuts_down(started, tmp_path):
 
     def ask(*words):
         return subprocess.run(
-            [client, "-p", str(port), *words], capture_output=True, text=True, timeout=60
+            [client, "-p", str(port), *words], capture_output=True, text=True, timeout=TIMEOUT_S
         ).stdout
 
     assert ask("set", "key", "value") == "OK\n"
@@ -55,7 +56,7 @@ def test_redis_answers_its_benchmark_and_shuts_down(started, tmp_path):
         [benchmark, "-p", str(port), "-q", "-n", "20000", "-c", "20", "-t", "set,get,lpush,lrange_100"],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=TIMEOUT_S,
     )
     assert load.returncode == 0 and "requests per second" in load.stdout
     assert ask("get", "key") == "value\n"
@@ -92,7 +93,7 @@ def test_nginx_serves_the_same_files_and_stops_when_told(started, tmp_path, opti
     )
     running = started([nginx, "-p", tmp_path, "-c", tmp_path / "nginx.conf"], port, options)
     for _ in range(50):
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/page.txt", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/page.txt", timeout=TIMEOUT_S) as answer:
             assert answer.read().decode() == text
     running.process.send_signal(signal.SIGTERM)  # handed on to nginx, which stops and reports success
     recording = running.finish()

@@ -38,7 +38,7 @@ convert(int(sys.argv[1]))
 
 
 def report(midden, path, *options):
-    done = subprocess.run([midden, "report", "--json", *options, path], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([midden, "report", "--json", *options, path], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

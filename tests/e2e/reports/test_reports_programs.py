@@ -10,7 +10,7 @@ import subprocess
 
 def read(midden, *arguments):
     done = subprocess.run(
-        [midden, "report", "--json", *map(str, arguments)], capture_output=True, text=True, timeout=60
+        [midden, "report", "--json", *map(str, arguments)], capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -68,12 +68,12 @@ def test_each_thread_has_its_part_of_a_shared_stack(midden, record):
 
 
 def test_with_a_trace_the_state_at_a_time_is_exact(midden, record):
-    path = record.victim("known_tree", "late", options=("--trace",)).path
-    report = read(midden, "--live-at", "35.5ms", "-i", "table_new", path)
+    path = record.timely_victim("known_tree", "late", 400, within_s=1.1, options=("--trace",)).path
+    report = read(midden, "--live-at", "350.5ms", "-i", "table_new", path)
     assert amount(report) == (100_000, 100)
     at = report["at"]
-    assert (at["asked_ns"], at["time_ns"], at["exact"]) == (35_500_000, 35_500_000, True)
-    done = subprocess.run([midden, "report", "--live-at", "35.5ms", path], capture_output=True, text=True, timeout=60)
+    assert (at["asked_ns"], at["time_ns"], at["exact"]) == (350_500_000, 350_500_000, True)
+    done = subprocess.run([midden, "report", "--live-at", "350.5ms", path], capture_output=True, text=True, timeout=120)
     assert "exactly, from the trace" in done.stdout
 
 
@@ -104,7 +104,7 @@ def test_what_the_cpp_library_keeps_is_suppressed_and_stated(midden, record):
     pool = [rule for rule in report["suppressed"] if "emergency pool" in rule["rule"]]
     assert [rule["blocks"] for rule in pool] == [1]
     assert report["total_bytes"] + report["left_out"]["suppressed"]["bytes"] == every["total_bytes"]
-    text = subprocess.run([midden, "report", "--leaks", path], capture_output=True, text=True, timeout=60).stdout
+    text = subprocess.run([midden, "report", "--leaks", path], capture_output=True, text=True, timeout=120).stdout
     assert "  suppressed: " in text and "emergency pool" in text
 
 

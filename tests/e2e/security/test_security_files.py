@@ -154,8 +154,16 @@ def find_socket(pid):
     return environment["MIDDEN_SOCKET"]
 
 
+def find_segment(pid):
+    with open(f"/proc/{pid}/maps") as maps:
+        return [line for line in maps if "memfd:midden" in line]
+
+
 def find_started(running, name):
-    return wait_until(lambda: find_program(running.process.pid, name), "the program")
+    """The process of a program that is being recorded."""
+    pid = wait_until(lambda: find_program(running.process.pid, name), "the program")
+    wait_until(lambda: find_segment(pid), "the segment")
+    return pid
 
 
 def stop(running, pid):
@@ -164,7 +172,7 @@ def stop(running, pid):
 
 
 def test_the_socket_is_in_a_private_directory_that_goes_away(record):
-    running = record.start(["sleep", "60"])
+    running = record.start(["sleep", "600"])
     pid = find_started(running, "sleep")
     path = find_socket(pid)
     status = os.stat(os.path.dirname(path))
@@ -175,18 +183,16 @@ def test_the_socket_is_in_a_private_directory_that_goes_away(record):
 
 
 def test_the_segment_has_no_name_that_others_could_open(record):
-    running = record.start(["sleep", "60"])
+    running = record.start(["sleep", "600"])
     pid = find_started(running, "sleep")
-    find = lambda: [line for line in open(f"/proc/{pid}/maps") if "memfd:midden" in line]  # noqa: E731
-    wait_until(find, "the segment")
-    assert all("(deleted)" in line for line in find())
+    assert all("(deleted)" in line for line in find_segment(pid))
     os.kill(pid, 9)
     running.finish()
 
 
 @needs_root
 def test_a_stranger_can_neither_connect_nor_ask_for_a_snapshot(midden, record, shared):
-    running = record.start(["sleep", "60"])
+    running = record.start(["sleep", "600"])
     pid = find_started(running, "sleep")
     path = find_socket(pid)
     wait_until(lambda: run(midden, "snapshot", pid, "mine").returncode == 0, "an answer")
@@ -206,7 +212,7 @@ def test_a_stranger_can_neither_connect_nor_ask_for_a_snapshot(midden, record, s
 @needs_root
 def test_an_answer_of_a_stranger_is_not_believed(midden, shared):
     """He may take the name of a recording's socket before the collector does."""
-    program = subprocess.Popen(["sleep", "60"], user=OWNER)
+    program = subprocess.Popen(["sleep", "600"], user=OWNER)
     name = f"\0midden-recording-{program.pid}"
     script = (
         "import os, socket, sys\n"
@@ -227,7 +233,7 @@ def test_an_answer_of_a_stranger_is_not_believed(midden, shared):
 
 
 def test_one_who_connects_and_says_nothing_or_nonsense_is_ignored(record):
-    running = record.start(["sleep", "60"])
+    running = record.start(["sleep", "600"])
     pid = find_started(running, "sleep")
     path = find_socket(pid)
     for words in (b"", b"nonsense", b"midhello" + bytes(48), os.urandom(4096)):

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from recording import read_stats
+from same import free_port
 from serving import Served, wait_for
 
 
@@ -50,12 +51,6 @@ def is_there(pid):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
-
-
-def find_port():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
 
 
 # ---- metrics --------------------------------------------------------------------------------------------------
@@ -145,7 +140,7 @@ def test_prometheus_scrapes_the_truth(serve, tmp_path):
     truth = served.metrics()
     config = tmp_path / "prometheus.yml"
     config.write_text(PROMETHEUS.format(token=token, port=served.port))
-    port = find_port()
+    port = free_port()
     prometheus = subprocess.Popen(
         ["prometheus", f"--config.file={config}", f"--storage.tsdb.path={tmp_path / 'data'}"]
         + [f"--web.listen-address=127.0.0.1:{port}"],
@@ -155,7 +150,7 @@ def test_prometheus_scrapes_the_truth(serve, tmp_path):
 
     def query(expression):
         try:
-            asked = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+            asked = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
             asked.request("GET", f"/api/v1/query?query={expression}")
             return json.load(asked.getresponse())["data"]["result"]
         except (OSError, KeyError, ValueError):
@@ -309,7 +304,7 @@ def resident_of(pid):
 
 def test_a_thousand_requests_leave_memory_where_it_was(serve):
     served = serve()
-    asked = http.client.HTTPConnection("127.0.0.1", served.port, timeout=60)
+    asked = http.client.HTTPConnection("127.0.0.1", served.port, timeout=120)
 
     def ask(count):
         for i in range(count):
@@ -367,7 +362,7 @@ def test_the_servant_ends_with_the_recording(serve, how):
 
 def test_a_preloaded_program_is_served_after_an_exec_too(native, library, tmp_path):
     """By way of a shell that becomes the program, as many services start: one after the other has the port."""
-    port, token = find_port(), tmp_path / "token"
+    port, token = free_port(), tmp_path / "token"
     token.write_text("0123456789abcdef\n")
     env = {
         **os.environ,

@@ -93,7 +93,7 @@ def test_growth_is_since_the_first_text_and_text_ends_with_the_program(midden, v
         assert line, seen
         seen = line
     victim.process.stdin.close()
-    rest, _ = top.communicate(timeout=60)
+    rest, _ = top.communicate(timeout=120)
     assert top.returncode == 0
     assert "Traceback" not in rest
 
@@ -107,7 +107,7 @@ def test_the_last_text_has_what_the_program_did_at_its_end(midden, victim):
     for _ in range(3):
         step(victim.process, "+")
     victim.process.stdin.close()
-    rest, _ = top.communicate(timeout=60)
+    rest, _ = top.communicate(timeout=120)
     assert row_of(rest[rest.rindex("step_by_step") :], "truth_malloc")[:2] == ("39.1 KiB", "40"), rest
 
 

@@ -88,7 +88,7 @@ class Profile:
     """The raw stacks of a profile, by tests/stacks/dump_stacks."""
 
     def __init__(self, path, tool, program):
-        done = subprocess.run([tool, path], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([tool, path], capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stderr
         self.totals, self.modules, self.sites, self._frames = {}, {0: ("", 0)}, [], {"cut": CUT}
         for line in done.stdout.splitlines():

@@ -56,7 +56,7 @@ def generator(tmp_path):
 
 def functions_of(midden, profile):
     done = subprocess.run(
-        [midden, "report", "--leaks", "--json", profile], capture_output=True, text=True, timeout=60
+        [midden, "report", "--leaks", "--json", profile], capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
     return [node["function"] for node in json.loads(done.stdout)["nodes"]]

@@ -45,7 +45,7 @@ def run(midden, *arguments, env=None):
         [midden, *map(str, arguments)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         env={**os.environ, **(env or {})},
     )
 

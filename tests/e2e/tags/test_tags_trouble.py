@@ -62,7 +62,8 @@ def test_a_child_that_is_not_followed_leaves_the_counts_alone(counted):
 
 
 def test_counts_are_read_while_the_program_runs(midden, record, tmp_path):
-    running = record.start(["sh", "-c", "read line; exit 0"], options=("--tags",))
+    running = record.start(["sh", "-c", "echo ready; read line; exit 0"], options=("--tags",))
+    assert running.process.stdout.readline() == b"ready\n"
     path = tmp_path / "now.mdn"
     for _ in range(600):
         done = subprocess.run([midden, "snapshot", "-w", path, str(running.process.pid)], capture_output=True)

@@ -7,10 +7,10 @@ import os
 import shlex
 import signal
 import subprocess
-import time
 
 import cases
 import pytest
+from processes import wait_until
 from recording import check_exact, read_stats
 
 TRACE = ("--trace",)
@@ -92,14 +92,12 @@ def test_a_full_disk_ends_the_trace_and_is_told(record, midden, native, small_di
 
 
 def test_a_recorder_that_is_killed_loses_nothing(record):
-    running = record.start_victim("steady_work", "1", "2000000", options=TRACE)
-    time.sleep(0.3)
+    running, program = record.start_and_stop_work(1, 2000000, options=TRACE)
     os.kill(running.process.pid, signal.SIGKILL)
     running.process.wait()
     assert not running.path.exists()
-    deadline = time.monotonic() + 60
-    while not running.path.exists() and time.monotonic() < deadline:
-        time.sleep(0.1)
+    os.kill(program, signal.SIGCONT)
+    wait_until(running.path.exists, "the profile")
     stats = read_stats(running.path)
     assert stats["allocations"] >= 2000000
     assert stats["trace_events"] == stats["allocations"] + stats["frees"]

@@ -38,7 +38,7 @@ int main(void)
 
 
 def run(command, **options):
-    return subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=60, **options)
+    return subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=120, **options)
 
 
 def build(directory, compiler, *flags):
@@ -223,7 +223,7 @@ def test_the_command_itself_is_not_recorded_where_the_library_is_in_every_progra
     script = (
         f"{everywhere}; {victim} exit 300; {midden} record -q -o by-record.mdn -- {victim} exit 200;"
         f"{midden} stats by-record.mdn >/dev/null; "
-        "n=0; while [ $(ls midden.dying.*.mdn | wc -l) -lt 1 ] && [ $n -lt 300 ]; do sleep 0.1; n=$((n+1)); done"
+        "n=0; while [ $(ls midden.dying.*.mdn | wc -l) -lt 1 ] && [ $n -lt 1200 ]; do sleep 0.1; n=$((n+1)); done"
     )
     done = apart(script)
     assert done.returncode == 0, done.stderr
@@ -246,7 +246,7 @@ def test_each_program_that_a_preloaded_process_becomes_has_a_file_of_its_own(nat
     env = {**os.environ, "LD_PRELOAD": library, "MIDDEN_OUTPUT": "out.mdn", "MIDDEN_FOLLOW": follow}
     words = [victim, "exec", "300", victim, "exec", "200", victim, "exit", "100"]
     process = subprocess.Popen(words, cwd=tmp_path, env=env)
-    assert process.wait(timeout=60) == 16
+    assert process.wait(timeout=120) == 16
     stem = f"out.{process.pid}" if follow == "1" else "out"
     expected = {f"{stem}.mdn": 300, f"{stem}.2.mdn": 200, f"{stem}.3.mdn": 100}
     wait_until(lambda: all((tmp_path / name).exists() for name in expected), "all profiles")

@@ -22,7 +22,7 @@ CLOSED = [set(some) for count in (1, 2, 3) for some in combinations((0, 1, 2), c
 
 
 def run(command, **options):
-    return subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=60, **options)
+    return subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=120, **options)
 
 
 def preloaded(library, path):
@@ -100,7 +100,7 @@ def test_closed_standard_descriptors_stay_closed_and_are_not_written_to(
         cwd=tmp_path,
         preexec_fn=closing(closed),
     )
-    assert process.wait(timeout=60) == 16
+    assert process.wait(timeout=120) == 16
     wait_until(path.exists, "the profile")
     # The shell's own output is open while it looks.
     assert {int(line) for line in seen.read_text().split()} == {0, 1, 2} - closed | {1}

@@ -22,6 +22,8 @@
 
 #define MS	      UINT64_C(1000000)
 #define SECONDS	      (1000 * MS)
+#define PATIENCE_S    60u /* on a machine that is too busy for both of two processes */
+#define LIFE_S	      (2 * PATIENCE_S)
 #define DEPTH	      (2u << 20)
 #define GUARD_INSTALL 102 /* of madvise, since Linux 6.13: headers may be older */
 
@@ -155,17 +157,15 @@ static void allocate_and_exec(struct segment_map *map)
 
 	atomic_store(&map->header->target_state, SEGMENT_TARGET_RECORDING);
 	producer_alloc(&p, get_ticks(map), 16, 10, 1);
-	(void)execlp("sleep", "sleep", "20", NULL);
+	(void)execlp("sleep", "sleep", "120", NULL);
 }
 
 static void an_exec_is_noticed(void **state)
 {
 	struct target t = start_target(allocate_and_exec);
-	uint64_t start = clock_monotonic_ns();
 
 	(void)state;
-	assert_int_equal(collect_run(t.c, 10 * SECONDS, NULL), COLLECT_END_EXEC);
-	assert_true(clock_monotonic_ns() - start < 5 * SECONDS);
+	assert_int_equal(collect_run(t.c, PATIENCE_S * SECONDS, NULL), COLLECT_END_EXEC);
 	assert_int_equal(account_get_totals(&t.c->account).allocations, 1);
 	end_target(&t);
 }
@@ -174,7 +174,7 @@ static void an_exec_is_noticed(void **state)
 static void take_long_to_begin(struct segment_map *map)
 {
 	(void)map;
-	(void)execlp("sleep", "sleep", "20", NULL);
+	(void)execlp("sleep", "sleep", "120", NULL);
 }
 
 static void a_target_that_is_slow_to_begin_is_not_taken_for_another(void **state)
@@ -192,7 +192,7 @@ static void allocate_and_wait(struct segment_map *map)
 	struct producer p = producer_open_as(map, 1, (uint32_t)getpid());
 
 	producer_alloc(&p, get_ticks(map), 16, 10, 1);
-	(void)sleep(20);
+	(void)sleep(LIFE_S);
 }
 
 #define HUGE_PAGE (2u << 20)
@@ -213,7 +213,7 @@ static void ask_for_stacks(struct segment_map *map)
 		&p, 4,
 		(uint64_t[4]){get_ticks(map) << 8 | SEGMENT_ORDER_LOOK << 4 | SEGMENT_EVENT_ORDER,
 			      7, 1, 0});
-	(void)sleep(20);
+	(void)sleep(LIFE_S);
 }
 
 static void given_an_order_then_stacks_are_looked_at_where_they_are(void **state)
@@ -222,7 +222,7 @@ static void given_an_order_then_stacks_are_looked_at_where_they_are(void **state
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 
 	(void)state;
-	for (int i = 0; i < 30 && atomic_load(&t.c->map.slots[1].answered) != 7 &&
+	for (int i = 0; i < (int)PATIENCE_S && atomic_load(&t.c->map.slots[1].answered) != 7 &&
 			atomic_load(&t.c->map.slots[2].answered) != 7;
 	     i++)
 		assert_int_equal(collect_run(t.c, 1 * SECONDS, NULL), COLLECT_END_TICK);
@@ -248,7 +248,7 @@ static void ask_for_guarded_stack(struct segment_map *map)
 	(void)madvise(at + 2 * page, page, GUARD_INSTALL);
 	map->slots[p.slot].stack_high = (uintptr_t)at + 8 * page;
 	producer_write(&p, 4, (uint64_t[4]){first, 7, 1, 0});
-	(void)sleep(20);
+	(void)sleep(LIFE_S);
 }
 
 static void given_a_guard_inside_of_its_map_then_a_stack_ends_there(void **state)
@@ -259,7 +259,7 @@ static void given_a_guard_inside_of_its_map_then_a_stack_ends_there(void **state
 	struct error e = {0};
 
 	(void)state;
-	for (int i = 0; i < 30 && atomic_load(&t.c->map.slots[1].answered) != 7; i++)
+	for (int i = 0; i < (int)PATIENCE_S && atomic_load(&t.c->map.slots[1].answered) != 7; i++)
 		assert_int_equal(collect_run(t.c, 1 * SECONDS, NULL), COLLECT_END_TICK);
 	const struct thread *found = t.c->account.threads.list.at;
 	assert_int_equal(pagemap_open(&pages, t.pid, &e), 0);
@@ -306,6 +306,8 @@ static void a_quiet_target_is_not_taken_for_gone(void **state)
 	struct target t = start_target(allocate_and_wait);
 
 	(void)state;
+	for (uint32_t i = 0; i < PATIENCE_S && !account_get_totals(&t.c->account).allocations; i++)
+		assert_int_equal(collect_run(t.c, 1 * SECONDS, NULL), COLLECT_END_TICK);
 	assert_int_equal(collect_run(t.c, 1 * SECONDS, NULL), COLLECT_END_TICK);
 	assert_int_equal(account_get_totals(&t.c->account).allocations, 1);
 	assert_int_equal(t.c->streams.open, 1);
@@ -318,7 +320,7 @@ static void allocate_and_give_up(struct segment_map *map)
 
 	producer_alloc(&p, get_ticks(map), 16, 10, 1);
 	atomic_store(&map->header->target_state, SEGMENT_TARGET_ABANDONED);
-	(void)sleep(20);
+	(void)sleep(LIFE_S);
 }
 
 static void an_abandoned_recording_ends_with_all_it_has(void **state)
@@ -326,7 +328,7 @@ static void an_abandoned_recording_ends_with_all_it_has(void **state)
 	struct target t = start_target(allocate_and_give_up);
 
 	(void)state;
-	assert_int_equal(collect_run(t.c, 10 * SECONDS, NULL), COLLECT_END_ABANDONED);
+	assert_int_equal(collect_run(t.c, PATIENCE_S * SECONDS, NULL), COLLECT_END_ABANDONED);
 	assert_int_equal(account_get_totals(&t.c->account).allocations, 1);
 	end_target(&t);
 }
@@ -338,22 +340,34 @@ static void touch_memory_and_wait(struct segment_map *map)
 
 	memset(memory, 1, 32 << 20);
 	producer_alloc(&p, get_ticks(map), (uintptr_t)memory, 32 << 20, 1);
-	(void)usleep(200000);
+	(void)sleep(LIFE_S);
+}
+
+/* The most that was resident at any point of the series so far. */
+static uint64_t find_most_resident(struct collector *c)
+{
+	struct profile *p = collect_build_profile(c);
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < p->points.count; i++)
+		if (p->points.at[i].rss_bytes > most)
+			most = p->points.at[i].rss_bytes;
+	profile_free(p);
+	return most;
 }
 
 static void the_resident_size_is_seen(void **state)
 {
 	struct target t = start_target(touch_memory_and_wait);
-	uint64_t most = 0;
 
 	(void)state;
-	assert_int_equal(collect_run(t.c, 10 * SECONDS, NULL), COLLECT_END_GONE);
+	for (uint32_t i = 0; i < 5 * PATIENCE_S && find_most_resident(t.c) < 32 << 20; i++)
+		assert_int_equal(collect_run(t.c, 200 * MS, NULL), COLLECT_END_TICK);
+	(void)kill(t.pid, SIGKILL);
+	assert_int_equal(collect_run(t.c, PATIENCE_S * SECONDS, NULL), COLLECT_END_GONE);
 	struct profile *p = collect_build_profile(t.c);
 	assert_true(p->totals.rss_peak_bytes >= 32 << 20);
-	for (size_t i = 0; i < p->points.count; i++)
-		if (p->points.at[i].rss_bytes > most)
-			most = p->points.at[i].rss_bytes;
-	assert_true(most >= 32 << 20);
+	assert_true(find_most_resident(t.c) >= 32 << 20);
 	profile_free(p);
 	end_target(&t);
 }
@@ -410,8 +424,18 @@ static void it_comes_back_after_the_tick(void **state)
 	assert_int_equal(collect_run(c, 50 * MS, NULL), COLLECT_END_TICK);
 	uint64_t passed = clock_monotonic_ns() - start;
 	assert_true(passed >= 50 * MS);
-	assert_true(passed < 2 * SECONDS);
+	assert_true(passed < PATIENCE_S * SECONDS);
 	collect_free(c);
+}
+
+/* Threads are looked at every now and then only, and later than that on a busy machine. */
+static void collect_until_closed(struct collector *c, uint32_t slot)
+{
+	for (uint32_t i = 0; i < 5 * PATIENCE_S; i++) {
+		(void)collect_run(c, 200 * MS, NULL);
+		if (c->streams.at[slot].state == STREAM_CLOSED)
+			return;
+	}
 }
 
 static void *open_slot_and_die(void *argument)
@@ -431,7 +455,7 @@ static void a_thread_that_dies_without_a_word_is_found_out(void **state)
 	(void)state;
 	assert_int_equal(pthread_create(&thread, NULL, open_slot_and_die, c), 0);
 	assert_int_equal(pthread_join(thread, NULL), 0);
-	(void)collect_run(c, 200 * MS, NULL);
+	collect_until_closed(c, 1);
 	assert_int_equal(c->streams.open, 0);
 	assert_int_equal(atomic_load(&c->map.slots[1].state), SEGMENT_SLOT_FREE);
 	struct profile *p = collect_build_profile(c);
@@ -448,7 +472,7 @@ static void of_two_slots_with_one_thread_id_the_older_is_dead(void **state)
 	struct producer older = producer_open(c, 1);
 
 	(void)state;
-	(void)collect_run(c, 200 * MS, NULL);
+	collect_until_closed(c, older.slot);
 	assert_int_equal(c->streams.at[newer.slot].state, STREAM_OPEN);
 	assert_int_equal(c->streams.at[older.slot].state, STREAM_CLOSED);
 	collect_free(c);
@@ -465,39 +489,56 @@ static void of_two_slots_of_one_thread_none_is_dead_before_it_says_so(void **sta
 	assert_int_equal(c->streams.at[first.slot].state, STREAM_OPEN);
 	assert_int_equal(c->streams.at[second.slot].state, STREAM_OPEN);
 	producer_end(&first, get_ticks(&c->map));
-	(void)collect_run(c, 200 * MS, NULL);
+	collect_until_closed(c, first.slot);
 	assert_int_equal(c->streams.at[first.slot].state, STREAM_CLOSED);
 	assert_int_equal(c->streams.at[second.slot].state, STREAM_OPEN);
 	collect_free(c);
 }
 
+struct watched {
+	struct segment_header *header;
+	_Atomic bool is_over;  /* by the watcher, for the one that collects */
+	_Atomic uint32_t runs; /* by the one that collects; what counts is seen within one */
+	bool is_well;
+};
+
 static void *watch_header(void *argument)
 {
-	struct segment_header *header = argument;
-	uint64_t beat = atomic_load(&header->heartbeat);
+	struct watched *watched = argument;
+	uint64_t beat = atomic_load(&watched->header->heartbeat);
 	uint64_t slept = 0, beats = 0;
+	uint32_t run = 0;
 
-	for (int i = 0; i < 500; i++) {
+	for (uint32_t i = 0; i < 1000 * PATIENCE_S && !watched->is_well; i++) {
+		if (run != atomic_load(&watched->runs)) {
+			run = atomic_load(&watched->runs);
+			slept = beats = 0;
+		}
 		(void)usleep(1000);
-		slept += atomic_load(&header->sleeping);
-		beats += atomic_load(&header->heartbeat) != beat;
-		beat = atomic_load(&header->heartbeat);
+		slept += atomic_load(&watched->header->sleeping);
+		beats += atomic_load(&watched->header->heartbeat) != beat;
+		beat = atomic_load(&watched->header->heartbeat);
+		watched->is_well = slept > 0 && beats > 5;
 	}
-	return (void *)(uintptr_t)(slept > 0 && beats > 5);
+	atomic_store(&watched->is_over, true);
+	return NULL;
 }
 
 static void an_idle_collector_sleeps_and_its_heart_beats(void **state)
 {
 	struct collector *c = producer_new_collector(0);
+	struct watched watched = {.header = c->map.header};
 	pthread_t thread;
-	void *result;
 
 	(void)state;
 	atomic_store(&c->map.header->waiting, 1); /* by one that is gone */
-	assert_int_equal(pthread_create(&thread, NULL, watch_header, c->map.header), 0);
-	(void)collect_run(c, 700 * MS, NULL);
-	assert_int_equal(pthread_join(thread, &result), 0);
-	assert_non_null(result);
+	assert_int_equal(pthread_create(&thread, NULL, watch_header, &watched), 0);
+	while (!atomic_load(&watched.is_over)) {
+		atomic_fetch_add(&watched.runs, 1);
+		(void)collect_run(c, 700 * MS, NULL);
+	}
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_true(watched.is_well);
 	collect_free(c);
 }
 

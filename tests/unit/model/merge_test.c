@@ -246,6 +246,42 @@ static void threads_of_processes_stay_apart_and_those_of_runs_join(void **state)
 	profile_free(p);
 }
 
+/* One thread, whose deepest stack is main and `inner` with so many bytes. */
+static struct profile *make_deep(const char *inner, uint64_t bytes)
+{
+	struct profile *p = sample_new();
+	uint32_t outer = sample_node(p, 0, "main", 1);
+
+	add_thread(p, 10, 100);
+	*vec_push(&p->depths) = (struct profile_depth){.thread = 1, .node = outer, .bytes = 16};
+	*vec_push(&p->depths) = (struct profile_depth){
+		.thread = 1, .node = sample_node(p, outer, inner, 2), .bytes = bytes};
+	return p;
+}
+
+static void of_a_thread_the_deeper_stack_stays(void **state)
+{
+	static const uint64_t deeper[2][2] = {{500, 300}, {300, 500}};
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct profile *p = merge(make_deep("work", deeper[i][0]),
+					  make_deep("rest", deeper[i][1]), PROFILE_MERGE_MEAN);
+		assert_int_equal(p->depths.count, 2);
+		assert_int_equal(p->depths.at[1].bytes, 500);
+		assert_int_equal(p->nodes.at[p->depths.at[1].node].parent, p->depths.at[0].node);
+		profile_free(p);
+	}
+	struct profile *p =
+		merge(make_deep("work", 500), make_deep("rest", 300), PROFILE_MERGE_SUM);
+	assert_int_equal(p->depths.count, 4);
+	assert_int_equal(p->depths.at[3].thread, 2);
+	assert_int_equal(p->depths.at[3].bytes, 300);
+	assert_int_equal(p->depths.at[2].node, p->depths.at[0].node);
+	assert_int_not_equal(p->depths.at[3].node, p->depths.at[1].node);
+	profile_free(p);
+}
+
 /* Threads 1 and 2, called worker; the first allocates in one site, both in the other: `mine` of
  * 100 bytes by the first. */
 static struct profile *make_shared(uint64_t mine, uint64_t other)
@@ -460,6 +496,7 @@ int main(void)
 		cmocka_unit_test(holders_that_chains_share_are_merged_once),
 		cmocka_unit_test(what_stacks_do_not_account_for_is_kept),
 		cmocka_unit_test(threads_of_processes_stay_apart_and_those_of_runs_join),
+		cmocka_unit_test(of_a_thread_the_deeper_stack_stays),
 		cmocka_unit_test(a_sum_knows_what_each_thread_has_of_a_stack),
 		cmocka_unit_test(a_stack_of_one_process_alone_stays_one_threads),
 		cmocka_unit_test(threads_that_a_profile_does_not_tell_apart_are_nobodys),

@@ -55,8 +55,11 @@ export function paintPages(canvas: HTMLCanvasElement, cells: PageCell[], grid: P
   const c = canvas.getContext("2d")!;
   c.scale(ratio, ratio);
   const byColour = new Map<string, number[]>();
+  // Once each: to ask the style sheet for every cell takes longer than to draw them.
+  const shades = Array.from({ length: SHADES }, (_, i) => shade(i));
+  const [free, absent] = [cssColour("--chart2"), cssColour("--panel")];
   cells.forEach((cell, i) => {
-    const colour = cell.kind === "held" ? shade(Math.round(cell.fill * (SHADES - 1))) : cssColour(cell.kind === "free" ? "--chart2" : "--panel");
+    const colour = cell.kind === "held" ? shades[Math.round(cell.fill * (SHADES - 1))]! : cell.kind === "free" ? free : absent;
     const same = byColour.get(colour);
     if (same) same.push(i);
     else byColour.set(colour, [i]);

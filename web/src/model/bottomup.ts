@@ -58,8 +58,9 @@ export class BottomUp extends CallTree {
     const isWhole = this.order === reversed.order;
     this.common = isWhole ? reversed : findCommon(reversed, this.order, threads?.siteOf ?? null);
     this.sums = isWhole ? reversed.sums() : new Sums(this.order);
+    const sizes = answer.question.figure === "growth" ? this.sums.ofSizes(answer.values) : null; // nothing else is ever negative
     this.values = this.sums.of(answer.values);
-    this.sizes = answer.question.figure === "growth" ? this.sums.ofSizes(answer.values) : this.values; // nothing else is ever negative
+    this.sizes = sizes ?? this.values;
     this.root = this.makeNode(null, -1, 0, this.order.length);
   }
 

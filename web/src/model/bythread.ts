@@ -90,12 +90,13 @@ export class ByThread {
     const part = column ? this.profile.pack.f64(`part.${column}`) : null;
     const { thread } = a.question;
     const threads = this.profile.pack.u32("part.thread");
-    const values = new Float64Array(this.siteOf.length);
+    const { siteOf, partOf } = this;
+    const { chosen } = a;
+    const values = new Float64Array(siteOf.length);
     for (let row = 0; row < values.length; row++) {
-      const site = this.siteOf[row]!;
-      const at = this.partOf[row]!;
-      if (at < 0) values[row] = by[site]!;
-      else if (part && (!a.chosen || a.chosen[site]) && (thread === null || threads[at] === thread)) values[row] = part[at]!;
+      const at = partOf[row]!;
+      if (at < 0) values[row] = by[siteOf[row]!]!;
+      else if (part && (!chosen || chosen[siteOf[row]!]) && (thread === null || threads[at] === thread)) values[row] = part[at]!;
     }
     return values;
   }

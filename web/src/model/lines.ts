@@ -68,9 +68,19 @@ export interface HotFrame {
   value: number;
 }
 
-/** The lines of the program's own code that most comes from, those with most first. A stack counts
- * for the line nearest to the allocation. */
-export function hottestFrames(p: Profile, a: Answer, count: number): HotFrame[] {
+/** By an answer's values: several pages ask. */
+const known = new WeakMap<Float64Array, HotFrame[]>();
+const MOST = 20;
+
+/** The lines of the program's own code that most comes from, those with most first, 20 at most. A stack
+ * counts for the line nearest to the allocation. */
+export function hottestFrames(p: Profile, a: Answer): HotFrame[] {
+  let hot = known.get(a.values);
+  if (!hot) known.set(a.values, (hot = findHottest(p, a, MOST)));
+  return hot;
+}
+
+function findHottest(p: Profile, a: Answer, count: number): HotFrame[] {
   const own = p.pack.u32("site.own");
   const sums = new Float64Array(p.frameCount);
   for (let site = 0; site < own.length; site++) if (own[site]! < p.frameCount) sums[own[site]!]! += Math.abs(a.values[site]!);

@@ -16,20 +16,32 @@ function merge(a: string[], b: string[]): string[] {
 }
 
 export class NameOrder implements Work {
-  /** By name: its place. */
-  places: Map<string, number> | null = null;
+  /** Beside `names`: its place among them; the same names have the same. */
+  places: Uint32Array | null = null;
   private taken = 0;
-  private readonly runs: string[][] = []; // each in order
+  private readonly waiting: string[];
+  private runs: string[][] = []; // each in order
 
-  constructor(private readonly names: string[]) {}
+  /** Empty ones are left out. */
+  constructor(private names: string[]) {
+    this.waiting = names.filter(Boolean);
+  }
 
   step(): boolean {
     if (this.places) return true;
-    if (this.taken < this.names.length) {
-      this.runs.push(this.names.slice(this.taken, this.taken + NAMES_A_STEP).sort());
+    if (this.taken < this.waiting.length) {
+      this.runs.push(this.waiting.slice(this.taken, this.taken + NAMES_A_STEP).sort());
       this.taken += NAMES_A_STEP;
     } else if (this.runs.length > 1) this.runs.push(merge(this.runs.shift()!, this.runs.shift()!));
-    else this.places = new Map((this.runs[0] ?? []).map((name, i) => [name, i]));
+    else this.places = this.place(new Map((this.runs[0] ?? []).map((name, i) => [name, i])));
     return this.places !== null;
+  }
+
+  private place(places: Map<string, number>): Uint32Array {
+    const found = Uint32Array.from(this.names, (name) => places.get(name) ?? 0);
+    // What it was made with is not needed any more.
+    this.names = this.runs = [];
+    this.waiting.length = 0;
+    return found;
   }
 }

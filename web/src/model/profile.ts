@@ -5,7 +5,7 @@ import type { Pack } from "../load/pack.ts";
 import { findCommon } from "./bottomup.ts";
 import { ByThread } from "./bythread.ts";
 import { Index } from "./index.ts";
-import { NameOrder } from "./nameorder.ts";
+import { Names } from "./names.ts";
 import { Outermost } from "./outermost.ts";
 import { Reversed } from "./reversed.ts";
 import { listLooks, listPins, type Look, type Pin } from "./resident.ts";
@@ -22,7 +22,7 @@ function baseName(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
-const NAMES_A_STEP = 2000;
+const THROUGH_KEPT = 2;
 /** Columns that are shown beside every figure. */
 const SUMMED = ["at_peak_bytes", "at_peak_blocks", "live_bytes", "live_blocks", "allocated_bytes", "allocations", "temporary"];
 
@@ -154,12 +154,16 @@ export class Profile implements Stacks {
     return (this.ends ??= this.leaves.map((node) => (node ? this.frames[node]! : this.frameCount)));
   }
 
-  private lastThrough: { values: Float64Array; through: Float64Array } | null = null;
+  private readonly lastThrough: { values: Float64Array; through: Float64Array }[] = []; // the last one first
 
-  /** By node: what goes through it. The last answer is remembered: pages ask for the same again. */
+  /** By node: what goes through it. The last two answers are remembered: pages ask for the same again.
+   * Not to be kept: the memory of the third is used anew. */
   through(values: Float64Array): Float64Array {
-    if (this.lastThrough?.values !== values) this.lastThrough = { values, through: valuesThrough(this, values) };
-    return this.lastThrough.through;
+    const last = this.lastThrough;
+    const at = last.findIndex((one) => one.values === values);
+    const [found] = last.splice(at < 0 ? THROUGH_KEPT - 1 : at, 1);
+    last.unshift(at < 0 ? { values, through: valuesThrough(this, values, found?.through) } : found!);
+    return last[0]!.through;
   }
 
   private sizes: SizesOverTime | null = null;
@@ -184,11 +188,11 @@ export class Profile implements Stacks {
       { step: () => this.stepOutermost() },
       { step: () => Boolean(this.nodesOfFunction(0)) },
       { step: () => Boolean(this.nodesOfFile(0)) },
-      { step: () => this.stepNames() },
+      this.names().reading,
       { step: () => this.sizesBegun().step() },
       { step: () => this.beginShape("function", true).step() },
       { step: () => this.beginShape("line", false).step() },
-      { step: () => this.stepOrder() },
+      this.names().ordering,
       ...this.threadPreparations(),
       { step: () => this.beginReversed("function", true).step() },
       { step: () => this.beginReversed("line", false).step() },
@@ -209,28 +213,15 @@ export class Profile implements Stacks {
     ];
   }
 
-  /** By frame: its name in small letters, of the first frame of each function. */
-  private readonly lowerNames: string[] = [];
+  private named: Names | null = null;
 
-  private stepNames(): boolean {
-    const end = Math.min(this.frameCount, this.lowerNames.length + NAMES_A_STEP);
-    for (let i = this.lowerNames.length; i < end; i++) this.lowerNames.push(this.frameGroup[i] === i ? this.functionName(i).toLowerCase() : "");
-    return end === this.frameCount;
-  }
-
-  private order: NameOrder | null = null;
-
-  private stepOrder(): boolean {
-    while (!this.order && !this.stepNames());
-    this.order ??= new NameOrder(this.lowerNames.filter((_, i) => this.frameGroup[i] === i));
-    return this.order.step();
+  private names(): Names {
+    return (this.named ??= new Names(this.frameGroup, (frame) => this.functionName(frame)));
   }
 
   /** By frame: the place of its function's name among all, whatever their case. */
   namePlace(frame: number): number {
-    if (this.kin) return this.kin.namePlace(frame);
-    while (!this.stepOrder());
-    return this.order!.places!.get(this.lowerNames[this.frameGroup[frame]!]!)!;
+    return (this.kin ?? this).names().place(frame);
   }
 
   private found: { text: string; hits: Uint8Array } | null = null;
@@ -238,17 +229,8 @@ export class Profile implements Stacks {
   /** 1 for every frame that has the text in its function's name, whatever its case. The last answer is remembered. */
   search(text: string): Uint8Array {
     if (this.kin) return this.kin.search(text);
-    if (this.found?.text !== text) this.found = { text, hits: this.findHits(text.toLowerCase()) };
+    if (this.found?.text !== text) this.found = { text, hits: this.names().find(text) };
     return this.found.hits;
-  }
-
-  private findHits(wanted: string): Uint8Array {
-    const hits = new Uint8Array(this.frameCount);
-    if (!wanted) return hits;
-    while (!this.stepNames());
-    for (let i = 0; i < hits.length; i++) if (this.frameGroup[i] === i && this.lowerNames[i]!.includes(wanted)) hits[i] = 1;
-    for (let i = 0; i < hits.length; i++) hits[i] = hits[this.frameGroup[i]!]!;
-    return hits;
   }
 
   /** By site: 1 if one of these frames is on its stack. */

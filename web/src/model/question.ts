@@ -80,9 +80,26 @@ export function liveAt(p: Profile, point: number, before?: { point: number; live
   const changedBytes = p.pack.f64("change.live_bytes");
   const changedBlocks = p.pack.f64("change.live_blocks");
   const [bytes, blocks] = before ? [before.live[0].slice(), before.live[1].slice()] : [new Float64Array(p.siteCount), new Float64Array(p.siteCount)];
-  for (let i = before ? firstAfter(points, before.point) : 0; i < points.length && points[i]! <= point; i++) {
-    bytes[sites[i]!] = changedBytes[i]!;
-    blocks[sites[i]!] = changedBlocks[i]!;
+  for (let i = before ? firstAfter(points, before.point) : 0, end = firstAfter(points, point); i < end; i++) {
+    const site = sites[i]!;
+    bytes[site] = changedBytes[i]!;
+    blocks[site] = changedBlocks[i]!;
+  }
+  return [bytes, blocks];
+}
+
+/** What each site has more at the end of a range than at its beginning: only those that changed in it are looked at twice. */
+function growthIn(p: Profile, range: Range): [Float64Array, Float64Array] {
+  const [oldBytes, oldBlocks] = liveAt(p, range.from);
+  const points = p.pack.u32("change.point");
+  const sites = p.pack.u32("change.site");
+  const changedBytes = p.pack.f64("change.live_bytes");
+  const changedBlocks = p.pack.f64("change.live_blocks");
+  const [bytes, blocks] = [new Float64Array(p.siteCount), new Float64Array(p.siteCount)];
+  for (let i = firstAfter(points, range.from), end = firstAfter(points, range.to); i < end; i++) {
+    const site = sites[i]!;
+    bytes[site] = changedBytes[i]! - oldBytes[site]!;
+    blocks[site] = changedBlocks[i]! - oldBlocks[site]!;
   }
   return [bytes, blocks];
 }
@@ -130,15 +147,7 @@ function ofTime(p: Profile, q: Question): [Float64Array, Float64Array, string] {
   const last = p.pack.f64("point.time_ns").length - 1;
   const range = q.range ?? { from: 0, to: last };
   if (last < 0) return [new Float64Array(p.siteCount), new Float64Array(p.siteCount), "the profile has no time line"];
-  if (q.figure === "growth" && q.range) {
-    const old = liveAt(p, range.from);
-    const [bytes, blocks] = liveAt(p, range.to, { point: range.from, live: old });
-    for (let i = 0; i < bytes.length; i++) {
-      bytes[i]! -= old[0][i]!;
-      blocks[i]! -= old[1][i]!;
-    }
-    return [bytes, blocks, ""];
-  }
+  if (q.figure === "growth" && q.range) return [...growthIn(p, range), ""];
   const point = q.figure === "peak" ? highestPoint(p, range) : range.to;
   return [...liveAt(p, point), q.figure === "peak" ? "the highest point of the range" : ""];
 }

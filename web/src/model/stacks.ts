@@ -57,10 +57,10 @@ export function onlyAbove(leaves: Uint32Array, parents: Uint32Array, frames: Uin
   return above;
 }
 
-/** By node: what goes through it. */
-export function valuesThrough(s: Stacks, values: Float64Array): Float64Array {
+/** By node: what goes through it. `memory`: of an earlier answer, which nobody needs any more. */
+export function valuesThrough(s: Stacks, values: Float64Array, memory?: Float64Array): Float64Array {
   const { parents, leaves } = s;
-  const through = new Float64Array(parents.length);
+  const through = memory?.fill(0) ?? new Float64Array(parents.length);
   for (let site = 0; site < leaves.length; site++) through[leaves[site]!]! += values[site]!;
   for (let i = through.length - 1; i > 0; i--) through[parents[i]!]! += through[i]!;
   return through;

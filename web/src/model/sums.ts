@@ -1,14 +1,16 @@
 // sums.ts -- running sums along an order of rows: what any run of rows comes to is then one subtraction.
 // SPDX-License-Identifier: Apache-2.0
 
-/** What comes before each place, and all at the end. */
-function runningSums(values: Float64Array, order: Uint32Array, absolute: boolean): Float64Array {
+/** What comes before each place, and all at the end. `sizes`: where to put the same of what was added and what was
+ * taken away, together. */
+function runningSums(values: Float64Array, order: Uint32Array, sizes: Float64Array | null): Float64Array {
   const sums = new Float64Array(order.length + 1);
   let sum = 0;
+  let size = 0;
   for (let i = 0; i < order.length; i++) {
     const value = values[order[i]!]!;
-    sum += absolute ? Math.abs(value) : value;
-    sums[i + 1] = sum;
+    sums[i + 1] = sum += value;
+    if (sizes) sizes[i + 1] = size += value < 0 ? -value : value;
   }
   return sums;
 }
@@ -34,15 +36,20 @@ export class Sums {
   /** Of values by row. Remembered as long as somebody has the values. */
   of(values: Float64Array): Float64Array {
     let sums = this.known.get(values);
-    if (!sums) this.known.set(values, (sums = this.all ? chosenSums(this.all.of(values), this.counts!) : runningSums(values, this.order, false)));
+    if (!sums) this.known.set(values, (sums = this.all ? chosenSums(this.all.of(values), this.counts!) : runningSums(values, this.order, null)));
     return sums;
   }
 
   /** The same of what was added and what was taken away, together; what is not chosen is 0 in these. */
   ofSizes(values: Float64Array): Float64Array {
-    let sums = this.sizes.get(values);
-    if (!sums) this.sizes.set(values, (sums = runningSums(values, this.order, true)));
-    return sums;
+    let sizes = this.sizes.get(values);
+    if (!sizes) {
+      sizes = new Float64Array(this.order.length + 1);
+      const sums = runningSums(values, this.order, sizes); // which is asked for next
+      if (!this.all) this.known.set(values, sums);
+      this.sizes.set(values, sizes);
+    }
+    return sizes;
   }
 }
 

@@ -40,8 +40,9 @@ export class TopDown extends CallTree {
     this.places = threads && findPlaces(shape, this.order, threads.siteOf);
     this.counts = !threads && answer.chosen ? countChosen(this.order, answer.chosen) : null;
     this.sums = threads ? new Sums(this.order) : this.counts ? new Sums(this.order, shape.sums(), this.counts) : shape.sums();
+    const sizes = answer.question.figure === "growth" ? this.sums.ofSizes(answer.values) : null; // nothing else is ever negative
     this.values = this.sums.of(answer.values);
-    this.sizes = answer.question.figure === "growth" ? this.sums.ofSizes(answer.values) : this.values; // nothing else is ever negative
+    this.sizes = sizes ?? this.values;
     this.root = this.makeNode(null, -1, 0, 0, this.order.length);
   }
 

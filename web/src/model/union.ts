@@ -117,6 +117,17 @@ export class Union implements Stacks, Work {
     return s.profile.moduleName(s.frame);
   }
 
+  /** What functions have themselves, of some sites' values: those of stacks that end in them. */
+  sumByFunction(values: Float64Array, from: number, to: number): Float64Array {
+    const { leaves, frames } = this;
+    const sums = new Float64Array(this.frameGroup.length);
+    for (let site = from; site < to; site++) {
+      const leaf = leaves[site]!;
+      if (leaf) sums[frames[leaf]!]! += values[site]!;
+    }
+    return sums;
+  }
+
   /** What both have of a figure, new sites first: `values` is the sum, which boxes are sized by, and
    * `now` the part of the new profile. What the old one has is the difference. */
   answer(q: Question): { both: Answer; now: Float64Array; totals: [number, number] } {

@@ -9,11 +9,13 @@ import { appendInPieces } from "../idle.ts";
 import { allFunctions, findCallers, sortFunctions, type Callers, type FunctionRow, type Neighbour } from "../model/callers.ts";
 import { countsBlocks, type Answer } from "../model/question.ts";
 import type { Work } from "../model/stacks.ts";
+import type { State } from "../state.ts";
 import { makeControls } from "./controls.ts";
 import { makeSheetSaving, type Sheet } from "./saving.ts";
 import { within } from "./within.ts";
 
 const NEIGHBOURS = 100; // at most, of either kind
+const FIRST = 16; // of either: those in sight
 
 class CallersPage {
   readonly element: HTMLElement;
@@ -97,13 +99,12 @@ class CallersPage {
   }
 
   private neighbours(title: string, list: Neighbour[], total: number, none: string): HTMLElement {
-    const { app } = this;
-    const { profile } = app;
+    const { profile } = this.app;
     const body = h("tbody");
     const row = (n: Neighbour) => h("tr", {},
       h("td.number", {}, formatShare(n.value, total)), h("td.number", {}, this.show(n.value)),
-      h("td", {}, n.group < 0 ? none : h("a", { href: app.link({ zoom: [n.group] }) }, profile.functionName(n.group))));
-    appendInPieces(body, Math.min(list.length, NEIGHBOURS), (i) => row(list[i]!));
+      h("td", {}, n.group < 0 ? none : this.way({ zoom: [n.group] }, profile.functionName(n.group))));
+    appendInPieces(body, Math.min(list.length, NEIGHBOURS), (i) => row(list[i]!), FIRST);
     return h("section", {}, h("h3", {}, title), h("table.plain", {}, body));
   }
 
@@ -113,16 +114,34 @@ class CallersPage {
     return `${doubt(found.total, row?.totalVariance)} with callees, ${doubt(found.self, row?.selfVariance)} by itself.`;
   }
 
+  private ways: [link: HTMLElement, change: Partial<State>][] = []; // from the chosen function
+
+  private way(change: Partial<State>, text: string): HTMLElement {
+    const link = h("a", { href: this.app.link(change) }, text);
+    this.ways.push([link, change]);
+    return link;
+  }
+
+  /** What is shown is the same: where it leads to has another search, or another order. */
+  private linkNeighbours(): void {
+    for (const [link, change] of this.ways) link.setAttribute("href", this.app.link(change));
+  }
+
   private showNeighbours(): void {
     const { app } = this;
     const group = app.state.zoom[0];
-    if (group === undefined || group >= app.profile.frameCount) return clear(this.side, h("p.note", {}, "Choose a function to see who calls it and what it calls."));
-    if (this.found.answer !== this.answer || this.found.group !== group) this.found = { answer: this.answer, group, callers: findCallers(app.profile, this.answer!, group) };
+    if (group === undefined || group >= app.profile.frameCount) {
+      this.found = { answer: null, group: -1, callers: null };
+      return clear(this.side, h("p.note", {}, "Choose a function to see who calls it and what it calls."));
+    }
+    if (this.found.answer === this.answer && this.found.group === group) return this.linkNeighbours();
+    this.found = { answer: this.answer, group, callers: findCallers(app.profile, this.answer!, group) };
+    this.ways = [];
     const found = this.found.callers!;
     const file = app.profile.frameFile[group]!;
     clear(this.side, h("h2", {}, app.profile.functionName(group)),
       h("p", { id: "chosen-figures" }, this.totalOf(group, found), " ",
-        file ? h("a", { href: app.link({ page: "source", file, line: app.profile.frameLine[group]! }) }, app.profile.place(group)) : ""),
+        file ? this.way({ page: "source", file, line: app.profile.frameLine[group]! }, app.profile.place(group)) : ""),
       this.neighbours("Callers", found.callers, found.total, "(none: the program or thread starts here)"),
       this.neighbours("Callees", found.callees, found.total, ""));
   }

@@ -10,6 +10,7 @@ import { Rows } from "../draw/rows.ts";
 import { BottomUp } from "../model/bottomup.ts";
 import type { CallTree, TreeNode } from "../model/calltree.ts";
 import { errorOf } from "../model/interval.ts";
+import { largestFirst } from "../model/order.ts";
 import { countsBlocks } from "../model/question.ts";
 import type { Work } from "../model/stacks.ts";
 import { TopDown } from "../model/topdown.ts";
@@ -17,11 +18,12 @@ import type { Union } from "../model/union.ts";
 import { makeControls } from "./controls.ts";
 import { makeSheetSaving, svg, type Sheet } from "./saving.ts";
 
-interface Row {
-  id: number;
-  now: number; // allocated by the function itself
-  old: number;
-  variance: number; // of the difference
+/** By function: what it allocates itself; those that differ are in `order`, the largest difference first. */
+interface Changes {
+  order: Uint32Array;
+  now: Float64Array;
+  old: Float64Array;
+  variance: Float64Array | null; // of the difference
 }
 
 class ComparePage {
@@ -38,9 +40,10 @@ class ComparePage {
   private data: ReturnType<Union["answer"]> | null = null;
   private tree: CallTree | null = null;
   private key = "";
+  private turned = false;
   private chosen: TreeNode | null = null;
   private boxes: Box<TreeNode>[] = [];
-  private changes: Row[] = [];
+  private changes: Changes | null = null;
   private drawnWidth = 0;
 
   constructor(private readonly app: App) {
@@ -81,14 +84,16 @@ class ComparePage {
     const shape = this.union.shape();
     // Threads and times of two runs have nothing to do with each other.
     const question = app.question({ range: null, thread: null });
-    const key = `${app.profile.pack.header.generation} ${app.state.inverted} ${JSON.stringify(question)}`;
+    const key = `${app.profile.pack.header.generation} ${JSON.stringify(question)}`;
+    const { inverted } = app.state;
+    if (key === this.key && inverted === this.turned) return;
     if (key !== this.key) {
-      this.key = key;
       this.data = this.union.answer(question);
-      this.tree = app.state.inverted ? new BottomUp(this.union.reversed(), this.data.both) : new TopDown(shape, this.data.both);
-      this.chosen = null;
       this.fillRows();
     }
+    [this.key, this.turned] = [key, inverted];
+    this.tree = inverted ? new BottomUp(this.union.reversed(), this.data!.both) : new TopDown(shape, this.data!.both);
+    this.chosen = null;
   }
 
   /** Ahead of time: what the first look at the page would have to wait for. */
@@ -207,23 +212,18 @@ class ComparePage {
   private fillRows(): void {
     const u = this.union!;
     const { values, variance } = this.data!.both;
-    const variances = new Float64Array(u.frameGroup.length);
-    const sums = [new Float64Array(u.frameGroup.length), new Float64Array(u.frameGroup.length)] as const;
-    const add = (sum: Float64Array, from: number, to: number): void => {
-      for (let site = from; site < to; site++) if (u.leaves[site]) sum[u.frames[u.leaves[site]!]!]! += values[site]!;
-    };
-    add(sums[0], 0, u.now.siteCount);
-    add(sums[1], u.now.siteCount, u.siteCount);
-    if (variance) for (let site = 0; site < u.siteCount; site++) if (u.leaves[site]) variances[u.frames[u.leaves[site]!]!]! += variance[site]!;
-    const rows: Row[] = [];
-    for (let id = 0; id < u.frameGroup.length; id++) if (sums[0][id] !== sums[1][id]) rows.push({ id, now: sums[0][id]!, old: sums[1][id]!, variance: variances[id]! });
-    rows.sort((a, b) => Math.abs(b.now - b.old) - Math.abs(a.now - a.old));
-    this.changes = rows;
-    this.rows.set(rows.length, (i) => this.makeRow(rows[i]!));
+    const now = u.sumByFunction(values, 0, u.now.siteCount);
+    const old = u.sumByFunction(values, u.now.siteCount, u.siteCount);
+    const order = largestFirst(now.map((n, id) => Math.abs(n - old[id]!)));
+    let count = order.length;
+    while (count && now[order[count - 1]!] === old[order[count - 1]!]) count--;
+    this.changes = { order: order.subarray(0, count), now, old, variance: variance && u.sumByFunction(variance, 0, u.siteCount) };
+    this.rows.set(count, (i) => this.makeRow(order[i]!));
   }
 
   private sheet(): Sheet {
-    return { head: ["old", "now", "difference", "function", "module"], rows: this.changes.map((r) => [r.old, r.now, r.now - r.old, this.union!.functionName(r.id), this.union!.moduleName(r.id)]) };
+    const { order, now, old } = this.changes!;
+    return { head: ["old", "now", "difference", "function", "module"], rows: Array.from(order, (id) => [old[id]!, now[id]!, now[id]! - old[id]!, this.union!.functionName(id), this.union!.moduleName(id)]) };
   }
 
   private drawing(): string {
@@ -231,11 +231,14 @@ class ComparePage {
     return svg({ boxes: this.boxes, width: this.drawnWidth, label, colour, title: (n) => `${label(n)}: ${this.told(n)}` });
   }
 
-  private makeRow(row: Row): HTMLElement {
-    const status = row.old === 0 ? "new" : row.now === 0 ? "gone" : row.now > row.old ? "grown" : "shrunk";
-    return h("div.row.changes", { role: "row", "data-old": row.old, "data-now": row.now },
-      h("span.cell.name", {}, this.union!.functionName(row.id), h("span.place", {}, ` ${this.union!.moduleName(row.id)}`)),
-      h("span.cell", {}, status), h("span.cell", {}, this.show(row.old)), h("span.cell", {}, this.show(row.now)), h("span.cell", { title: this.signed(row.now - row.old) + this.off(row.variance) }, this.signed(row.now - row.old)));
+  private makeRow(id: number): HTMLElement {
+    const u = this.union!;
+    const { variance } = this.changes!;
+    const [now, old] = [this.changes!.now[id]!, this.changes!.old[id]!];
+    const status = old === 0 ? "new" : now === 0 ? "gone" : now > old ? "grown" : "shrunk";
+    return h("div.row.changes", { role: "row", "data-old": old, "data-now": now },
+      h("span.cell.name", {}, u.functionName(id), h("span.place", {}, ` ${u.moduleName(id)}`)),
+      h("span.cell", {}, status), h("span.cell", {}, this.show(old)), h("span.cell", {}, this.show(now)), h("span.cell", { title: this.signed(now - old) + this.off(variance?.[id] ?? 0) }, this.signed(now - old)));
   }
 }
 

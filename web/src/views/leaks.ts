@@ -9,7 +9,7 @@ import { findLeaks, type Leak, type LeakGroup, type LeakKind } from "../model/le
 import { hasLost } from "../model/lost.ts";
 import { orderBy } from "../model/order.ts";
 import type { Profile } from "../model/profile.ts";
-import { lostSections } from "./lost.ts";
+import { lostGroups, lostSections } from "./lost.ts";
 import { makeSheetSaving, type Sheet } from "./saving.ts";
 import { stackList } from "./stack.ts";
 import { withinColumn } from "./within.ts";
@@ -89,6 +89,6 @@ export const leaks: View = {
       const isLost = hasLost(app.blocks);
       clear(element, sections.some(Boolean) && h("p", {}, makeSheetSaving(app, "leaks", () => sheet(app))), ...(isLost ? lostSections(app) : []), isLost && sections.some(Boolean) && h("h2.part", {}, "All that was not freed, by how it grew"), ...(sections.some(Boolean) ? sections : ["Nothing was left when the program ended."]));
     };
-    return { element, update, prepare: () => [{ step: () => Boolean(find()) }] };
+    return { element, update, prepare: () => [{ step: () => Boolean(find()) }, { step: () => !hasLost(app.blocks) || Boolean(lostGroups(app)) }] };
   },
 };

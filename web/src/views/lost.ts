@@ -6,6 +6,7 @@ import { h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatTime } from "../draw/format.ts";
 import { appendInPieces } from "../idle.ts";
 import { chainOf, findLost, LOST_CLASSES, type Link, type Lost, type LostClass, type LostGroup } from "../model/lost.ts";
+import type { Profile } from "../model/profile.ts";
 import { ownFrame } from "../model/resident.ts";
 import { stackList } from "./stack.ts";
 
@@ -68,9 +69,18 @@ function section(app: App, kind: LostClass, group: LostGroup): HTMLElement | nul
     rest ? h("p.note", {}, `and ${formatCount(rest)} stacks with less`) : null);
 }
 
+const known = new WeakMap<Profile, Record<LostClass, LostGroup>>();
+
+/** What `lostSections` shows; remembered. */
+export function lostGroups(app: App): Record<LostClass, LostGroup> {
+  let groups = known.get(app.blocks);
+  if (!groups) known.set(app.blocks, (groups = findLost(app.blocks, SHOWN)));
+  return groups;
+}
+
 /** What goes first on the page, if the profile has it. */
 export function lostSections(app: App): (HTMLElement | null)[] {
-  const groups = findLost(app.blocks, SHOWN);
+  const groups = lostGroups(app);
   const lost = groups.definite.stacks + groups.indirect.stacks;
   return [about(app), lost ? null : h("p", { id: "nothing-lost" }, "Nothing is lost: whatever is left, something points to it."), ...LOST_CLASSES.map((kind) => section(app, kind, groups[kind]))];
 }

@@ -10,6 +10,7 @@ import { listMappers, type Mapper } from "../model/maps.ts";
 import { orderBy } from "../model/order.ts";
 import type { Profile } from "../model/profile.ts";
 import { MAP_KINDS } from "../model/question.ts";
+import type { Work } from "../model/stacks.ts";
 import { makeSheetSaving, type Sheet } from "./saving.ts";
 import { stackList } from "./stack.ts";
 
@@ -89,11 +90,21 @@ class MapsPage {
     this.fillTable();
   }
 
+  private list(): Mapper[] {
+    const { maps } = this.app;
+    if (this.listed?.of !== maps) this.listed = { of: maps!, mappers: orderBy(listMappers(maps!), (m) => m.mapped) };
+    return this.listed!.mappers;
+  }
+
+  /** Ahead of time: what the first look at the page would have to wait for. */
+  prepare(): Work[] {
+    return [{ step: () => !this.app.maps || Boolean(this.list()) }];
+  }
+
   private fillTable(): void {
     const { app } = this;
-    if (this.listed?.of !== app.maps) this.listed = { of: app.maps!, mappers: orderBy(listMappers(app.maps!), (m) => m.mapped) };
     const sort = MAPPER_COLUMNS.find((c) => c.id === app.state.sort) ?? MAPPER_COLUMNS[0]!;
-    const mappers = orderBy(this.listed.mappers, (m) => m[sort.id]);
+    const mappers = orderBy(this.list(), (m) => m[sort.id]);
     const head = MAPPER_COLUMNS.map((c) => h("th.number", { "aria-sort": c === sort ? "descending" : undefined }, h("button", { type: "button", id: `mappers-${c.id}`, onclick: () => app.go({ sort: c.id }) }, c.title)));
     const rest = mappers.length - SHOWN;
     const body = h("tbody");
@@ -105,7 +116,7 @@ class MapsPage {
   private sheet(): Sheet {
     const maps = this.app.maps!;
     const row = (m: Mapper) => [...MAPPER_COLUMNS.map((c) => m[c.id]), m.kinds.map((k) => MAP_KINDS[k] ?? "").join(" "), maps.functionName(m.frame), maps.place(m.frame)];
-    return { head: [...MAPPER_COLUMNS.map((c) => c.id), "kinds", "function", "place"], rows: this.listed!.mappers.map(row) };
+    return { head: [...MAPPER_COLUMNS.map((c) => c.id), "kinds", "function", "place"], rows: this.list().map(row) };
   }
 
   private row(mapper: Mapper): HTMLElement {

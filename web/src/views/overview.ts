@@ -101,7 +101,7 @@ function findings(app: App): HTMLElement {
 function hottest(app: App): HTMLElement {
   const { profile } = app;
   const answer = app.answer({ ...app.question(), figure: "peak", range: null, thread: null, functions: "", module: "" });
-  const rows = hottestFrames(profile, answer, HOT).map(({ frame, value }) => {
+  const rows = hottestFrames(profile, answer).slice(0, HOT).map(({ frame, value }) => {
     const file = profile.frameFile[frame]!;
     const link = file ? { page: "source", figure: "peak" as const, file, line: profile.frameLine[frame]! } : { page: "callers", figure: "peak" as const, zoom: [profile.frameGroup[frame]!] };
     return h("tr", {}, h("td.number", {}, formatShare(value, answer.total)), h("td.number", {}, formatBytes(value)),

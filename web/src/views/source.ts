@@ -14,7 +14,6 @@ import { makeControls } from "./controls.ts";
 import { within } from "./within.ts";
 
 const FILES_SHOWN = 300;
-const HOT = 20; // lines among which one with a source file is looked for
 
 interface Place {
   file: number; // 0: none
@@ -23,7 +22,7 @@ interface Place {
 
 /** Where to begin: the line of the program that most comes from, or the file that allocates most. */
 function hottestPlace(app: App, answer: Answer, list: FileFigures[]): Place {
-  const hot = hottestFrames(app.profile, answer, HOT).find(({ frame }) => app.profile.frameFile[frame]);
+  const hot = hottestFrames(app.profile, answer).find(({ frame }) => app.profile.frameFile[frame]);
   if (hot) return { file: app.profile.frameFile[hot.frame]!, line: app.profile.frameLine[hot.frame]! };
   return { file: list[0]?.file ?? 0, line: 0 };
 }
@@ -79,14 +78,27 @@ class SourcePage {
     return [{ step: () => (this.listFiles(), true) }];
   }
 
+  /** What is listed, whichever file of it is shown. */
+  private listKey = "";
+  private listShown: FileFigures[] | null = null;
+
+  /** The list stays if only another file of it is chosen. */
   private showFiles(): void {
+    const key = this.app.link({ file: 0, line: 0 });
+    if (key !== this.listKey || this.listed!.list !== this.listShown) this.fillFiles();
+    [this.listKey, this.listShown] = [key, this.listed!.list];
+    const { file } = this.place();
+    for (const link of this.files.querySelectorAll("a[aria-current]")) link.removeAttribute("aria-current");
+    this.files.querySelector(`a[data-file="${file}"]`)?.setAttribute("aria-current", "true");
+  }
+
+  private fillFiles(): void {
     const { app } = this;
     const { list, doubts } = this.listed!;
     const doubtful = (f: FileFigures, key: "self" | "total"): string => this.show(f[key]) + this.within(f[key], doubts.get(f.file)?.[key]);
-    const shown = this.place().file;
     const { profile } = app;
     const item = (f: FileFigures) => h("li", {},
-      h("a", { href: app.link({ file: f.file, line: 0 }), title: profile.text(f.file), "aria-current": f.file === shown ? "true" : undefined }, profile.text(f.file).split("/").slice(-2).join("/")),
+      h("a", { href: app.link({ file: f.file, line: 0 }), title: profile.text(f.file), "data-file": f.file, "aria-current": f.file === this.place().file ? "true" : undefined }, profile.text(f.file).split("/").slice(-2).join("/")),
       h("span.note", { title: `${doubtful(f, "self")} allocated here, ${doubtful(f, "total")} with what is called from here` }, `${this.show(f.self)} of ${this.show(f.total)}`));
     const items = h("ul");
     appendInPieces(items, Math.min(list.length, FILES_SHOWN), (i) => item(list[i]!));
