@@ -22,6 +22,15 @@ def run(*command, **options):
     return subprocess.run([str(word) for word in command], **options)
 
 
+def put(source, there):
+    """Copies a file, at once: a test beside this one may be about to run what was there before."""
+    if there.exists() and there.read_bytes() == source.read_bytes():
+        return
+    half = there.with_name(f".{there.name}.half")
+    shutil.copy(source, half)
+    half.rename(there)
+
+
 def install_readers(home):
     """Installs the npm packages of readers/ into `home`; returns why it could not be done, or None."""
     home.mkdir(parents=True, exist_ok=True)
@@ -29,7 +38,7 @@ def install_readers(home):
         fcntl.flock(lock, fcntl.LOCK_EX)
         for source in (HERE / "export" / "readers").iterdir():
             if source.is_file():
-                shutil.copy(source, home)
+                put(source, home / source.name)
         wanted = (home / "package-lock.json").read_bytes()
         stamp = home / ".installed"
         if stamp.exists() and stamp.read_bytes() == wanted:

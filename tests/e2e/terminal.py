@@ -73,13 +73,14 @@ class Terminal:
     def wait_for(self, pattern):
         """Waits until the screen shows something, and returns the match."""
         deadline = time.monotonic() + PATIENCE_S
-        while time.monotonic() < deadline:
+        is_over = False
+        while not is_over:
+            is_over = not self.read(0.1) or time.monotonic() > deadline
+            if is_over:
+                self.read(0)
             found = re.search(pattern, self.text(), re.M)
             if found:
                 return found
-            if not self.read(0.1):
-                self.read(0)
-                break
         raise AssertionError(f"{pattern} did not come:\n{self.text()}")
 
     def wait_for_number(self, pattern, number):

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,9 @@ def launch(midden, program, tmp_path):
     def start(*options, count=RANKS):
         root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
         words = ["mpirun.openmpi", "--oversubscribe", "--mca", "btl_vader_single_copy_mechanism", "none", "-n", count, midden, "record", *options, program, ODD]
-        done = run(*words, cwd=tmp_path, env=os.environ | root)
+        # A launcher that ends removes what the launchers of one user have in common, another may be about to use it.
+        with tempfile.TemporaryDirectory(dir="/tmp") as apart:  # the name must be short
+            done = run(*words, cwd=tmp_path, env=os.environ | root | {"TMPDIR": apart})
         assert done.returncode == 0, done.stderr
         assert done.stdout.count(f"of {count} kept") == count
         return done
