@@ -119,9 +119,13 @@ static inline char get_state(pid_t pid)
 
 static inline void wait_until_asleep(pid_t pid)
 {
-	for (unsigned i = 0; i < PATIENCE_MS && get_state(pid) != 'S'; i++)
+	char seen = get_state(pid);
+
+	for (unsigned i = 0; i < PATIENCE_MS && seen != 'S'; i++) {
 		(void)usleep(1000);
-	assert_int_equal(get_state(pid), 'S');
+		seen = get_state(pid);
+	}
+	assert_int_equal(seen, 'S');
 }
 
 static inline pid_t start(bool (*work)(void), void (*prepare)(void))
