@@ -292,7 +292,7 @@ class Cell:
     def test_units(self, release):
         # Emulators know neither process_vm_readv nor another process's memory.
         exclude = ["-LE", "kernel", "-R", f"'^({'|'.join(ROOMS_EMULATED)})[.]'"] if self.emulated else []
-        command = ["ctest", "--output-on-failure", "--timeout", "300", "-j", str(os.cpu_count() or 1), *exclude]
+        command = ["ctest", "--output-on-failure", "--timeout", "900", "-j", str(os.cpu_count() or 1), *exclude]
         release.run("unit tests", "sh", "-c", f"cd /build/tree && {' '.join(command)}")
 
     def make_wrapper(self, release):

@@ -15,7 +15,7 @@ test="g++ clang clang-format clang-tidy llvm libclang-rt-14-dev libcmocka-dev bi
       sqlite3 prometheus
       redis-server nginx-light rustc musl-tools libjemalloc-dev libgoogle-perftools-dev
       python3-venv python3-numpy python3-greenlet python3-ipython
-      libmimalloc-dev mandoc zsh dwz libdebuginfod1 qemu-user-static openmpi-bin libopenmpi-dev graphviz libdevel-nytprof-perl chromium $cross"
+      libmimalloc-dev mandoc zsh dwz strace libdebuginfod1 qemu-user-static openmpi-bin libopenmpi-dev graphviz libdevel-nytprof-perl chromium $cross"
 # These often come from elsewhere than Debian, and then exclude its packages.
 command -v go >/dev/null || test="$test golang-go"
 command -v npm >/dev/null || test="$test nodejs npm"

@@ -10,6 +10,7 @@
 #include "capture/cold.h"
 #include "capture/environment.h"
 #include "capture/family.h"
+#include "capture/homing.h"
 #include "capture/light.h"
 #include "capture/link.h"
 #include "capture/mapping.h"
@@ -127,6 +128,7 @@ static __attribute__((constructor)) void init(int argc, char **argv, char **envp
 	check_interposition();
 	process->header->real_malloc = (uint64_t)(uintptr_t)real.malloc;
 	process->header->own_end = (uint64_t)(uintptr_t)_end;
+	process->header->comeback = homing_get();
 	marks_take_signal((int)process->header->snapshot_signal);
 	atomic_store(&process->header->reads_denied, stackrange_is_denied());
 	family_patch();

@@ -12,7 +12,8 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 
-#define OPTIONS	      (PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL)
+#define OPTIONS	      (PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE)
+#define MORTAL	      (OPTIONS | PTRACE_O_EXITKILL)
 #define STRAYS_MOST   16u
 #define CALL_STOP     (SIGTRAP | 0x80)
 #define SIGNALS_BYTES 8u	 /* of a mask, for the kernel */
@@ -161,10 +162,11 @@ bool inject_is_able(const struct inject_target *target, const struct halt_thread
 /* ---- doing it -------------------------------------------------------------------------------- */
 
 struct injection {
+	const struct inject_target *target;
 	struct halt_thread *thread;
 	const struct registers_call *call;
 	struct inject_answer answer;
-	uint64_t signals;
+	uint64_t signals; /* that the thread holds back */
 };
 
 static bool is_call_stop(int status)
@@ -219,80 +221,132 @@ static bool finish_call(struct injection *j)
 	return true;
 }
 
-/* It was interrupted in no system call. */
-static void run_beside(struct injection *j, uint64_t gate)
+static bool set_options(const struct injection *j, uintptr_t options)
 {
-	struct registers_set own, other;
+	return ptrace(PTRACE_SETOPTIONS, j->thread->tid, 0, (void *)options) == 0; /* NOLINT */
+}
+
+/* Signals wait until it is as it was. */
+static bool hold(const struct injection *j)
+{
+	/* A SIGSYS that the kernel forces and finds held back would take its handler away. */
+	uint64_t all = ~(UINT64_C(1) << (SIGSYS - 1));
+
+	return ptrace(PTRACE_SETSIGMASK, j->thread->tid, SIGNALS_BYTES, &all) == 0;
+}
+
+static void release(const struct injection *j)
+{
+	uint64_t own = j->signals;
+
+	(void)ptrace(PTRACE_SETSIGMASK, j->thread->tid, SIGNALS_BYTES, &own);
+}
+
+static bool has_way_back(const struct inject_target *target)
+{
+	return !target->is_ours && target->code && target->room;
+}
+
+/* For the case that we are killed: to there the thread gets by itself. */
+static bool open_way_back(const struct injection *j, const struct registers_set *to)
+{
+	unsigned char room[COMEBACK_BYTES];
+	struct iovec local = {.iov_base = room, .iov_len = sizeof(room)};
+	struct iovec remote = {.iov_base = (void *)(uintptr_t)j->target->room, /* NOLINT */
+			       .iov_len = sizeof(room)};
+
+	return registers_build_comeback(j->thread->tid, to, j->signals, room) &&
+	       process_vm_writev(j->target->pid, &local, 1, &remote, 1, 0) == (ssize_t)sizeof(room);
+}
+
+/* Stops it where the kernel decides whether a call is begun again, before it has run a line. */
+static bool stop_again(struct injection *j)
+{
 	int status;
 
-	if (!registers_save(j->thread->tid, &own))
+	if (ptrace(PTRACE_INTERRUPT, j->thread->tid, 0, 0) != 0 || !step(j, 0, &status))
+		return false;
+	halt_take(j->thread, status);
+	return true;
+}
+
+/* The mask first: from the way back it would get both. */
+static void put_back(struct injection *j, const struct registers_set *own)
+{
+	if (registers_hold_call() && has_way_back(j->target) && !stop_again(j))
 		return;
-	other = own;
-	registers_aim(&other, gate, j->call);
-	if (!registers_load(j->thread->tid, &other) || !step(j, 0, &status))
+	release(j);
+	(void)registers_restore(j->thread->tid, own);
+}
+
+/* It was interrupted in no system call, or all of that is in its registers. */
+static void run_beside(struct injection *j, const struct registers_set *own)
+{
+	bool has_way = has_way_back(j->target);
+	struct registers_set other = *own, begun = registers_begin_again(own);
+	int status;
+
+	if (has_way && !open_way_back(j, &begun))
+		return;
+	registers_aim(&other, has_way ? j->target->code : j->target->gate, j->call);
+	if (!set_options(j, has_way ? OPTIONS : MORTAL) ||
+	    !registers_load(j->thread->tid, &other) || !hold(j) || !step(j, 0, &status))
 		return;
 	if (is_call_stop(status)) {
 		if (finish_call(j))
-			(void)registers_restore(j->thread->tid, &own);
+			put_back(j, own);
 		return;
 	}
 	/* Stopped by somebody else before it got there, or the call was sent back to it. */
 	halt_take(j->thread, status);
 	if (j->thread->signal == SIGSYS)
 		j->thread->signal = 0;
-	(void)registers_load(j->thread->tid, &own);
+	release(j);
+	(void)registers_load(j->thread->tid, own);
 }
 
 /* It makes a call of its own again. */
 static void run_inside(struct injection *j)
 {
-	struct registers_set own;
+	struct registers_set own, begun;
+	bool has_way = has_way_back(j->target);
 
-	if (!step_to_call(j) || !registers_save(j->thread->tid, &own))
+	if (!set_options(j, MORTAL) || !hold(j) || !step_to_call(j) ||
+	    !registers_save(j->thread->tid, &own))
 		return;
-	if (!registers_swap(j->thread->tid, &own, j->call) || !finish_call(j))
+	begun = own;
+	registers_rewind(&begun);
+	if ((has_way && !open_way_back(j, &begun)) ||
+	    !registers_swap(j->thread->tid, &own, j->call, has_way ? j->target->code : 0))
 		return;
-	registers_rewind(&own);
-	if (registers_restore(j->thread->tid, &own))
+	if (has_way)
+		(void)set_options(j, OPTIONS);
+	if (!finish_call(j))
+		return;
+	(void)set_options(j, MORTAL);
+	if (registers_restore(j->thread->tid, &begun))
 		(void)step_to_call(j);
-}
-
-static bool set_options(pid_t tid, uintptr_t options)
-{
-	return ptrace(PTRACE_SETOPTIONS, tid, 0, (void *)options) == 0; /* NOLINT */
-}
-
-/* Signals wait until it is as it was. */
-static bool hold(struct injection *j)
-{
-	/* A SIGSYS that the kernel forces and finds held back would take its handler away. */
-	uint64_t all = ~(UINT64_C(1) << (SIGSYS - 1));
-	pid_t tid = j->thread->tid;
-
-	if (ptrace(PTRACE_GETSIGMASK, tid, SIGNALS_BYTES, &j->signals) == 0 &&
-	    set_options(tid, OPTIONS) && ptrace(PTRACE_SETSIGMASK, tid, SIGNALS_BYTES, &all) == 0)
-		return true;
-	(void)set_options(tid, 0);
-	return false;
 }
 
 struct inject_answer inject_run(const struct inject_target *target, struct halt_thread *t,
 				const struct registers_call *call)
 {
-	struct injection j = {.thread = t, .call = call};
+	struct injection j = {.target = target, .thread = t, .call = call};
 	struct registers_set s;
 
-	if (!registers_save(t->tid, &s) || !hold(&j))
+	if (!registers_save(t->tid, &s) ||
+	    ptrace(PTRACE_GETSIGMASK, t->tid, SIGNALS_BYTES, &j.signals) != 0)
 		return j.answer;
 	t->is_quiet = false;
-	if (!target->is_ours && makes_call_again(target, &s))
+	if (!target->is_ours && !(registers_hold_call() && has_way_back(target)) &&
+	    makes_call_again(target, &s))
 		run_inside(&j);
 	else
-		run_beside(&j, target->gate);
+		run_beside(&j, &s);
 	if (t->state != HALT_STOPPED)
 		return j.answer;
-	(void)ptrace(PTRACE_SETSIGMASK, t->tid, SIGNALS_BYTES, &j.signals);
+	release(&j);
 	if (!target->is_ours)
-		(void)set_options(t->tid, 0);
+		(void)set_options(&j, 0);
 	return j.answer;
 }

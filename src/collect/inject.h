@@ -8,8 +8,12 @@
  * the kernel knows of it (how long it has slept, what a signal would make of it) is as ever. A
  * signal that comes meanwhile waits.
  *
- * As long as the thread has registers that are not its own it could not go on without us: should
- * the collector be killed in that moment, the kernel kills the target (PTRACE_O_EXITKILL). */
+ * As long as the thread has registers that are not its own it could not go on without us. So it
+ * makes the call by an instruction behind which it finds the way back by itself, should the
+ * collector be killed in that moment (format/comeback.h). On aarch64, a thread in a call of its own
+ * is led to the begin of it with signals held back, before and afterwards, which takes some
+ * microseconds: in these, and where the target has no such code, the kernel is told to kill the
+ * target with the collector (PTRACE_O_EXITKILL). */
 #ifndef MIDDEN_COLLECT_INJECT_H
 #define MIDDEN_COLLECT_INJECT_H
 
@@ -25,6 +29,8 @@
 struct inject_target {
 	pid_t pid;
 	uint64_t gate; /* an instruction that makes a system call */
+	uint64_t code; /* such a one with a way back behind it; 0: there is none */
+	uint64_t room; /* of that */
 	bool is_ours;  /* not the target itself: it may die with us at any time */
 };
 

@@ -202,6 +202,14 @@ static int read_copy(struct look *l, struct error *e)
 	return result;
 }
 
+/* The target may change it at any time, to its own harm. */
+static struct comeback read_way(const struct segment_header *header)
+{
+	return (struct comeback){__atomic_load_n(&header->comeback.fork, __ATOMIC_RELAXED),
+				 __atomic_load_n(&header->comeback.call, __ATOMIC_RELAXED),
+				 __atomic_load_n(&header->comeback.room, __ATOMIC_RELAXED)};
+}
+
 static int read_memory(struct look *l, struct error *e)
 {
 	struct collector *c = l->collector;
@@ -211,6 +219,7 @@ static int read_memory(struct look *l, struct error *e)
 
 	if (result == 0)
 		expect_blocks(l);
+	lost->twin.way = read_way(c->map.header);
 	l->is_copied = result == 0 && h && l->is_copied && !l->roots.is_guarded &&
 		       twin_make(&lost->twin, &lost->halt, &l->roots.regions, c->watch.pid);
 	if (l->is_copied)

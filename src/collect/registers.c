@@ -5,10 +5,16 @@
 #include "collect/registers.h"
 
 #include <elf.h>
+#include <signal.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
+#if defined(__aarch64__)
+#include <asm/sigcontext.h>
+#endif
 
 #ifndef NT_ARM_TLS
 #define NT_ARM_TLS 0x401
@@ -16,8 +22,9 @@
 #ifndef NT_ARM_SYSTEM_CALL
 #define NT_ARM_SYSTEM_CALL 0x404
 #endif
+#define NT_ARM_CHECKED 0x410 /* NT_ARM_GCS: not in all headers */
 
-#define SET_WORDS (sizeof(struct user_regs_struct) / sizeof(uint64_t))
+#define SET_WORDS      (sizeof(struct user_regs_struct) / sizeof(uint64_t))
 
 /* One set of registers behind what is there already; the words that it takes. */
 static uint32_t read_set(pid_t tid, uintptr_t set, uint64_t *words, uint32_t room)
@@ -166,20 +173,51 @@ void registers_aim(struct registers_set *s, uint64_t gate, const struct register
 	s->words[WORD(orig_rax)] = NO_CALL; /* or the kernel might make another one again */
 }
 
-bool registers_swap(pid_t tid, const struct registers_set *s, const struct registers_call *call)
-{
-	struct registers_set other = *s;
-
-	set_arguments(&other, call);
-	other.words[WORD(orig_rax)] = (uint64_t)call->number;
-	return registers_load(tid, &other);
-}
-
 void registers_rewind(struct registers_set *s)
 {
 	s->words[WORD(rip)] -= GATE_BYTES;
 	s->words[WORD(rax)] = s->words[WORD(orig_rax)];
 	s->words[WORD(orig_rax)] = NO_CALL;
+}
+
+bool registers_hold_call(void)
+{
+	return true;
+}
+
+struct registers_set registers_begin_again(const struct registers_set *s)
+{
+	struct registers_set begun = *s;
+
+	if (!registers_find_again(s).address)
+		return begun;
+	registers_rewind(&begun);
+	if ((int64_t)s->words[WORD(rax)] == RESTART_FIRST)
+		begun.words[WORD(rax)] = SYS_restart_syscall;
+	return begun;
+}
+
+bool registers_build_comeback(pid_t tid, const struct registers_set *s, uint64_t mask,
+			      unsigned char room[COMEBACK_BYTES])
+{
+	_Static_assert(SET_WORDS == COMEBACK_MASK_WORD, "the code knows where the mask is");
+	_Static_assert(WORD(rip) == 16 && WORD(eflags) == 18 && WORD(rsp) == 19, "and these");
+	(void)tid;
+	memcpy(room, s->words, SET_WORDS * sizeof(*s->words));
+	memcpy(room + SET_WORDS * sizeof(*s->words), &mask, sizeof(mask));
+	return true;
+}
+
+bool registers_swap(pid_t tid, const struct registers_set *s, const struct registers_call *call,
+		    uint64_t gate)
+{
+	struct registers_set other = *s;
+
+	set_arguments(&other, call);
+	other.words[WORD(orig_rax)] = (uint64_t)call->number;
+	if (gate)
+		other.words[WORD(rip)] = gate + GATE_BYTES;
+	return registers_load(tid, &other);
 }
 
 bool registers_restore(pid_t tid, const struct registers_set *s)
@@ -254,11 +292,69 @@ static bool set_number(pid_t tid, int number)
 	return write_set(tid, NT_ARM_SYSTEM_CALL, &number, sizeof(number));
 }
 
-bool registers_swap(pid_t tid, const struct registers_set *s, const struct registers_call *call)
+/* A part of it is in the kernel's own stack. */
+bool registers_hold_call(void)
+{
+	return false;
+}
+
+struct registers_set registers_begin_again(const struct registers_set *s)
+{
+	return *s;
+}
+
+/* As in the kernel: what is behind a handler on its stack. */
+struct handler_frame {
+	siginfo_t info;
+	ucontext_t context;
+};
+
+_Static_assert(sizeof(struct handler_frame) <= COMEBACK_BYTES, "the room is for it");
+
+/* A stack for returns that the processor checks has no place for this one. */
+static bool has_checked_returns(pid_t tid)
+{
+	uint64_t set[3] = {0};
+
+	return read_set(tid, NT_ARM_CHECKED, set, 3) && set[0] & 1;
+}
+
+bool registers_build_comeback(pid_t tid, const struct registers_set *s, uint64_t mask,
+			      unsigned char room[COMEBACK_BYTES])
+{
+	struct handler_frame *frame = (struct handler_frame *)(void *)room;
+	mcontext_t *m = &frame->context.uc_mcontext;
+	struct fpsimd_context *vectors = (struct fpsimd_context *)(void *)m->__reserved;
+	struct user_fpsimd_struct state = {0};
+
+	memset(room, 0, COMEBACK_BYTES);
+	if (has_checked_returns(tid) ||
+	    read_set(tid, NT_PRFPREG, (uint64_t *)(void *)&state, sizeof(state) / 8) == 0)
+		return false;
+	memcpy(m->regs, s->words, sizeof(m->regs));
+	m->sp = s->words[SP_WORD];
+	m->pc = s->words[PC_WORD];
+	m->pstate = s->words[STATE_WORD];
+	memcpy(&frame->context.uc_sigmask, &mask, sizeof(mask));
+	frame->context.uc_stack.ss_flags = -1; /* no such kind: what there is stays */
+	vectors->head.magic = FPSIMD_MAGIC;
+	vectors->head.size = sizeof(*vectors);
+	vectors->fpsr = state.fpsr;
+	vectors->fpcr = state.fpcr;
+	memcpy(vectors->vregs, state.vregs, sizeof(vectors->vregs));
+	return true;
+}
+
+bool registers_swap(pid_t tid, const struct registers_set *s, const struct registers_call *call,
+		    uint64_t gate)
 {
 	struct registers_set other = *s;
 
 	set_arguments(&other, call);
+	if (gate) {
+		other.words[PC_WORD] = gate + GATE_BYTES;
+		other.words[STATE_WORD] &= ~(uint64_t)STATE_BRANCH;
+	}
 	return set_number(tid, (int)call->number) && registers_load(tid, &other);
 }
 

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "format/comeback.h"
+
 /* What a function may keep below the stack pointer (the red zone of x86_64; elsewhere it does no
  * harm). */
 #define REGISTERS_BELOW_BYTES 128u
@@ -63,8 +65,22 @@ uint64_t registers_find_gate(const unsigned char *bytes, uint64_t count);
 /* Has the thread go on with this call, by the instruction at `gate`. */
 void registers_aim(struct registers_set *s, uint64_t gate, const struct registers_call *call);
 
-/* Of a thread that is stopped at the begin of a system call: has it do this one instead. */
-bool registers_swap(pid_t tid, const struct registers_set *s, const struct registers_call *call);
+/* Whether all that the kernel knows of a call that we stopped a thread in is in the registers: it
+ * goes on with the call when they are put back, whatever was done in between. */
+bool registers_hold_call(void);
+
+/* With which a thread that we have stopped goes on when it is let go, signals aside. */
+struct registers_set registers_begin_again(const struct registers_set *s);
+
+/* Makes what a thread needs to get to these registers and this mask of signals by itself, through
+ * the library's code (format/comeback.h). False: there is no such way. */
+bool registers_build_comeback(pid_t tid, const struct registers_set *s, uint64_t mask,
+			      unsigned char room[COMEBACK_BYTES]);
+
+/* Of a thread that is stopped at the begin of a system call: has it do this one instead, and then
+ * go on behind the instruction at `gate`; 0: behind its own. */
+bool registers_swap(pid_t tid, const struct registers_set *s, const struct registers_call *call,
+		    uint64_t gate);
 
 /* From the registers at the begin of a system call to those with which it begins again. */
 void registers_rewind(struct registers_set *s);

@@ -64,17 +64,48 @@ static bool is_copyable(const struct regions *regions)
 
 /* ---- its life -------------------------------------------------------------------------------- */
 
+static struct region find_region(const struct regions *regions, uint64_t address)
+{
+	const struct region *found = address ? regions_find(regions, address) : NULL;
+
+	return found ? *found : (struct region){0};
+}
+
+/* Of a target that has become another program there is no way back. */
+static bool is_same(const struct regions *regions, uint64_t address, const struct region *as)
+{
+	struct region now = find_region(regions, address);
+
+	return now.end && now.start == as->start && now.inode == as->inode &&
+	       now.is_writable == as->is_writable && now.is_executable == as->is_executable;
+}
+
+static struct inject_target choose_way(const struct twin *t, const struct regions *regions,
+				       pid_t target, uint64_t code)
+{
+	bool has_way =
+		code && is_same(regions, code, &t->code) && is_same(regions, t->way.room, &t->room);
+
+	return (struct inject_target){.pid = target,
+				      .gate = inject_find_gate(regions, target),
+				      .code = has_way ? code : 0,
+				      .room = has_way ? t->way.room : 0};
+}
+
 bool twin_make(struct twin *t, struct halt *h, const struct regions *regions, pid_t target)
 {
 	/* No signal at its end. Descriptors are shared until it gives them up: a copy of the table
 	 * would keep pipes open that the target closes. */
 	const struct registers_call call = {SYS_clone, {CLONE_FILES}};
-	struct inject_target asked = {.pid = target};
 	unsigned tries = 0;
 
 	if (!is_copyable(regions))
 		return false;
-	t->gate = asked.gate = inject_find_gate(regions, target);
+	t->code = find_region(regions, t->way.fork);
+	t->room = find_region(regions, t->way.room);
+	struct inject_target asked = choose_way(t, regions, target, t->way.fork);
+
+	t->gate = asked.gate;
 	for (size_t i = 0; i < h->threads.count && tries < ASKED_MOST; i++, tries++) {
 		if (!inject_is_able(&asked, &h->threads.at[i]))
 			continue;
@@ -240,16 +271,14 @@ static bool have_it_wait(struct twin *t, pid_t target, pid_t tid)
 	const struct registers_call call = {
 		SYS_wait4,
 		{(uint64_t)t->dead_name, 0, (uint64_t)(unsigned)(__WCLONE | WNOHANG), 0}};
-	struct inject_target asked = {.pid = target};
 	struct regions regions = {0};
 	struct error ignored = {0};
 	struct inject_answer answer = {0};
 
-	/* By now it may be another program. */
-	if (regions_read(&regions, target, &ignored) == 0)
-		asked.gate = inject_find_gate(&regions, target);
-	if (asked.gate && halt_one(&t->halt, tid)) {
+	/* By now it may be another program, but it does not become one while it is stopped. */
+	if (halt_one(&t->halt, tid) && regions_read(&regions, target, &ignored) == 0) {
 		struct halt_thread *thread = &t->halt.threads.at[t->halt.threads.count - 1];
+		struct inject_target asked = choose_way(t, &regions, target, t->way.call);
 
 		if (inject_is_able(&asked, thread))
 			answer = inject_run(&asked, thread, &call);

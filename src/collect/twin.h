@@ -16,12 +16,16 @@
 
 #include "collect/halt.h"
 #include "collect/regions.h"
+#include "format/comeback.h"
 
 /* Zero-initialise. */
 struct twin {
-	pid_t pid;	      /* of the copy; 0: there is none */
-	pid_t name;	      /* the same as the target calls it */
-	uint64_t gate;	      /* see struct inject_target */
+	pid_t pid;	     /* of the copy; 0: there is none */
+	pid_t name;	     /* the same as the target calls it */
+	uint64_t gate;	     /* see struct inject_target */
+	struct comeback way; /* in the target, as it says; to be filled in before */
+	struct region code;  /* where that is mapped */
+	struct region room;
 	pid_t dead;	      /* one that the target has not waited for yet; 0 none */
 	pid_t dead_name;      /* as the target calls it */
 	uint64_t since_ns;    /* when it died */

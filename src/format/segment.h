@@ -27,12 +27,13 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "format/comeback.h"
 #include "format/handshake.h"
 #include "format/interpreter.h"
 #include "format/mapcalls.h"
 
 #define SEGMENT_MAGIC	UINT64_C(0x31306e656464696d) /* "midden01" */
-#define SEGMENT_VERSION 13u			     /* raised with any change of this file */
+#define SEGMENT_VERSION 14u			     /* raised with any change of this file */
 #define SEGMENT_ALIGN	UINT64_C(65536)		     /* the largest page size in use on aarch64 */
 
 /* Index 0 is "none" for slots, nodes, places, named frames, modules and chunks alike, so that
@@ -205,6 +206,7 @@ struct segment_header {
 	uint32_t looks; /* constant; who waits for one: 0 nobody, 1 exit, 2 ends of threads too */
 	uint32_t enter_exit;	  /* constant; instrumented functions say that they are entered */
 	_Atomic uint32_t entered; /* one has, says the target */
+	struct comeback comeback; /* written by the target at its start */
 };
 
 /* ---- threads --------------------------------------------------------------------------------- */

@@ -17,7 +17,7 @@ COUNTED = SUMMED + ("leaked_bytes", "leaked_blocks")
 PEAKS = ("peak_bytes", "peak_blocks")
 LOSSES = ("lost_events", "foreign_frees", "reentrant_calls", "truncated_stacks")
 
-TIMEOUT_S = 120
+TIMEOUT_S = 300
 
 
 def shell_status(returncode):

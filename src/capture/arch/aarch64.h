@@ -123,4 +123,45 @@ static inline uint64_t arch_signal_slot(uint64_t sp, int reg)
 	return sp + 128 + 176 + 8 + 8 * (uint64_t)reg;
 }
 
+/* The way back of homing.c: no branch goes to where memory says without a register, so that the
+ * kernel does it, which takes the room for what a signal handler returns from. No signal must
+ * come while the stack is the room. A call that forks gives 0 to the child. */
+#define ARCH_HOMING                              \
+	"homing_fork:\n\t"                       \
+	"svc #0\n\t"                             \
+	"cbz x0, 3f\n\t"                         \
+	"tbnz x0, #63, 2f\n\t"                   \
+	"mov x19, x0\n"                          \
+	"1:\n\t"                                 \
+	"mov x0, x19\n\t"                        \
+	"mov x1, xzr\n\t"                        \
+	"mov w2, #0x80000000\n\t" /* __WCLONE */ \
+	"mov x3, xzr\n\t"                        \
+	"mov x8, #260\n\t" /* wait4 */           \
+	"svc #0\n\t"                             \
+	"cmn x0, #4\n\t" /* EINTR */             \
+	"b.eq 1b\n\t"                            \
+	"b 2f\n"                                 \
+	"3:\n\t"                                 \
+	"mov x0, xzr\n\t"                        \
+	"mov x8, #94\n\t" /* exit_group */       \
+	"svc #0\n\t"                             \
+	"brk #1\n"                               \
+	"homing_call:\n\t"                       \
+	"svc #0\n"                               \
+	"2:\n\t"                                 \
+	"mov x0, #2\n\t"                         \
+	"adrp x1, homing_all\n\t"                \
+	"add x1, x1, :lo12:homing_all\n\t"       \
+	"mov x2, xzr\n\t"                        \
+	"mov x3, #8\n\t"                         \
+	"mov x8, #135\n\t" /* rt_sigprocmask */  \
+	"svc #0\n\t"                             \
+	"adrp x0, homing_room\n\t"               \
+	"add x0, x0, :lo12:homing_room\n\t"      \
+	"mov sp, x0\n\t"                         \
+	"mov x8, #139\n\t" /* rt_sigreturn */    \
+	"svc #0\n\t"                             \
+	"brk #1\n"
+
 #endif

@@ -138,4 +138,64 @@ static inline uint64_t arch_signal_slot(uint64_t sp, int reg)
 	return sp + 40 + 8 * (uint64_t)greg[reg];
 }
 
+/* The way back of homing.c, by register: the room holds them as struct user_regs_struct has them.
+ * A signal must not come while the stack is the room, and none may be held back when it is over;
+ * `mov` leaves the flags alone. A call that forks gives 0 to the child. */
+#define ARCH_HOMING                                    \
+	"homing_fork:\n\t"                             \
+	"syscall\n\t"                                  \
+	"testq %rax, %rax\n\t"                         \
+	"jz 3f\n\t"                                    \
+	"js 2f\n\t"                                    \
+	"movq %rax, %rbx\n"                            \
+	"1:\n\t"                                       \
+	"movq %rbx, %rdi\n\t"                          \
+	"xorl %esi, %esi\n\t"                          \
+	"movl $0x80000000, %edx\n\t" /* __WCLONE */    \
+	"xorl %r10d, %r10d\n\t"                        \
+	"movl $61, %eax\n\t" /* wait4 */               \
+	"syscall\n\t"                                  \
+	"cmpq $-4, %rax\n\t" /* EINTR */               \
+	"je 1b\n\t"                                    \
+	"jmp 2f\n"                                     \
+	"3:\n\t"                                       \
+	"xorl %edi, %edi\n\t"                          \
+	"movl $231, %eax\n\t" /* exit_group */         \
+	"syscall\n\t"                                  \
+	"hlt\n"                                        \
+	"homing_call:\n\t"                             \
+	"syscall\n"                                    \
+	"2:\n\t"                                       \
+	"movl $14, %eax\n\t" /* rt_sigprocmask: all */ \
+	"movl $2, %edi\n\t"                            \
+	"leaq homing_all(%rip), %rsi\n\t"              \
+	"movl $0, %edx\n\t"                            \
+	"movl $8, %r10d\n\t"                           \
+	"syscall\n\t"                                  \
+	"leaq homing_room+144(%rip), %rsp\n\t"         \
+	"popfq\n\t"                                    \
+	"movq homing_room+152(%rip), %rsp\n\t"         \
+	"movl $14, %eax\n\t" /* its own */             \
+	"movl $2, %edi\n\t"                            \
+	"leaq homing_room+216(%rip), %rsi\n\t"         \
+	"movl $0, %edx\n\t"                            \
+	"movl $8, %r10d\n\t"                           \
+	"syscall\n\t"                                  \
+	"movq homing_room(%rip), %r15\n\t"             \
+	"movq homing_room+8(%rip), %r14\n\t"           \
+	"movq homing_room+16(%rip), %r13\n\t"          \
+	"movq homing_room+24(%rip), %r12\n\t"          \
+	"movq homing_room+32(%rip), %rbp\n\t"          \
+	"movq homing_room+40(%rip), %rbx\n\t"          \
+	"movq homing_room+48(%rip), %r11\n\t"          \
+	"movq homing_room+56(%rip), %r10\n\t"          \
+	"movq homing_room+64(%rip), %r9\n\t"           \
+	"movq homing_room+72(%rip), %r8\n\t"           \
+	"movq homing_room+80(%rip), %rax\n\t"          \
+	"movq homing_room+88(%rip), %rcx\n\t"          \
+	"movq homing_room+96(%rip), %rdx\n\t"          \
+	"movq homing_room+104(%rip), %rsi\n\t"         \
+	"movq homing_room+112(%rip), %rdi\n\t"         \
+	"jmp *homing_room+128(%rip)\n"
+
 #endif

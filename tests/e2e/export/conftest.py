@@ -14,7 +14,7 @@ from browser import open_browser
 
 HERE = Path(__file__).parent
 FLAMEGRAPH = Path("/usr/share/perl5/Devel/NYTProf/flamegraph.pl")
-TIMEOUT_S = 120
+TIMEOUT_S = 300
 
 # Readers that look at a file's name want its usual ending.
 SUFFIXES = {"flamegraph": ".svg", "speedscope": ".speedscope.json"}

@@ -17,7 +17,7 @@ import pytest
 from processes import find_program, wait_until
 from recording import read_stats
 
-TIMEOUT_S = 120
+TIMEOUT_S = 300
 OWNER, STRANGER = 12345, 12346
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two users")

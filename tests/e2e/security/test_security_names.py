@@ -18,7 +18,7 @@ import pytest
 
 import machine as machines
 
-TIMEOUT_S = 120
+TIMEOUT_S = 300
 
 # Control characters of ASCII but line feeds, and those that UTF-8 writes in two bytes.
 COMMANDS = re.compile(rb"[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]")

@@ -25,7 +25,7 @@ def times(few, many):
     return many if LONG else few
 
 
-TIMEOUT_S = times(120, 3600)
+TIMEOUT_S = times(300, 3600)
 
 
 def build_checking(out, *options):

@@ -14,8 +14,10 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -239,14 +241,120 @@ static void test_a_thread_is_not_dead_for_want_of_descriptors(void **state)
 	halt_fini(&h);
 }
 
-int main(void)
+/* ---- another program ------------------------------------------------------------------------- */
+
+struct execs {
+	_Atomic pid_t idle;  /* a thread that the exec has to end */
+	_Atomic uint32_t go; /* the exec may begin */
+};
+
+static struct execs *execs;
+
+static void *be_idle(void *unused)
+{
+	atomic_store(&execs->idle, (pid_t)syscall(SYS_gettid));
+	for (;;)
+		pause();
+	return unused;
+}
+
+static void *become_another(void *unused)
+{
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (!atomic_load(&execs->go))
+		(void)usleep(1000);
+	(void)execl("/proc/self/exe", "halt_test", "wait", NULL);
+	return unused;
+}
+
+static pid_t start_execing_target(void)
+{
+	pthread_t idle, execing;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		(void)pthread_create(&idle, NULL, be_idle, NULL);
+		(void)pthread_create(&execing, NULL, become_another, NULL);
+		for (;;)
+			pause();
+	}
+	while (!atomic_load(&execs->idle))
+		(void)usleep(1000);
+	return pid;
+}
+
+static bool is_zombie(pid_t pid, pid_t tid)
+{
+	char path[64], text[512] = "";
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)tid);
+	FILE *file = fopen(path, "re");
+	if (!file)
+		return false;
+	(void)!fread(text, 1, sizeof(text) - 1, file);
+	(void)fclose(file);
+	return strstr(text, ") Z ") != NULL;
+}
+
+/* One thread is stopped and then ended by an exec, which waits until its tracer has heard of it;
+ * and the tracer asks for another thread, which the kernel puts off until the exec is over. */
+static void halt_during_exec(void)
+{
+	pid_t target = start_execing_target();
+	struct halt h = {0};
+	struct error e = {0};
+
+	if (!halt_one(&h, atomic_load(&execs->idle)))
+		_exit(2);
+	atomic_store(&execs->go, 1);
+	while (!is_zombie(target, h.threads.at[0].tid))
+		(void)usleep(1000);
+	if (halt_start(&h, target, &e) == 0)
+		halt_end(&h);
+	(void)kill(target, SIGKILL);
+	_exit(0);
+}
+
+static void test_an_exec_and_a_stop_do_not_wait_for_each_other(void **state)
+{
+	int status = -1;
+
+	(void)state;
+	execs = mmap(NULL, sizeof(*execs), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		     0);
+	assert_ptr_not_equal(execs, MAP_FAILED);
+	pid_t tracer = fork();
+	if (tracer == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		halt_during_exec();
+	}
+	pid_t ended = 0;
+	for (int i = 0; i < 60000 && ended == 0; i++) {
+		ended = waitpid(tracer, &status, WNOHANG);
+		(void)usleep(1000);
+	}
+	(void)kill(tracer, SIGKILL); /* its target with it */
+	assert_int_equal(ended, tracer);
+	assert_int_equal(status, 0);
+	munmap(execs, sizeof(*execs));
+}
+
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_process_that_dies_while_it_is_stopped_is_let_go),
 		cmocka_unit_test(test_a_process_that_is_killed_in_a_long_stop_is_gone_at_once),
 		cmocka_unit_test(test_a_process_that_is_gone_is_said_to_have_ended),
 		cmocka_unit_test(test_a_thread_is_not_dead_for_want_of_descriptors),
+		cmocka_unit_test(test_an_exec_and_a_stop_do_not_wait_for_each_other),
 	};
+
+	if (argc > 1 && strcmp(argv[1], "wait") == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,44 +14,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
-#include <linux/futex.h>
 #include <linux/seccomp.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "collect/regions.h"
-#include "collect/twin.h"
+#include "twin_target.h"
 
-#define LOOKS	      50
-#define PATIENCE_MS   60000u
-#define NAP_NS	      100000000L
-#define PATTERN_BYTES 65536u
-
-/* What target and test have in common. */
-struct common {
-	_Atomic uint32_t ready;
-	_Atomic uint32_t slept;
-	_Atomic uint32_t word; /* to be changed when the target is to end */
-	_Atomic uint32_t handled;
-	_Atomic uint32_t interrupted;
-	_Atomic uint32_t children;
-	_Atomic int32_t grandchild;
-};
-
-static struct common *common;
-static int pipe_ends[2];
-static uint64_t *pattern;
+#define LOOKS  50
+#define NAP_NS 100000000L
 
 /* ---- what targets do ------------------------------------------------------------------------- */
 
@@ -72,20 +42,6 @@ static void take_signal(int number, void (*handler)(int))
 	struct sigaction action = {.sa_handler = handler};
 
 	(void)sigaction(number, &action, NULL);
-}
-
-static bool read_once(void)
-{
-	char byte;
-
-	return read(pipe_ends[0], &byte, 1) == 1;
-}
-
-static bool poll_with_timeout(void)
-{
-	struct pollfd fd = {.fd = pipe_ends[0], .events = POLLIN};
-
-	return poll(&fd, 1, (int)PATIENCE_MS) == 1;
 }
 
 static uint64_t read_clock_ns(void)
@@ -114,27 +70,6 @@ static bool sleep_for_a_while(void)
 	while (!atomic_load(&common->word))
 		(void)wait_for_word();
 	return is_right;
-}
-
-/* Both hold as many values as there are registers, and must agree. */
-static bool calculate(void)
-{
-	uint64_t a[8] = {1, 2, 3, 4, 5, 6, 7, 8}, b[8] = {1, 2, 3, 4, 5, 6, 7, 8};
-	double x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, y[8] = {1, 2, 3, 4, 5, 6, 7, 8};
-
-	while (!atomic_load_explicit(&common->word, memory_order_relaxed)) {
-		for (unsigned i = 0; i < 8; i++) {
-			a[i] = a[i] * UINT64_C(6364136223846793005) + a[(i + 1) % 8];
-			x[i] = x[i] * 0.5 + x[(i + 1) % 8] * 0.25;
-		}
-		for (unsigned i = 0; i < 8; i++) {
-			b[i] = b[i] * UINT64_C(6364136223846793005) + b[(i + 1) % 8];
-			y[i] = y[i] * 0.5 + y[(i + 1) % 8] * 0.25;
-		}
-		if (memcmp(a, b, sizeof(a)) != 0 || memcmp(x, y, sizeof(x)) != 0)
-			return false;
-	}
-	return true;
 }
 
 /* Waits for a child of its own, of which it hears once, and has no other. */
@@ -185,150 +120,9 @@ static bool read_with_signals(void)
 	return true;
 }
 
-/* ---- starting and ending them ---------------------------------------------------------------- */
-
-static int set_up(void **state)
-{
-	(void)state;
-	common = mmap(NULL, sizeof(*common), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-		      0);
-	pattern = mmap(NULL, PATTERN_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		       0);
-	return common == MAP_FAILED || pattern == MAP_FAILED || pipe(pipe_ends) ? -1 : 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	munmap(common, sizeof(*common));
-	munmap(pattern, PATTERN_BYTES);
-	(void)close(pipe_ends[0]);
-	(void)close(pipe_ends[1]);
-	return 0;
-}
-
-static char get_state(pid_t pid)
-{
-	char path[64], text[512] = "";
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	FILE *file = fopen(path, "re");
-	if (!file)
-		return 0;
-	(void)!fread(text, 1, sizeof(text) - 1, file);
-	(void)fclose(file);
-	const char *end = strrchr(text, ')');
-	return end && end[1] ? end[2] : '\0';
-}
-
-static void wait_until_asleep(pid_t pid)
-{
-	for (unsigned i = 0; i < PATIENCE_MS && get_state(pid) != 'S'; i++)
-		(void)usleep(1000);
-	assert_int_equal(get_state(pid), 'S');
-}
-
-static pid_t start(bool (*work)(void), void (*prepare)(void))
-{
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (prepare)
-			prepare();
-		for (unsigned i = 0; i < PATTERN_BYTES / 8; i++)
-			pattern[i] = i * 3;
-		sigset_t signals;
-		sigemptyset(&signals);
-		sigaddset(&signals, SIGUSR1);
-		if (work == wait_for_signals)
-			(void)sigprocmask(SIG_BLOCK, &signals, NULL);
-		atomic_store(&common->ready, 1);
-		_exit(work() ? 0 : 1);
-	}
-	assert_true(pid > 0);
-	for (unsigned i = 0; i < PATIENCE_MS && !atomic_load(&common->ready); i++)
-		(void)usleep(1000);
-	return pid;
-}
-
-static void order_end(pid_t grandchild)
-{
-	atomic_store(&common->word, 1);
-	(void)syscall(SYS_futex, &common->word, FUTEX_WAKE, 1, NULL, NULL, 0);
-	assert_int_equal(write(pipe_ends[1], "e", 1), 1);
-	if (grandchild)
-		(void)kill(grandchild, SIGTERM);
-}
-
-static void check_end(pid_t pid)
-{
-	int status = 0;
-
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFEXITED(status));
-	assert_int_equal(WEXITSTATUS(status), 0);
-}
-
 /* ---- looking at them ------------------------------------------------------------------------- */
 
-static bool has_pattern(pid_t pid)
-{
-	static uint64_t words[PATTERN_BYTES / 8];
-	struct iovec local = {words, sizeof(words)}, remote = {pattern, sizeof(words)};
-
-	if (process_vm_readv(pid, &local, 1, &remote, 1, 0) != (ssize_t)sizeof(words))
-		return false;
-	for (unsigned i = 0; i < PATTERN_BYTES / 8; i++)
-		if (words[i] != i * UINT64_C(3))
-			return false;
-	return true;
-}
-
-static void bury(struct twin *t, pid_t pid)
-{
-	for (unsigned i = 0; i < PATIENCE_MS && !twin_bury(t, pid); i++)
-		(void)usleep(1000);
-	assert_int_equal(t->dead, 0);
-}
-
-/* One copy, from its making to when nothing is left of it. `number` is a signal that comes while
- * the target is stopped, or 0. False: there can be no copy. */
-static bool look(pid_t pid, int number)
-{
-	struct twin t = {0};
-	struct halt h = {0};
-	struct regions regions = {0};
-	struct error e = {0};
-
-	assert_int_equal(regions_read(&regions, pid, &e), 0);
-	assert_int_equal(halt_start(&h, pid, &e), 0);
-	if (number)
-		(void)kill(pid, number);
-	bool made = twin_make(&t, &h, &regions, pid);
-	halt_end(&h);
-	if (made) {
-		pid_t copy = t.pid;
-
-		twin_settle(&t);
-		assert_true(twin_is_alive(&t));
-		assert_true(has_pattern(copy));
-		twin_end(&t);
-		bury(&t, pid);
-		/* Nobody knows when init gets to what an ended target leaves to it. */
-		for (unsigned i = 0; i < PATIENCE_MS && get_state(copy) && get_state(pid) != 'Z';
-		     i++)
-			(void)usleep(1000);
-		assert_true(get_state(copy) == 0 || get_state(pid) == 'Z');
-	}
-	assert_true(halt_settle(&h));
-	halt_fini(&h);
-	twin_fini(&t);
-	regions_fini(&regions);
-	return made;
-}
-
-static void check_unnoticed(bool (*work)(void))
+static void check_unnoticed_on(bool (*work)(void))
 {
 	pid_t pid = start(work, NULL);
 
@@ -340,6 +134,16 @@ static void check_unnoticed(bool (*work)(void))
 		wait_until_asleep(pid); /* a futex that changes before is not waited for */
 	order_end(atomic_load(&common->grandchild));
 	check_end(pid);
+}
+
+/* With a way back, and without. */
+static void check_unnoticed(bool (*work)(void))
+{
+	check_unnoticed_on(work);
+	tear_down(NULL);
+	set_up(NULL);
+	way = (struct comeback){0};
+	check_unnoticed_on(work);
 }
 
 static void test_a_blocking_read_goes_on(void **state)
@@ -384,10 +188,19 @@ static void test_a_sleep_does_not_begin_anew(void **state)
 	check_end(pid);
 }
 
+static void keep_signal_back(void)
+{
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGUSR1);
+	(void)sigprocmask(SIG_BLOCK, &signals, NULL);
+}
+
 /* However the stop, the copy and the signal follow each other. */
 static void check_signals(bool (*work)(void))
 {
-	pid_t pid = start(work, NULL);
+	pid_t pid = start(work, work == wait_for_signals ? keep_signal_back : NULL);
 
 	for (unsigned i = 1; i <= LOOKS; i++) {
 		wait_until_asleep(pid);
@@ -495,7 +308,7 @@ static void test_where_system_calls_are_filtered_none_is_made(void **state)
 static bool look_beside(const char *name)
 {
 	pid_t pid = start(read_once, NULL);
-	struct twin t = {0};
+	struct twin t = {.way = way};
 	struct halt h = {0};
 	struct regions regions = {0};
 	struct error e = {0};

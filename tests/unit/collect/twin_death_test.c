@@ -1,0 +1,197 @@
+/* twin_death_test.c -- a collector that is killed in the middle of making a copy harms nobody.
+ * Runs: as a test program, with a child as target and others as collectors.
+ * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include <sys/ptrace.h>
+
+#include "collect/registers.h"
+#include "twin_target.h"
+
+/* Those that its main thread holds back. */
+static uint64_t get_signals(pid_t pid)
+{
+	char path[64], line[256];
+	uint64_t mask = UINT64_MAX;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	FILE *file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file))
+		if (strncmp(line, "SigBlk:", 7) == 0)
+			mask = strtoull(line + 7, NULL, 16);
+	if (file)
+		(void)fclose(file);
+	return mask;
+}
+
+/* Whoever looks is not its parent. */
+static void allow_others(void)
+{
+	(void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+}
+
+static unsigned calls_left; /* to ptrace, until this process is killed; 0: it is not */
+static bool dies_before;
+
+/* In place of the C library's. */
+long ptrace(enum __ptrace_request request, ...) /* NOLINT: its name is not ours */
+{
+	va_list list;
+
+	va_start(list, request);
+	pid_t pid = va_arg(list, pid_t);
+	void *address = va_arg(list, void *), *data = va_arg(list, void *);
+	va_end(list);
+	bool dies = calls_left && --calls_left == 0;
+	if (dies && dies_before)
+		(void)raise(SIGKILL);
+	long result = syscall(SYS_ptrace, request, pid, address, data);
+	if (dies)
+		(void)raise(SIGKILL);
+	return result;
+}
+
+/* A collector that looks and is killed at some point. False: it got to the end. */
+static bool look_and_die(pid_t pid, unsigned calls, bool before)
+{
+	int status = 0;
+	pid_t collector = fork();
+
+	if (collector == 0) {
+		calls_left = calls;
+		dies_before = before;
+		(void)look(pid, 0);
+		_exit(0);
+	}
+	assert_true(collector > 0);
+	assert_int_equal(waitpid(collector, &status, 0), collector);
+	return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+}
+
+/* Children of a process that are not dead. */
+static unsigned count_living(pid_t pid)
+{
+	char path[64];
+	int child;
+	unsigned living = 0;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+	FILE *file = fopen(path, "re");
+	while (file && fscanf(file, "%d", &child) == 1)
+		living += get_state(child) != 'Z' && get_state(child) != 0;
+	if (file)
+		(void)fclose(file);
+	return living;
+}
+
+/* Whether the thread is in this system call. */
+static bool is_in_call(pid_t pid, long number)
+{
+	char path[64];
+	long seen = -1;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/syscall", (int)pid);
+	FILE *file = fopen(path, "re");
+	if (file && fscanf(file, "%ld", &seen) != 1)
+		seen = -1; /* it is running */
+	if (file)
+		(void)fclose(file);
+	return seen == number;
+}
+
+/* Which poll is made of depends on the architecture; a call that was begun anew has a number of its
+ * own. */
+static bool is_polling(pid_t pid)
+{
+#ifdef SYS_poll
+	if (is_in_call(pid, SYS_poll))
+		return true;
+#endif
+	return is_in_call(pid, SYS_ppoll) || is_in_call(pid, SYS_restart_syscall);
+}
+
+/* At its own work, not on the way there: nobody can do any of it but there. */
+static bool is_home(pid_t pid, bool (*work)(void), uint32_t rounds)
+{
+	if (work == calculate)
+		return atomic_load(&common->rounds) != rounds;
+	return get_state(pid) == 'S' && (is_in_call(pid, SYS_read) || is_polling(pid));
+}
+
+/* It may have to get there by itself, and the copy's end may take a moment. Two collectors at a
+ * time are none of its worries. */
+static void wait_until_home(pid_t pid, bool (*work)(void))
+{
+	uint32_t rounds = atomic_load(&common->rounds);
+
+	for (unsigned i = 0; i < PATIENCE_MS && !is_home(pid, work, rounds); i++)
+		(void)usleep(1000);
+	assert_true(is_home(pid, work, rounds));
+	for (unsigned i = 0; i < PATIENCE_MS && count_living(pid); i++)
+		(void)usleep(1000);
+	assert_int_equal(count_living(pid), 0);
+	assert_int_equal(get_signals(pid), 0);
+}
+
+/* Whenever the collector is killed, the target goes on, and no copy of it does. Of a thread that is
+ * in a call that holds only where the registers tell all about that. */
+static void check_deaths(bool (*work)(void))
+{
+	if (work != calculate && !registers_hold_call())
+		skip();
+	pid_t pid = start(work, allow_others);
+	bool died = true;
+
+	wait_until_home(pid, work);
+
+	for (unsigned calls = 1; died; calls++) {
+		assert_true(calls < 1000);
+		for (int before = 0; before < 2; before++) {
+			died = look_and_die(pid, calls, before);
+			wait_until_home(pid, work);
+		}
+	}
+	if (work != calculate)
+		wait_until_asleep(pid);
+	order_end(0);
+	check_end(pid);
+}
+
+static void test_a_read_outlives_collectors_that_are_killed(void **state)
+{
+	(void)state;
+	check_deaths(read_once);
+}
+
+static void test_a_wait_outlives_collectors_that_are_killed(void **state)
+{
+	(void)state;
+	check_deaths(poll_with_timeout);
+}
+
+static void test_a_loop_outlives_collectors_that_are_killed(void **state)
+{
+	(void)state;
+	check_deaths(calculate);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_a_read_outlives_collectors_that_are_killed,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_wait_outlives_collectors_that_are_killed,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_loop_outlives_collectors_that_are_killed,
+						set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
