@@ -76,7 +76,7 @@ export function paint<T>(canvas: HTMLCanvasElement, width: number, source: Icicl
   for (const box of boxes) if (box.width >= TEXT_FROM) paintText(c, source, box);
 }
 
-/** Draws ahead where nobody sees it: then texts are measured, which takes longer than all else of a picture. */
+/** Draws ahead where nobody sees it: then its texts have been set once. */
 export function paintAhead<T>(width: number, source: IcicleSource<T>, ink: Ink): void {
   paint(document.createElement("canvas"), width, source, layOut(source, width), ink);
 }
@@ -130,24 +130,26 @@ function textFor<T>(source: IcicleSource<T>, box: Box<T>): string {
   return plain(source.label(box.node).slice(0, Math.ceil((box.width - MARGINS) / 2)));
 }
 
-const widths = new Map<string, number>();
+const letterWidths = new Map<string, number>();
 
-function widthOf(c: CanvasRenderingContext2D, text: string): number {
-  let width = widths.get(text);
-  if (width === undefined) {
-    if (widths.size > 20000) widths.clear();
-    widths.set(text, (width = c.measureText(text).width));
-  }
+function widthOf(c: CanvasRenderingContext2D, letter: string): number {
+  let width = letterWidths.get(letter);
+  if (width === undefined) letterWidths.set(letter, (width = c.measureText(letter).width));
   return width;
 }
 
-/** As much of a text as fits, with an ellipsis. */
+/** As much of a text as fits, with an ellipsis. Letter by letter: to measure every text that is tried takes longer
+ * than all else of a picture, and what letters have less side by side than alone is a pixel in a long name. */
 function fit(c: CanvasRenderingContext2D, text: string, width: number): string {
-  const whole = widthOf(c, text);
-  if (whole <= width) return text;
-  let letters = Math.floor((text.length * (width - 8)) / whole);
-  while (letters > 2 && widthOf(c, `${text.slice(0, letters)}…`) > width) letters--;
-  return letters > 2 ? `${text.slice(0, letters)}…` : "";
+  const short = width - widthOf(c, "…");
+  let [used, at, last] = [0, 0, 0]; // `last`: how much fits with an ellipsis
+  for (const letter of text) {
+    used += widthOf(c, letter);
+    if (used > width) return last > 2 ? `${text.slice(0, last)}…` : "";
+    at += letter.length;
+    if (used <= short) last = at;
+  }
+  return text;
 }
 
 /** The box at a place of the canvas. */
