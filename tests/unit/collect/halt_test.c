@@ -321,6 +321,9 @@ static void test_an_exec_and_a_stop_do_not_wait_for_each_other(void **state)
 	int status = -1;
 
 	(void)state;
+#if defined(__SANITIZE_THREAD__)
+	skip(); /* it delivers signals when it thinks fit, and the mend is in a handler */
+#endif
 	execs = mmap(NULL, sizeof(*execs), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		     0);
 	assert_ptr_not_equal(execs, MAP_FAILED);
