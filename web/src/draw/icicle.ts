@@ -7,7 +7,7 @@ import { plain } from "./dom.ts";
 import { Pixels } from "./pixels.ts";
 
 export const ROW = 20;
-const NARROWEST = 1; // pixels: what is narrower is not drawn, and nothing below it
+const NARROWEST = 1.5; // pixels: what is narrower is not drawn, and nothing below it; to zoom shows it
 const TEXT_FROM = 28; // pixels: what is narrower has no text
 const MARGINS = 8; // of a text, both sides together
 const FONT = "12px system-ui, sans-serif";
@@ -87,12 +87,18 @@ const MARK = 3; // pixels
 
 const inkWidth = (box: Box<unknown>): number => (box.width > GAP_FROM ? box.width - 1 : Math.max(box.width, 0.5));
 
+/** All boxes of a row are as high: one line is enough, and the others are the same. */
 function paintNarrow<T>(c: CanvasRenderingContext2D, source: IcicleSource<T>, boxes: Box<T>[], ratio: number, ink: Ink): void {
   const pixels = new Pixels(c);
+  const rows = new Set<number>();
   for (const { node, x, row, width } of boxes) {
-    const top = row * ROW * ratio;
-    pixels.fill(x * ratio, top, width * ratio, (ROW - 1) * ratio, source.colour(node));
+    rows.add(row);
+    pixels.begin(x * ratio, row * ROW * ratio, width * ratio, source.colour(node));
+  }
+  for (const row of rows) pixels.repeat(row * ROW * ratio, (ROW - 1) * ratio);
+  for (const { node, x, row, width } of boxes) {
     if (!source.isMarked(node)) continue;
+    const top = row * ROW * ratio;
     pixels.fill(x * ratio, top, width * ratio, MARK * ratio, ink.mark);
     pixels.fill(x * ratio, top + (ROW - 1 - MARK) * ratio, width * ratio, MARK * ratio, ink.mark);
   }

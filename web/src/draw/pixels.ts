@@ -46,6 +46,19 @@ export class Pixels {
     for (let row = Math.max(0, Math.round(y)); row < bottom; row++) for (let i = row * columns + left; i < row * columns + right; i++) pixels[i] = pixel;
   }
 
+  /** The first line of a rectangle; `repeat` makes the others. */
+  begin(x: number, y: number, width: number, colour: string): void {
+    this.fill(x, Math.round(y), width, 1, colour);
+  }
+
+  /** Makes as many lines the same as the one at `y` is. */
+  repeat(y: number, height: number): void {
+    const columns = this.image.width;
+    const first = Math.round(y) * columns;
+    const bottom = Math.min(this.image.height, Math.round(y + height)) * columns;
+    for (let at = first + columns; at < bottom; at += columns) this.pixels.copyWithin(at, first, first + columns);
+  }
+
   /** Onto the canvas, in place of what is there. */
   put(): void {
     this.c.putImageData(this.image, 0, 0);

@@ -73,38 +73,40 @@ export function isTimed(q: Question): boolean {
   return isOfPages(q.figure) || q.figure === "live" || q.figure === "growth" || (q.range !== null && q.figure === "peak");
 }
 
-/** Puts what sites came to between two places of the table of changes into `live`, less what is in `old`. One loop for
- * all that asks for times: so it is compiled when it is needed. */
-function putChanges(p: Profile, from: number, to: number, live: [Float64Array, Float64Array], old: [Float64Array, Float64Array]): void {
+/** By site: the last of the changes between two places of their table, plus one; 0: there is none. One loop for all that
+ * asks for times, so that it is compiled when it is needed; and what it writes to is small enough for a cache. */
+function lastChanges(p: Profile, from: number, to: number): Uint32Array {
   const sites = p.pack.u32("change.site");
-  const changedBytes = p.pack.f64("change.live_bytes");
-  const changedBlocks = p.pack.f64("change.live_blocks");
-  const [bytes, blocks] = live;
-  const [oldBytes, oldBlocks] = old;
-  for (let i = from; i < to; i++) {
-    const site = sites[i]!;
-    bytes[site] = changedBytes[i]! - oldBytes[site]!;
-    blocks[site] = changedBlocks[i]! - oldBlocks[site]!;
-  }
+  const last = new Uint32Array(p.siteCount);
+  for (let i = from; i < to; i++) last[sites[i]!] = i + 1;
+  return last;
 }
 
-function nothing(p: Profile): [Float64Array, Float64Array] {
-  return [new Float64Array(p.siteCount), new Float64Array(p.siteCount)];
+/** What each site came to by its last change, less what it had by the one before; 0 where nothing changed. */
+function valuesOf(values: Float64Array, last: Uint32Array, before: Uint32Array | null): Float64Array {
+  const all = new Float64Array(last.length);
+  for (let i = 0; i < all.length; i++) {
+    if (!last[i]) continue;
+    const old = before ? before[i]! : 0;
+    all[i] = values[last[i]! - 1]! - (old ? values[old - 1]! : 0);
+  }
+  return all;
+}
+
+function changesOf(p: Profile, last: Uint32Array, before: Uint32Array | null): [Float64Array, Float64Array] {
+  return [valuesOf(p.pack.f64("change.live_bytes"), last, before), valuesOf(p.pack.f64("change.live_blocks"), last, before)];
 }
 
 /** What each site had live at a point, bytes and blocks. */
 export function liveAt(p: Profile, point: number): [Float64Array, Float64Array] {
-  const live = nothing(p);
-  putChanges(p, 0, firstAfter(p.pack.u32("change.point"), point), live, nothing(p));
-  return live;
+  return changesOf(p, lastChanges(p, 0, firstAfter(p.pack.u32("change.point"), point)), null);
 }
 
 /** What each site has more at the end of a range than at its beginning; 0 where nothing changed within. */
 function growthIn(p: Profile, range: Range): [Float64Array, Float64Array] {
   const points = p.pack.u32("change.point");
-  const more = nothing(p);
-  putChanges(p, firstAfter(points, range.from), firstAfter(points, range.to), more, liveAt(p, range.from));
-  return more;
+  const [begin, end] = [firstAfter(points, range.from), firstAfter(points, range.to)];
+  return changesOf(p, lastChanges(p, begin, end), lastChanges(p, 0, begin));
 }
 
 /** The first place of a rising row of numbers that has a larger one. */
