@@ -94,42 +94,6 @@ static uint64_t count_resident(const struct object *o, const struct symbol_varia
 
 /* ---- one object ------------------------------------------------------------------------------ */
 
-/* Rows without a name: what a section holds beyond the variables that have rows. */
-static void add_rests(struct reader *r, const struct object *o, size_t first,
-		      const struct symbol_variable *list, size_t count)
-{
-	size_t end = r->found.count;
-
-	for (size_t i = 0; i < count; i++) {
-		struct string_id section = profile_add_string(r->profile, list[i].section);
-		struct profile_variable rest = {
-			.section = section,
-			.module = o->module,
-			.address = list[i].address,
-			.is_thread_local = list[i].is_thread_local,
-			.size_bytes = list[i].size_bytes,
-			.resident_bytes = count_resident(o, &list[i]),
-		};
-
-		if (list[i].name)
-			continue;
-		for (size_t k = first; k < end; k++) {
-			const struct profile_variable *v = &r->found.at[k];
-
-			if (v->section.v != section.v || v->size_bytes > rest.size_bytes)
-				continue;
-			rest.size_bytes -= v->size_bytes;
-			rest.resident_bytes -= v->resident_bytes < rest.resident_bytes
-						       ? v->resident_bytes
-						       : rest.resident_bytes;
-		}
-		if (rest.resident_bytes > rest.size_bytes)
-			rest.resident_bytes = rest.size_bytes;
-		if (rest.size_bytes)
-			*vec_push(&r->found) = rest;
-	}
-}
-
 static int compare(const void *left, const void *right)
 {
 	const struct profile_variable *a = left, *b = right;
@@ -141,6 +105,45 @@ static int compare(const void *left, const void *right)
 	return (a->address > b->address) - (a->address < b->address);
 }
 
+static int compare_sections(const void *left, const void *right)
+{
+	const struct profile_variable *a = left, *b = right;
+
+	return (a->section.v > b->section.v) - (a->section.v < b->section.v);
+}
+
+static int compare_in_sections(const void *left, const void *right)
+{
+	int by_section = compare_sections(left, right);
+
+	return by_section ? by_section : compare(left, right);
+}
+
+/* Makes one of all variables of a section, the largest of which lends its place; by sections, which
+ * may be many where a file is hostile. Returns how many are left. */
+static size_t sum_up(struct profile_variable *at, size_t count)
+{
+	size_t sums = 0;
+
+	if (count)
+		qsort(at, count, sizeof(*at), compare_in_sections);
+	for (size_t i = 0; i < count; i++) {
+		const struct profile_variable v = at[i];
+
+		if (!sums || at[sums - 1].section.v != v.section.v)
+			at[sums++] = (struct profile_variable){
+				.section = v.section,
+				.module = v.module,
+				.is_thread_local = v.is_thread_local,
+				.address = v.address,
+			};
+		at[sums - 1].count++;
+		at[sums - 1].size_bytes += v.size_bytes;
+		at[sums - 1].resident_bytes += v.resident_bytes;
+	}
+	return sums;
+}
+
 /* Sums up those from `first` on by section, where they are more than are to be kept. */
 static void fold(struct reader *r, size_t first)
 {
@@ -149,25 +152,48 @@ static void fold(struct reader *r, size_t first)
 	if (r->scope == GLOBALS_ALL || r->found.count <= kept)
 		return;
 	qsort(r->found.at + first, r->found.count - first, sizeof(*r->found.at), compare);
-	size_t sums = kept;
-	for (size_t i = kept; i < r->found.count; i++) {
-		const struct profile_variable v = r->found.at[i];
-		size_t at = kept;
+	r->found.count = kept + sum_up(r->found.at + kept, r->found.count - kept);
+}
 
-		while (at < sums && r->found.at[at].section.v != v.section.v)
-			at++;
-		if (at == sums)
-			r->found.at[sums++] = (struct profile_variable){
-				.section = v.section,
-				.module = v.module,
-				.is_thread_local = v.is_thread_local,
-				.address = v.address,
-			};
-		r->found.at[at].count++;
-		r->found.at[at].size_bytes += v.size_bytes;
-		r->found.at[at].resident_bytes += v.resident_bytes;
+static uint64_t subtract(uint64_t from, uint64_t what)
+{
+	return from > what ? from - what : 0;
+}
+
+/* Rows without a name: what a section holds beyond the variables that have rows. */
+static void add_rests(struct reader *r, const struct object *o, size_t first,
+		      const struct symbol_variable *list, size_t count)
+{
+	size_t named = r->found.count - first;
+	struct profile_variable *sums = mem_new(named + 1, sizeof(*sums));
+
+	if (named)
+		memcpy(sums, r->found.at + first, named * sizeof(*sums));
+	named = sum_up(sums, named);
+	for (size_t i = 0; i < count; i++) {
+		struct profile_variable rest = {
+			.section = profile_add_string(r->profile, list[i].section),
+			.module = o->module,
+			.address = list[i].address,
+			.is_thread_local = list[i].is_thread_local,
+			.size_bytes = list[i].size_bytes,
+		};
+
+		if (list[i].name)
+			continue;
+		const struct profile_variable *in =
+			bsearch(&rest, sums, named, sizeof(*sums), compare_sections);
+		rest.resident_bytes = count_resident(o, &list[i]);
+		if (in) {
+			rest.size_bytes = subtract(rest.size_bytes, in->size_bytes);
+			rest.resident_bytes = subtract(rest.resident_bytes, in->resident_bytes);
+		}
+		if (rest.resident_bytes > rest.size_bytes)
+			rest.resident_bytes = rest.size_bytes;
+		if (rest.size_bytes)
+			*vec_push(&r->found) = rest;
 	}
-	r->found.count = sums;
+	free(sums);
 }
 
 static void add_variable(struct reader *r, const struct object *o, const struct symbol_variable *v)

@@ -130,3 +130,24 @@ def test_a_merged_profile_has_none_and_filters_do_not_go_with_it(midden, record,
     assert done.returncode == 1 and "no variables are known" in done.stderr
     done = subprocess.run([midden, "report", "--globals", "-i", "main", path], capture_output=True, text=True)
     assert done.returncode == 2 and "--globals" in done.stderr
+
+
+def test_a_program_of_a_great_many_sections_is_recorded_as_soon_as_any(midden, tmp_path):
+    """Each section holds four variables of 16 bytes and 8 bytes that are nobody's. Work that grows with the square of
+    their number takes 20 s here."""
+    count, each = 60000, 4
+    program, profile = tmp_path / "many", tmp_path / "many.mdn"
+    source = []
+    for i in range(count):
+        source.append(f'.section .dataq{i},"aw"')
+        for k in range(each):
+            source.append(f".type v{i}_{k},@object\n.size v{i}_{k},16\nv{i}_{k}: .zero 16")
+        source.append(".zero 8")
+    (tmp_path / "many.s").write_text("\n".join(source) + '\n.section .note.GNU-stack,"",%progbits\n')
+    (tmp_path / "main.c").write_text("#include <stdlib.h>\nint main(void)\n{\n\tfree(malloc(3));\n\treturn 0;\n}\n")
+    subprocess.run(["gcc", "-o", program, tmp_path / "main.c", tmp_path / "many.s"], check=True)
+    subprocess.run([midden, "record", "--quiet", "-o", profile, program], check=True, timeout=15)
+    mine = [v for v in read_globals(midden, profile)["list"] if v["section"].startswith(".dataq")]
+    named = [v["bytes"] for v in mine if v["name"]]
+    assert named == [16] * count * each
+    assert len(mine) - len(named) == count and sum(v["bytes"] for v in mine) == (16 * each + 8) * count
