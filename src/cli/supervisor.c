@@ -48,6 +48,7 @@ struct supervisor {
 	struct sockaddr_un address;
 	int listener;
 	int signals;
+	pid_t self;
 	pid_t program;
 	bool program_ended;
 	struct recording_ending ending;
@@ -176,11 +177,14 @@ static void __attribute__((noreturn))
 become_collector(const struct supervisor *s, const struct segment_hello *hello,
 		 const struct recording_wires *wires)
 {
+	struct recording_options options = *s->request->recording;
+
+	options.collect.undertaker = s->self; /* see reap() */
 	recording_isolate();
 	close(s->listener);
 	close(s->signals);
 	close_pipes_of_others(s);
-	_exit(recording_run(s->request->recording, hello, wires) ? COMMAND_FAILED : COMMAND_GOOD);
+	_exit(recording_run(&options, hello, wires) ? COMMAND_FAILED : COMMAND_GOOD);
 }
 
 /* The program goes on unrecorded. `errno` says why. */
@@ -355,6 +359,7 @@ static void note_name(struct supervisor *s)
 	free(name);
 }
 
+/* Others than the program and the collectors are copies of the program (collect/twin.h). */
 static void reap(struct supervisor *s)
 {
 	struct rusage used;
@@ -487,7 +492,7 @@ static void say_if_nothing(const struct supervisor *s)
 
 int supervisor_run(const struct supervisor_request *request)
 {
-	struct supervisor s = {.request = request, .listener = -1, .signals = -1};
+	struct supervisor s = {.request = request, .listener = -1, .signals = -1, .self = getpid()};
 	struct error e = {0};
 	sigset_t before;
 	int status = COMMAND_FAILED;

@@ -41,7 +41,8 @@ struct collect_config {
 	bool stacks;			   /* those of threads are looked at when they end */
 	int signal;			   /* that asks for snapshots; 0 none */
 	bool surveys;			   /* look at what is resident: see survey.h */
-	struct trace_writer *trace;	   /* gets every event; NULL: none is wanted. Not owned */
+	pid_t undertaker; /* waits for every child it has: see twin.h; 0: there is nobody */
+	struct trace_writer *trace; /* gets every event; NULL: none is wanted. Not owned */
 };
 
 struct collector;

@@ -62,6 +62,35 @@ static bool is_copyable(const struct regions *regions)
 	return true;
 }
 
+/* ---- what the kernel says of a process ---------------------------------------------------- */
+
+struct state {
+	bool is_unknown; /* it cannot be told, for now */
+	char letter;	 /* 0: there is no such process */
+	pid_t parent;
+};
+
+static struct state read_state(pid_t pid)
+{
+	struct state state = {0};
+	char path[64], text[512];
+	int parent = 0;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	FILE *file = fopen(path, "re");
+	if (!file) /* we may have too many files open */
+		return (struct state){.is_unknown = errno != ENOENT && errno != ESRCH};
+	size_t got = fread(text, 1, sizeof(text) - 1, file);
+	(void)fclose(file);
+	text[got] = '\0';
+	const char *end = strrchr(text, ')'); /* the name may hold anything */
+	if (end && sscanf(end + 1, " %c %d", &state.letter, &parent) == 2)
+		state.parent = parent;
+	else
+		state.letter = 0;
+	return state;
+}
+
 /* ---- its life -------------------------------------------------------------------------------- */
 
 static struct region find_region(const struct regions *regions, uint64_t address)
@@ -94,10 +123,14 @@ static struct inject_target choose_way(const struct twin *t, const struct region
 
 bool twin_make(struct twin *t, struct halt *h, const struct regions *regions, pid_t target)
 {
-	/* No signal at its end. Descriptors are shared until it gives them up: a copy of the table
-	 * would keep pipes open that the target closes. */
-	const struct registers_call call = {SYS_clone, {CLONE_FILES}};
+	/* No signal at its end, or that of its sibling. Descriptors are shared until it gives them
+	 * up: a copy of the table would keep pipes open that the target closes. */
+	struct registers_call call = {SYS_clone, {CLONE_FILES}};
 	unsigned tries = 0;
+
+	t->is_sibling = t->undertaker && read_state(target).parent == t->undertaker;
+	if (t->is_sibling)
+		call.arguments[0] |= CLONE_PARENT;
 
 	if (!is_copyable(regions))
 		return false;
@@ -173,7 +206,7 @@ void twin_end(struct twin *t)
 	do
 		got = waitpid(t->pid, &status, __WALL);
 	while (got < 0 ? errno == EINTR : WIFSTOPPED(status));
-	t->dead = t->pid;
+	t->dead = t->is_sibling ? 0 : t->pid;
 	t->dead_name = t->name;
 	t->since_ns = clock_monotonic_ns();
 	t->next_try_ns = 0;
@@ -185,20 +218,9 @@ void twin_end(struct twin *t)
 /* Whether a process is a zombie of this parent's. */
 static bool is_left(pid_t pid, pid_t parent)
 {
-	char path[64], text[512];
-	size_t got = 0;
-	int of = 0;
-	char state = 0;
+	struct state state = read_state(pid);
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	FILE *file = fopen(path, "re");
-	if (!file)
-		return errno != ENOENT && errno != ESRCH; /* we may have too many files open */
-	got = fread(text, 1, sizeof(text) - 1, file);
-	(void)fclose(file);
-	text[got] = '\0';
-	const char *end = strrchr(text, ')');
-	return end && sscanf(end + 1, " %c %d", &state, &of) == 2 && state == 'Z' && of == parent;
+	return state.is_unknown || (state.letter == 'Z' && state.parent == parent);
 }
 
 enum mood { GLAD, WILLING, UNWILLING };

@@ -4,9 +4,12 @@
  *
  * One of the target's stopped threads is made to do a fork without its signal (see inject.h). The
  * kernel copies page tables, not pages. The copy is born stopped and never runs a line of the
- * program's; it gives up the descriptors, and dies with the collector. The target's waits do not
- * see it, as it is a child of the kind that clone() makes; when it is dead, a thread of the target
- * is made to wait for it, so that it does not stay as a zombie. */
+ * program's; it gives up the descriptors, and dies with the collector.
+ *
+ * If the target is a child of `midden record`, so is the copy, and nothing of it is the target's.
+ * Otherwise it is the target's child, of the kind that clone() makes: its waits do not see it. When
+ * it is dead, a thread of the target is made to wait for it, so that it does not stay as a
+ * zombie. */
 #ifndef MIDDEN_COLLECT_TWIN_H
 #define MIDDEN_COLLECT_TWIN_H
 
@@ -26,9 +29,11 @@ struct twin {
 	struct comeback way; /* in the target, as it says; to be filled in before */
 	struct region code;  /* where that is mapped */
 	struct region room;
-	pid_t dead;	      /* one that the target has not waited for yet; 0 none */
-	pid_t dead_name;      /* as the target calls it */
-	uint64_t since_ns;    /* when it died */
+	pid_t undertaker;  /* waits for every child it has; 0: there is nobody. To be filled in */
+	bool is_sibling;   /* that one is the parent of the copy */
+	pid_t dead;	   /* one that the target has not waited for yet; 0 none */
+	pid_t dead_name;   /* as the target calls it */
+	uint64_t since_ns; /* when it died */
 	uint64_t next_try_ns; /* to have it waited for */
 	pid_t tried;	      /* the thread that could not, the last time */
 	struct halt halt;     /* the thread that does */

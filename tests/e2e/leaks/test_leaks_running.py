@@ -87,6 +87,27 @@ def test_a_copy_tells_the_same_and_nothing_of_it_stays(record, midden, need_vict
     assert running.finish(input=b"\n").status == 7
 
 
+def test_a_copy_is_nothing_to_the_program(record, midden, need_victim):
+    running, pid = start(record, need_victim("lost_childless"), env={"MIDDEN_TWIN": "1"})
+
+    def check_childless():
+        for _ in range(5):
+            found = ask_json(midden, pid)
+            assert found["copied"] and sums(found)["definite"] == (300, 3)
+            assert not list_children(pid)
+        running.process.stdin.write(b"\n")
+        running.process.stdin.flush()
+        assert running.process.stdout.readline() == b"0 heard, 0 pages, 0 us, none to wait for\n"
+
+    check_childless()
+    running.process.stdin.write(b"\n")  # and it executes itself
+    running.process.stdin.flush()
+    assert running.process.stdout.readline() == b"ready\n"
+    wait_for_listener(pid)
+    check_childless()
+    assert running.finish(input=b"\n").status == 5
+
+
 @pytest.mark.parametrize("calls", [18, 22, 26, 30])
 def test_a_program_goes_on_when_its_collector_is_killed_in_the_middle_of_a_look(record, midden, need_victim, calls):
     # strace kills the collector at one of its calls to ptrace: it makes some 40 of them, and these have the program's registers changed.

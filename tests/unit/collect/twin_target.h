@@ -39,6 +39,7 @@ struct common {
 
 static struct common *common;
 static struct comeback way; /* of the target, which is this program; zero: it has none */
+static pid_t undertaker;    /* of copies: 0, or this process */
 static int pipe_ends[2];
 static uint64_t *pattern;
 
@@ -86,6 +87,7 @@ static inline int set_up(void **state)
 {
 	(void)state;
 	way = homing_get();
+	undertaker = 0;
 	common = mmap(NULL, sizeof(*common), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		      0);
 	pattern = mmap(NULL, PATTERN_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
@@ -191,7 +193,7 @@ static inline void bury(struct twin *t, pid_t pid)
  * the target is stopped, or 0. False: there can be no copy. */
 static inline bool look(pid_t pid, int number)
 {
-	struct twin t = {.way = way};
+	struct twin t = {.way = way, .undertaker = undertaker};
 	struct halt h = {0};
 	struct regions regions = {0};
 	struct error e = {0};

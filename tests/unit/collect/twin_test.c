@@ -120,6 +120,20 @@ static bool read_with_signals(void)
 	return true;
 }
 
+/* Says whether it has had anything of a child, of which it has none. */
+static bool count_children(void)
+{
+	const struct rusage nothing = {0};
+	struct rusage of_children;
+
+	take_signal(SIGCHLD, handle_child);
+	(void)read_once();
+	return getrusage(RUSAGE_CHILDREN, &of_children) == 0 &&
+	       memcmp(&of_children, &nothing, sizeof(nothing)) == 0 &&
+	       waitpid(-1, NULL, __WALL) < 0 && errno == ECHILD &&
+	       atomic_load(&common->children) == 0;
+}
+
 /* ---- looking at them ------------------------------------------------------------------------- */
 
 static void check_unnoticed_on(bool (*work)(void))
@@ -136,13 +150,17 @@ static void check_unnoticed_on(bool (*work)(void))
 	check_end(pid);
 }
 
-/* With a way back, and without. */
+/* With a way back, and without; and where the copies are children of the target's parent. */
 static void check_unnoticed(bool (*work)(void))
 {
 	check_unnoticed_on(work);
 	tear_down(NULL);
 	set_up(NULL);
 	way = (struct comeback){0};
+	check_unnoticed_on(work);
+	tear_down(NULL);
+	set_up(NULL);
+	undertaker = getpid();
 	check_unnoticed_on(work);
 }
 
@@ -174,6 +192,40 @@ static void test_a_wait_for_any_child_sees_its_own_only(void **state)
 {
 	(void)state;
 	check_unnoticed(wait_for_child);
+}
+
+static void test_copies_that_its_parent_waits_for_are_nothing_to_the_target(void **state)
+{
+	(void)state;
+	undertaker = getpid();
+	check_unnoticed_on(count_children);
+}
+
+/* Another parent would not know what to do with them. */
+static void test_only_a_parent_that_waits_for_all_gets_copies(void **state)
+{
+	struct twin t = {.way = way, .undertaker = getppid()};
+	struct halt h = {0};
+	struct regions regions = {0};
+	struct error e = {0};
+
+	(void)state;
+	pid_t pid = start(read_once, NULL);
+	wait_until_asleep(pid);
+	assert_int_equal(regions_read(&regions, pid, &e), 0);
+	assert_int_equal(halt_start(&h, pid, &e), 0);
+	assert_true(twin_make(&t, &h, &regions, pid));
+	assert_false(t.is_sibling);
+	halt_end(&h);
+	twin_end(&t);
+	assert_int_not_equal(t.dead, 0);
+	bury(&t, pid);
+	order_end(0);
+	check_end(pid);
+	(void)halt_settle(&h);
+	halt_fini(&h);
+	twin_fini(&t);
+	regions_fini(&regions);
 }
 
 static void test_a_sleep_does_not_begin_anew(void **state)
@@ -354,6 +406,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_loop_keeps_its_registers, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_wait_for_any_child_sees_its_own_only, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_copies_that_its_parent_waits_for_are_nothing_to_the_target, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(test_only_a_parent_that_waits_for_all_gets_copies,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_sleep_does_not_begin_anew, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_a_signal_ends_a_sigsuspend_once, set_up,
