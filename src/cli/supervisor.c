@@ -368,7 +368,7 @@ static void reap(struct supervisor *s)
 
 	note_name(s);
 	while ((pid = wait4(-1, &status, WNOHANG, &used)) > 0) {
-		if (pid == s->program) {
+		if (pid == s->program && !s->program_ended) {
 			s->program_ended = true;
 			s->ending.wait_status = status;
 			s->ending.rss_peak_bytes = (uint64_t)used.ru_maxrss * 1024;

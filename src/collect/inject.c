@@ -9,8 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #define OPTIONS	      (PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE)
 #define MORTAL	      (OPTIONS | PTRACE_O_EXITKILL)
@@ -18,8 +21,10 @@
 #define CALL_STOP     (SIGTRAP | 0x80)
 #define SIGNALS_BYTES 8u	 /* of a mask, for the kernel */
 #define SEARCH_BYTES  (4u << 20) /* of code, for an instruction: the C library has hundreds */
-#define GET_RSEQ      0x420f	 /* PTRACE_GET_RSEQ_CONFIGURATION, of Linux 5.13 */
-#define GET_DISPATCH  0x4211	 /* PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG, of Linux 6.4 */
+#define BIRTH_NAPS    20u
+#define NAP_NS	      1000000L
+#define GET_RSEQ      0x420f /* PTRACE_GET_RSEQ_CONFIGURATION, of Linux 5.13 */
+#define GET_DISPATCH  0x4211 /* PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG, of Linux 6.4 */
 
 /* As the kernel has them; old headers do not. */
 struct rseq_place {
@@ -200,6 +205,31 @@ static bool step_to_call(struct injection *j)
 	return false;
 }
 
+static bool is_thread_of(pid_t tid, pid_t pid)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)pid, (int)tid);
+	return access(path, F_OK) == 0;
+}
+
+/* The child of a thread that was killed before it could tell of it, if it has one: that stops as it
+ * begins, and nobody else knows of it. */
+static pid_t find_born(const struct injection *j)
+{
+	const struct timespec nap = {.tv_nsec = NAP_NS};
+
+	for (unsigned i = 0; i < BIRTH_NAPS && j->call->number == SYS_clone; i++) {
+		siginfo_t info = {0};
+
+		if (waitid(P_ALL, 0, &info, WSTOPPED | WNOHANG | WNOWAIT | __WALL) == 0 &&
+		    info.si_pid && !is_thread_of(info.si_pid, j->target->pid))
+			return info.si_pid;
+		(void)nanosleep(&nap, NULL);
+	}
+	return 0;
+}
+
 /* From the begin of a call to its end. False: the thread has died. */
 static bool finish_call(struct injection *j)
 {
@@ -207,11 +237,14 @@ static bool finish_call(struct injection *j)
 	unsigned long born = 0;
 	int status;
 
-	if (!step(j, 0, &status))
+	if (!step(j, 0, &status)) {
+		j->answer.born = find_born(j);
 		return false;
+	}
 	if (status >> 16 == PTRACE_EVENT_CLONE) {
-		if (ptrace(PTRACE_GETEVENTMSG, j->thread->tid, 0, &born) == 0)
-			j->answer.born = (pid_t)born;
+		bool is_told = ptrace(PTRACE_GETEVENTMSG, j->thread->tid, 0, &born) == 0;
+
+		j->answer.born = is_told ? (pid_t)born : find_born(j);
 		if (!step(j, 0, &status))
 			return false;
 	}

@@ -360,8 +360,8 @@ int lost_find(struct collector *c, struct error *e)
 
 bool lost_is_called(const struct collector *c)
 {
-	return c->account.leak_orders.count || c->lost.halt.threads.count || c->lost.twin.dead ||
-	       c->lost.twin.halt.threads.count;
+	return c->account.leak_orders.count || c->lost.halt.threads.count ||
+	       twin_is_unburied(&c->lost.twin) || c->lost.twin.halt.threads.count;
 }
 
 void lost_finish(struct collector *c)

@@ -91,6 +91,43 @@ static struct state read_state(pid_t pid)
 	return state;
 }
 
+/* Whether two names of namespaces, as /proc has them, are of the same one: where there is none of
+ * this kind, they are. A name that cannot be had is that of one which has yet to begin. */
+static bool is_same_namespace(const char *left, const char *right)
+{
+	char a[64], b[64];
+	ssize_t in_a = readlink(left, a, sizeof(a)), in_b = readlink(right, b, sizeof(b));
+
+	return in_a < 0 || (in_a == in_b && memcmp(a, b, (size_t)in_a) == 0);
+}
+
+/* The first child of a thread that has asked for another namespace is what that begins with: a
+ * copy would end it for all. */
+static bool has_like_children(pid_t pid, pid_t tid)
+{
+	static const char *const kinds[] = {"pid", "time"};
+	char own[80], of_children[96];
+	bool alike = true;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		(void)snprintf(own, sizeof(own), "/proc/%d/task/%d/ns/%s", (int)pid, (int)tid,
+			       kinds[i]);
+		(void)snprintf(of_children, sizeof(of_children), "%s_for_children", own);
+		alike = alike && is_same_namespace(own, of_children);
+	}
+	return alike;
+}
+
+/* Process 1 of a namespace of its own may have no siblings. */
+static bool can_be_sibling(pid_t undertaker, pid_t target)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)target);
+	return undertaker && read_state(target).parent == undertaker &&
+	       is_same_namespace(path, "/proc/self/ns/pid");
+}
+
 /* ---- its life -------------------------------------------------------------------------------- */
 
 static struct region find_region(const struct regions *regions, uint64_t address)
@@ -128,7 +165,7 @@ bool twin_make(struct twin *t, struct halt *h, const struct regions *regions, pi
 	struct registers_call call = {SYS_clone, {CLONE_FILES}};
 	unsigned tries = 0;
 
-	t->is_sibling = t->undertaker && read_state(target).parent == t->undertaker;
+	t->is_sibling = can_be_sibling(t->undertaker, target);
 	if (t->is_sibling)
 		call.arguments[0] |= CLONE_PARENT;
 
@@ -140,7 +177,8 @@ bool twin_make(struct twin *t, struct halt *h, const struct regions *regions, pi
 
 	t->gate = asked.gate;
 	for (size_t i = 0; i < h->threads.count && tries < ASKED_MOST; i++, tries++) {
-		if (!inject_is_able(&asked, &h->threads.at[i]))
+		if (!inject_is_able(&asked, &h->threads.at[i]) ||
+		    !has_like_children(target, h->threads.at[i].tid))
 			continue;
 		struct inject_answer answer = inject_run(&asked, &h->threads.at[i], &call);
 		t->pid = answer.born;
@@ -206,7 +244,7 @@ void twin_end(struct twin *t)
 	do
 		got = waitpid(t->pid, &status, __WALL);
 	while (got < 0 ? errno == EINTR : WIFSTOPPED(status));
-	t->dead = t->is_sibling ? 0 : t->pid;
+	t->dead = t->pid;
 	t->dead_name = t->name;
 	t->since_ns = clock_monotonic_ns();
 	t->next_try_ns = 0;
@@ -316,9 +354,9 @@ bool twin_bury(struct twin *t, pid_t target)
 	uint64_t now = clock_monotonic_ns();
 
 	(void)halt_settle(&t->halt);
-	if (t->dead && !is_left(t->dead, target))
+	if (t->dead && !is_left(t->dead, t->is_sibling ? t->undertaker : target))
 		t->dead = 0;
-	if (!t->dead || now < t->next_try_ns || t->dead_name <= 0)
+	if (!twin_is_unburied(t) || now < t->next_try_ns || t->dead_name <= 0)
 		return !t->dead;
 	t->next_try_ns = now + TRY_NS;
 	pid_t tid = choose(target, t->tried, now - t->since_ns <= CHOOSY_NS);
@@ -340,10 +378,15 @@ void twin_bury_last(struct twin *t, pid_t target)
 	const struct timespec nap = {.tv_nsec = NAP_NS};
 	uint64_t end = clock_monotonic_ns() + LAST_NS;
 
-	while (!twin_bury(t, target) && clock_monotonic_ns() < end) {
+	while (!twin_bury(t, target) && twin_is_unburied(t) && clock_monotonic_ns() < end) {
 		t->since_ns = 0; /* there is no time to be choosy */
 		(void)nanosleep(&nap, NULL);
 	}
+}
+
+bool twin_is_unburied(const struct twin *t)
+{
+	return t->dead && !t->is_sibling;
 }
 
 void twin_fini(struct twin *t)

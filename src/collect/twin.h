@@ -31,7 +31,7 @@ struct twin {
 	struct region room;
 	pid_t undertaker;  /* waits for every child it has; 0: there is nobody. To be filled in */
 	bool is_sibling;   /* that one is the parent of the copy */
-	pid_t dead;	   /* one that the target has not waited for yet; 0 none */
+	pid_t dead;	   /* one that its parent has not waited for yet; 0 none */
 	pid_t dead_name;   /* as the target calls it */
 	uint64_t since_ns; /* when it died */
 	uint64_t next_try_ns; /* to have it waited for */
@@ -56,12 +56,15 @@ bool twin_is_alive(const struct twin *t);
 /* Ends the copy. What is left of it is for twin_bury. */
 void twin_end(struct twin *t);
 
-/* Has the target wait for a dead copy. True: there is none, or none any more. Call it now and then
- * until then. */
+/* Has the target wait for a dead copy, if it is its parent. True: there is none, or none any more.
+ * Call it now and then until then. */
 bool twin_bury(struct twin *t, pid_t target);
 
 /* The same for the last time, and for as long as it takes, which is some seconds at most. */
 void twin_bury_last(struct twin *t, pid_t target);
+
+/* Whether there is one that the target has to be made to wait for. */
+bool twin_is_unburied(const struct twin *t);
 
 void twin_fini(struct twin *t);
 

@@ -19,8 +19,8 @@
 
 /* Addresses in the target; 0: there is none. */
 struct comeback {
-	uint64_t fork; /* an instruction for a call that forks: the child ends at once, and is
-			  waited for */
+	uint64_t fork; /* an instruction for a call that forks: the child ends at once, and if it
+			  is the thread's own, that waits for it */
 	uint64_t call; /* one for any other */
 	uint64_t room;
 };

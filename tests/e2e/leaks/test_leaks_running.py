@@ -35,9 +35,14 @@ def start(record, name, *arguments, **options):
     return running, pid
 
 
+def find_listeners(pid):
+    """The inodes of sockets on which a process's collector listens."""
+    lines = [line.split() for line in Path("/proc/net/unix").read_text().splitlines()]
+    return {line[6] for line in lines if line[-1] == f"@midden-recording-{pid}"}
+
+
 def wait_for_listener(pid):
-    name = f"@midden-recording-{pid}\n"
-    wait_until(lambda: name in Path("/proc/net/unix").read_text(), "the collector listens")
+    wait_until(lambda: find_listeners(pid), "the collector listens")
 
 
 def sums(leaks):
@@ -89,6 +94,7 @@ def test_a_copy_tells_the_same_and_nothing_of_it_stays(record, midden, need_vict
 
 def test_a_copy_is_nothing_to_the_program(record, midden, need_victim):
     running, pid = start(record, need_victim("lost_childless"), env={"MIDDEN_TWIN": "1"})
+    recorder = running.process.pid
 
     def check_childless():
         for _ in range(5):
@@ -98,12 +104,15 @@ def test_a_copy_is_nothing_to_the_program(record, midden, need_victim):
         running.process.stdin.write(b"\n")
         running.process.stdin.flush()
         assert running.process.stdout.readline() == b"0 heard, 0 pages, 0 us, none to wait for\n"
+        wait_until(lambda: len(list_children(recorder)) == 2, "the program and its collector are all there is")
 
     check_childless()
+    before = find_listeners(pid)
     running.process.stdin.write(b"\n")  # and it executes itself
     running.process.stdin.flush()
     assert running.process.stdout.readline() == b"ready\n"
-    wait_for_listener(pid)
+    # The collector of what it was before has the same name until it is done.
+    wait_until(lambda: find_listeners(pid) - before and not find_listeners(pid) & before, "its new collector listens")
     check_childless()
     assert running.finish(input=b"\n").status == 5
 

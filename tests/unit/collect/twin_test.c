@@ -15,13 +15,15 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <time.h>
 
 #include "twin_target.h"
 
-#define LOOKS  50
-#define NAP_NS 100000000L
+#define LOOKS	 50
+#define NAP_NS	 100000000L
+#define NEW_TIME 0x80 /* CLONE_NEWTIME, of Linux 5.6 */
 
 /* ---- what targets do ------------------------------------------------------------------------- */
 
@@ -124,7 +126,7 @@ static bool read_with_signals(void)
 static bool count_children(void)
 {
 	const struct rusage nothing = {0};
-	struct rusage of_children;
+	struct rusage of_children = {0};
 
 	take_signal(SIGCHLD, handle_child);
 	(void)read_once();
@@ -132,6 +134,46 @@ static bool count_children(void)
 	       memcmp(&of_children, &nothing, sizeof(nothing)) == 0 &&
 	       waitpid(-1, NULL, __WALL) < 0 && errno == ECHILD &&
 	       atomic_load(&common->children) == 0;
+}
+
+/* Becomes another program, which is this one too: see main(). */
+static bool exec_self(void)
+{
+	char in[16];
+
+	(void)snprintf(in, sizeof(in), "%d", pipe_ends[0]);
+	(void)read_once();
+	(void)execl("/proc/self/exe", "self", in, (char *)NULL);
+	return false;
+}
+
+static volatile sig_atomic_t heard;
+
+static void note_child(int number)
+{
+	(void)number;
+	heard = 1;
+}
+
+static int wait_after_exec(const char *in)
+{
+	char byte;
+
+	take_signal(SIGCHLD, note_child);
+	while (read((int)strtol(in, NULL, 10), &byte, 1) < 0 && errno == EINTR)
+		;
+	return heard ? 9 : 0;
+}
+
+static bool fork_once(void)
+{
+	int status;
+
+	(void)read_once();
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(3);
+	return pid > 0 && waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) == 3;
 }
 
 /* ---- looking at them ------------------------------------------------------------------------- */
@@ -161,6 +203,11 @@ static void check_unnoticed(bool (*work)(void))
 	tear_down(NULL);
 	set_up(NULL);
 	undertaker = getpid();
+	check_unnoticed_on(work);
+	tear_down(NULL);
+	set_up(NULL);
+	undertaker = getpid();
+	way = (struct comeback){0};
 	check_unnoticed_on(work);
 }
 
@@ -199,6 +246,49 @@ static void test_copies_that_its_parent_waits_for_are_nothing_to_the_target(void
 	(void)state;
 	undertaker = getpid();
 	check_unnoticed_on(count_children);
+}
+
+static bool has_executed(pid_t pid)
+{
+	char path[64], text[16] = "";
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	FILE *file = fopen(path, "re");
+	(void)!fread(text, 1, sizeof(text) - 1, file);
+	(void)fclose(file);
+	return strcmp(text, "self") == 0;
+}
+
+/* The kernel forgets which signal a parent wants when that executes another program, and sends
+ * SIGCHLD. */
+static void test_a_program_that_executes_another_hears_of_no_copy(void **state)
+{
+	struct twin t = {.way = way, .undertaker = getpid()};
+	struct halt h = {0};
+	struct regions regions = {0};
+	struct error e = {0};
+
+	(void)state;
+	pid_t pid = start(exec_self, NULL);
+	wait_until_asleep(pid);
+	assert_int_equal(regions_read(&regions, pid, &e), 0);
+	assert_int_equal(halt_start(&h, pid, &e), 0);
+	assert_true(twin_make(&t, &h, &regions, pid));
+	halt_end(&h);
+	twin_settle(&t);
+	assert_int_equal(write(pipe_ends[1], "x", 1), 1);
+	for (unsigned i = 0; i < PATIENCE_MS && !has_executed(pid); i++)
+		(void)usleep(1000);
+	wait_until_asleep(pid);
+	assert_true(twin_is_alive(&t));
+	twin_end(&t);
+	bury(&t, pid);
+	order_end(0);
+	check_end(pid);
+	(void)halt_settle(&h);
+	halt_fini(&h);
+	twin_fini(&t);
+	regions_fini(&regions);
 }
 
 /* Another parent would not know what to do with them. */
@@ -333,9 +423,9 @@ static void filter_calls(void)
 	(void)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
 }
 
-static void check_refused(void (*prepare)(void))
+static void check_refused(bool (*work)(void), void (*prepare)(void))
 {
-	pid_t pid = start(read_once, prepare);
+	pid_t pid = start(work, prepare);
 
 	wait_until_asleep(pid);
 	assert_false(look(pid, 0));
@@ -347,13 +437,45 @@ static void check_refused(void (*prepare)(void))
 static void test_where_no_process_may_be_made_there_is_no_copy(void **state)
 {
 	(void)state;
-	check_refused(allow_no_processes);
+	check_refused(read_once, allow_no_processes);
 }
 
 static void test_where_system_calls_are_filtered_none_is_made(void **state)
 {
 	(void)state;
-	check_refused(filter_calls);
+	check_refused(read_once, filter_calls);
+}
+
+static void ask_for_other_pids(void)
+{
+	(void)unshare(CLONE_NEWPID);
+}
+
+static void ask_for_other_times(void)
+{
+	(void)unshare(NEW_TIME);
+}
+
+static bool may_unshare(int what)
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(unshare(what) == 0 ? 0 : 1);
+	return waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+/* A copy would be the first process of the namespace, and its end that of all to come. */
+static void test_who_has_asked_for_a_namespace_is_not_copied(void **state)
+{
+	(void)state;
+	if (!may_unshare(CLONE_NEWPID) || !may_unshare(NEW_TIME))
+		skip();
+	check_refused(fork_once, ask_for_other_pids);
+	tear_down(NULL);
+	set_up(NULL);
+	check_refused(fork_once, ask_for_other_times);
 }
 
 /* Adds a map with this name to those of a target, and has it copied. */
@@ -396,8 +518,10 @@ static void test_what_is_written_to_from_elsewhere_is_not_copied(void **state)
 		assert_false(look_beside(names[i]));
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	if (argc > 1)
+		return wait_after_exec(argv[1]);
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_a_blocking_read_goes_on, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_poll_with_a_timeout_goes_on, set_up,
@@ -410,6 +534,10 @@ int main(void)
 			test_copies_that_its_parent_waits_for_are_nothing_to_the_target, set_up,
 			tear_down),
 		cmocka_unit_test_setup_teardown(test_only_a_parent_that_waits_for_all_gets_copies,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_a_program_that_executes_another_hears_of_no_copy, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_who_has_asked_for_a_namespace_is_not_copied,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_sleep_does_not_begin_anew, set_up,
 						tear_down),
