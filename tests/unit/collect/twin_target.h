@@ -189,39 +189,69 @@ static inline void bury(struct twin *t, pid_t pid)
 	assert_int_equal(t->dead, 0);
 }
 
+/* A target that is stopped, and its copy. */
+struct scene {
+	struct twin t;
+	struct halt h;
+	struct regions regions;
+};
+
+static inline struct scene stop_target(pid_t pid)
+{
+	struct scene s = {.t = {.way = way, .undertaker = undertaker}};
+	struct error e = {0};
+
+	assert_int_equal(regions_read(&s.regions, pid, &e), 0);
+	assert_int_equal(halt_start(&s.h, pid, &e), 0);
+	return s;
+}
+
+/* Lets the target go. False: there can be no copy. */
+static inline bool copy_target(struct scene *s, pid_t pid)
+{
+	bool made = twin_make(&s->t, &s->h, &s->regions, pid);
+
+	halt_end(&s->h);
+	return made;
+}
+
+static inline void bury_copy(struct scene *s, pid_t pid)
+{
+	twin_end(&s->t);
+	bury(&s->t, pid);
+}
+
+static inline void leave_target(struct scene *s)
+{
+	assert_true(halt_settle(&s->h));
+	halt_fini(&s->h);
+	twin_fini(&s->t);
+	regions_fini(&s->regions);
+}
+
 /* One copy, from its making to when nothing is left of it. `number` is a signal that comes while
  * the target is stopped, or 0. False: there can be no copy. */
 static inline bool look(pid_t pid, int number)
 {
-	struct twin t = {.way = way, .undertaker = undertaker};
-	struct halt h = {0};
-	struct regions regions = {0};
-	struct error e = {0};
+	struct scene s = stop_target(pid);
 
-	assert_int_equal(regions_read(&regions, pid, &e), 0);
-	assert_int_equal(halt_start(&h, pid, &e), 0);
 	if (number)
 		(void)kill(pid, number);
-	bool made = twin_make(&t, &h, &regions, pid);
-	halt_end(&h);
+	bool made = copy_target(&s, pid);
 	if (made) {
-		pid_t copy = t.pid;
+		pid_t copy = s.t.pid;
 
-		twin_settle(&t);
-		assert_true(twin_is_alive(&t));
+		twin_settle(&s.t);
+		assert_true(twin_is_alive(&s.t));
 		assert_true(has_pattern(copy));
-		twin_end(&t);
-		bury(&t, pid);
+		bury_copy(&s, pid);
 		/* Nobody knows when init gets to what an ended target leaves to it. */
 		for (unsigned i = 0; i < PATIENCE_MS && get_state(copy) && get_state(pid) != 'Z';
 		     i++)
 			(void)usleep(1000);
 		assert_true(get_state(copy) == 0 || get_state(pid) == 'Z');
 	}
-	assert_true(halt_settle(&h));
-	halt_fini(&h);
-	twin_fini(&t);
-	regions_fini(&regions);
+	leave_target(&s);
 	return made;
 }
 

@@ -263,59 +263,38 @@ static bool has_executed(pid_t pid)
  * SIGCHLD. */
 static void test_a_program_that_executes_another_hears_of_no_copy(void **state)
 {
-	struct twin t = {.way = way, .undertaker = getpid()};
-	struct halt h = {0};
-	struct regions regions = {0};
-	struct error e = {0};
-
 	(void)state;
+	undertaker = getpid();
 	pid_t pid = start(exec_self, NULL);
 	wait_until_asleep(pid);
-	assert_int_equal(regions_read(&regions, pid, &e), 0);
-	assert_int_equal(halt_start(&h, pid, &e), 0);
-	assert_true(twin_make(&t, &h, &regions, pid));
-	halt_end(&h);
-	twin_settle(&t);
+	struct scene s = stop_target(pid);
+	assert_true(copy_target(&s, pid));
+	twin_settle(&s.t);
 	assert_int_equal(write(pipe_ends[1], "x", 1), 1);
 	for (unsigned i = 0; i < PATIENCE_MS && !has_executed(pid); i++)
 		(void)usleep(1000);
 	wait_until_asleep(pid);
-	assert_true(twin_is_alive(&t));
-	twin_end(&t);
-	bury(&t, pid);
+	assert_true(twin_is_alive(&s.t));
+	bury_copy(&s, pid);
 	order_end(0);
 	check_end(pid);
-	(void)halt_settle(&h);
-	halt_fini(&h);
-	twin_fini(&t);
-	regions_fini(&regions);
+	leave_target(&s);
 }
 
 /* Another parent would not know what to do with them. */
 static void test_only_a_parent_that_waits_for_all_gets_copies(void **state)
 {
-	struct twin t = {.way = way, .undertaker = getppid()};
-	struct halt h = {0};
-	struct regions regions = {0};
-	struct error e = {0};
-
 	(void)state;
+	undertaker = getppid();
 	pid_t pid = start(read_once, NULL);
 	wait_until_asleep(pid);
-	assert_int_equal(regions_read(&regions, pid, &e), 0);
-	assert_int_equal(halt_start(&h, pid, &e), 0);
-	assert_true(twin_make(&t, &h, &regions, pid));
-	assert_false(t.is_sibling);
-	halt_end(&h);
-	twin_end(&t);
-	assert_int_not_equal(t.dead, 0);
-	bury(&t, pid);
+	struct scene s = stop_target(pid);
+	assert_true(copy_target(&s, pid));
+	assert_false(s.t.is_sibling);
+	bury_copy(&s, pid);
 	order_end(0);
 	check_end(pid);
-	(void)halt_settle(&h);
-	halt_fini(&h);
-	twin_fini(&t);
-	regions_fini(&regions);
+	leave_target(&s);
 }
 
 static void test_a_sleep_does_not_begin_anew(void **state)
@@ -375,33 +354,23 @@ static void test_a_signal_interrupts_a_read_once(void **state)
 static void test_a_pipe_ends_though_there_is_a_copy(void **state)
 {
 	struct pollfd fd = {.fd = pipe_ends[0], .events = POLLIN};
-	struct twin t = {0};
-	struct halt h = {0};
-	struct regions regions = {0};
-	struct error e = {0};
 	int status;
 
 	(void)state;
 	pid_t pid = start(read_once, NULL);
 	(void)close(pipe_ends[1]);
 	pipe_ends[1] = open("/dev/null", O_RDWR | O_CLOEXEC);
-	assert_int_equal(regions_read(&regions, pid, &e), 0);
-	assert_int_equal(halt_start(&h, pid, &e), 0);
-	assert_true(twin_make(&t, &h, &regions, pid));
-	halt_end(&h);
-	twin_settle(&t);
+	struct scene s = stop_target(pid);
+	assert_true(copy_target(&s, pid));
+	twin_settle(&s.t);
 	assert_int_equal(poll(&fd, 1, 0), 0);
 	(void)kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(poll(&fd, 1, (int)PATIENCE_MS), 1);
 	assert_int_equal(fd.revents, POLLHUP);
-	assert_true(twin_is_alive(&t));
-	twin_end(&t);
-	bury(&t, pid);
-	(void)halt_settle(&h);
-	halt_fini(&h);
-	twin_fini(&t);
-	regions_fini(&regions);
+	assert_true(twin_is_alive(&s.t));
+	bury_copy(&s, pid);
+	leave_target(&s);
 }
 
 static void allow_no_processes(void)
@@ -482,26 +451,17 @@ static void test_who_has_asked_for_a_namespace_is_not_copied(void **state)
 static bool look_beside(const char *name)
 {
 	pid_t pid = start(read_once, NULL);
-	struct twin t = {.way = way};
-	struct halt h = {0};
-	struct regions regions = {0};
-	struct error e = {0};
 
 	wait_until_asleep(pid);
-	assert_int_equal(regions_read(&regions, pid, &e), 0);
-	*vec_push(&regions.list) = (struct region){.name = (uint32_t)regions.names.count};
+	struct scene s = stop_target(pid);
+	*vec_push(&s.regions.list) = (struct region){.name = (uint32_t)s.regions.names.count};
 	for (size_t i = 0; i <= strlen(name); i++)
-		*vec_push(&regions.names) = name[i];
-	assert_int_equal(halt_start(&h, pid, &e), 0);
-	bool made = twin_make(&t, &h, &regions, pid);
-	halt_end(&h);
-	twin_end(&t);
-	bury(&t, pid);
+		*vec_push(&s.regions.names) = name[i];
+	bool made = copy_target(&s, pid);
+	bury_copy(&s, pid);
 	order_end(0);
 	check_end(pid);
-	halt_fini(&h);
-	twin_fini(&t);
-	regions_fini(&regions);
+	leave_target(&s);
 	atomic_store(&common->ready, 0);
 	return made;
 }
