@@ -123,7 +123,10 @@ static void print_allocations(FILE *out, const struct profile *p)
 		fprintf(out, "  reallocated  %s of them\n", human_count(t->reallocations).text);
 	fprintf(out, "  temporary    %s", human_count(t->temporary_allocations).text);
 	figures_print_blocks_interval(out, figure_get_total(p, FIGURE_TEMPORARY));
-	fprintf(out, " (%s of all)\n", human_share(t->temporary_allocations, t->allocations).text);
+	/* An estimate may be more than all, which are counted. */
+	uint64_t of_all = t->temporary_allocations < t->allocations ? t->temporary_allocations
+								    : t->allocations;
+	fprintf(out, " (%s of all)\n", human_share(of_all, t->allocations).text);
 	if (t->failed_allocations)
 		fprintf(out, "  failed       %s returned no memory\n",
 			human_things(t->failed_allocations, "call").text);
