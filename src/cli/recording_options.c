@@ -258,9 +258,15 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	return init_triggers(&options->triggers, e);
 }
 
+/* Who keeps which pages is known only if each object is; somebody who wants samples all the same
+ * gets the types of objects. */
 static int finish_pymalloc(struct recording_options *options, struct error *e)
 {
 	struct collect_config *collect = &options->collect;
+
+	if (collect->surveys && collect->pymalloc == SEGMENT_PYMALLOC_SAMPLED &&
+	    !options->pymalloc_chosen)
+		collect->pymalloc = SEGMENT_PYMALLOC_EXACT;
 
 	if (collect->mode == SEGMENT_MODE_EXACT && options->trace &&
 	    collect->pymalloc == SEGMENT_PYMALLOC_SAMPLED) {

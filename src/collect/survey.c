@@ -48,6 +48,14 @@ struct gathering {
 	enum usable_allocator allocator;
 };
 
+/* A page without one of the samples may be full of objects all the same. */
+static bool has_samples(const struct collector *c)
+{
+	return c->account.small_terms.period &&
+	       atomic_load_explicit(&c->map.header->small, memory_order_relaxed) ==
+		       SEGMENT_SMALL_HOOKED;
+}
+
 int survey_check_mode(const struct collector *c, struct error *e)
 {
 	if (c->mode == SEGMENT_MODE_EXACT)
@@ -227,6 +235,12 @@ static int check_alive(const struct collector *c, struct error *e)
 static int join(struct collector *c, struct residency *r, struct error *e)
 {
 	struct gathering g = {0};
+
+	if (has_samples(c))
+		return error_set(e, "small objects of Python are sampled here, and it is not known "
+				    "which pages they keep: record with --rss or "
+				    "--pymalloc=exact (`midden report --types` has the objects by "
+				    "type)");
 	int result = gather(&g, c, e);
 
 	if (result == 0) {

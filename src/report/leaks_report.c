@@ -136,6 +136,11 @@ static void print_doubts(const struct sheet_state *s)
 			"%sNot all of its blocks are known: what may be held by the others counts "
 			"as reachable.%s\n",
 			ink, plain);
+	if (run->small_objects == PROFILE_SMALL_SAMPLED)
+		fprintf(s->out,
+			"%sSmall objects of Python are not among the blocks, as they are sampled: "
+			"what they may hold counts as reachable. (--pymalloc=exact)%s\n",
+			ink, plain);
 	if (run->lost_unread_bytes)
 		fprintf(s->out, "%s%s of its memory could not be read.%s\n", ink,
 			human_bytes(run->lost_unread_bytes).text, plain);

@@ -287,3 +287,13 @@ def test_a_server_answers_after_it_was_looked_at(record, midden):
     assert talk("get", "key") == "value"
     talk("shutdown", "nosave")
     assert running.finish().status == 0
+
+
+@pytest.mark.parametrize("how", ["sampled", "exact"])
+def test_small_objects_that_are_sampled_are_said_to_be_missing(record, midden, how):
+    python = need("/usr/bin/python3")
+    recording = record.run([python, "-c", "kept = [str(i) for i in range(9999)]"], options=("--leaks", f"--pymalloc={how}"))
+    assert recording.status == 0
+    told = ask(midden, recording.path)
+    assert ("Small objects of Python are not among the blocks" in told.stdout) == (how == "sampled")
+    assert ask_json(midden, recording.path)["all_blocks_known"] == (how == "exact")

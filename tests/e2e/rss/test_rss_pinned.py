@@ -172,12 +172,26 @@ input()
 """
 
 
-def test_a_python_program_that_frees_a_large_list_is_left_with_what_pins_it(midden, record):
-    python = "/usr/bin/python3"
-    if not os.path.exists(python):
+PYTHON = "/usr/bin/python3"
+
+
+@pytest.fixture
+def freed(record):
+    """Starts a program that has freed a large list, all but each sixteenth of its strings."""
+    if not os.path.exists(PYTHON):
         pytest.skip("needs Python")
-    running = record.start([python, "-c", SCRIPT], env={"PYTHONMALLOC": "malloc"})
-    assert running.process.stdout.readline() == b"ready\n"
+
+    def start(*options, **env):
+        running = record.start([PYTHON, "-c", SCRIPT], options=options, env=env)
+        assert running.process.stdout.readline() == b"ready\n"
+        return running
+
+    return start
+
+
+@pytest.mark.parametrize("options, env", [((), {"PYTHONMALLOC": "malloc"}), (("--rss",), {}), (("--pymalloc=exact",), {})])
+def test_a_python_program_that_frees_a_large_list_is_left_with_what_pins_it(midden, freed, options, env):
+    running = freed(*options, **env)
     assert look(midden, running.process.pid, "freed").returncode == 0
     rss = found(midden, running.finish(input=b"\n").path, "--at", "freed")
     check_sums(rss)
@@ -186,6 +200,19 @@ def test_a_python_program_that_frees_a_large_list_is_left_with_what_pins_it(midd
     assert resident >= 0.7 * rss["rss"]["held_bytes"]
     assert sum(stack["pinned_bytes"] for stack in through) >= 0.7 * resident
     assert 140000 / 16 <= sum(stack["live_blocks"] for stack in through) <= 140000 / 16 + 10
+
+
+@pytest.mark.parametrize("options", [(), ("--rss", "--pymalloc=sampled")])
+def test_where_small_objects_of_python_are_sampled_their_pages_are_not_told(midden, freed, options):
+    running = freed(*options)
+    done = look(midden, running.process.pid, "freed")
+    assert done.returncode == 1 and "small objects of Python are sampled here" in done.stderr
+    assert done.stderr.count("\n") == 1
+    path = running.finish(input=b"\n").path
+    told = subprocess.run([midden, "report", "--rss", path], capture_output=True, text=True)
+    assert told.returncode == 1 and "--pymalloc=exact" in told.stderr
+    types = subprocess.run([midden, "report", "--types", path], capture_output=True, text=True)
+    assert types.returncode == 0 and "  str\n" in types.stdout
 
 
 def test_a_heap_that_is_sampled_cannot_be_told_by_pages(midden, record, waiting):
