@@ -117,7 +117,8 @@ class SourcePage {
     const lines = await app.source.lines(path, app.profile.frameFile.indexOf(file));
     if (request !== this.request) return; // the user has gone on
     this.doubts = doubts;
-    clear(this.text, h("h2", {}, path), lines ? null : h("p.note", {}, "The file cannot be read here; its lines are shown by number."),
+    const why = app.source.embedded && !app.source.hasSources ? "This page has no sources (`midden html --sources` puts them in)" : "The file cannot be read here";
+    clear(this.text, h("h2", {}, path), lines ? null : h("p.note", {}, `${why}; its lines are shown by number.`),
       lines ? this.makeLines(path, lines, figures) : this.makeNumbers(figures));
     this.showLine(lines);
   }
