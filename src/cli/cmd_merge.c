@@ -5,9 +5,11 @@
 #include <sys/stat.h>
 
 #include "cli/command.h"
+#include "cli/load_directory.h"
 #include "cli/message.h"
 #include "cli/options.h"
 #include "model/merge.h"
+#include "model/roll.h"
 #include "profile/trace.h"
 #include "report/human.h"
 #include "report/wording.h"
@@ -169,11 +171,13 @@ static int finish(struct merge *m, const struct request *r)
 static int merge(const struct request *r, char **files)
 {
 	struct merge *m = merge_new(&r->merge);
+	struct roll roll = {0};
 
 	for (; *files; files++) {
 		struct profile *p = load_profile(*files, &r->load);
 		if (!p) {
 			merge_free(m);
+			roll_fini(&roll);
 			return COMMAND_FAILED;
 		}
 		if (trace_get_count(p) && !r->quiet)
@@ -181,8 +185,11 @@ static int merge(const struct request *r, char **files)
 				      "would be mixed up",
 				      *files);
 		merge_add(m, p, *files);
+		roll_add(&roll, p, *files);
 		profile_free(p);
 	}
+	load_note_doubles(&roll);
+	roll_fini(&roll);
 	return finish(m, r);
 }
 

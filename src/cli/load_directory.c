@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "cli/message.h"
 #include "model/merge.h"
+#include "model/roll.h"
 
 bool load_is_directory(const char *path)
 {
@@ -25,7 +26,56 @@ static int is_profile(const struct dirent *entry)
 	return fnmatch("*.mdn", entry->d_name, 0) == 0;
 }
 
+/* ---- one after another ----------------------------------------------------------------------- */
+
+struct part {
+	struct profile *profile;
+	const char *name;
+};
+
+/* What was found in a directory so far. */
+struct gathering {
+	const char *directory;
+	struct part only; /* the first one, until there is another */
+	struct merge *merge;
+	struct roll roll;
+	VEC(struct part) merged; /* profiles that `midden merge` made: they have to wait */
+};
+
+static void gathering_fini(struct gathering *g)
+{
+	profile_free(g->only.profile);
+	merge_free(g->merge);
+	roll_fini(&g->roll);
+	for (size_t i = 0; i < g->merged.count; i++)
+		profile_free(g->merged.at[i].profile);
+	vec_free(&g->merged);
+}
+
+static void add(struct gathering *g, struct part part)
+{
+	merge_add(g->merge, part.profile, part.name);
+	profile_free(part.profile);
+}
+
 /* The only one keeps its moment of the peak, which a sum has not. */
+static void take(struct gathering *g, struct part part)
+{
+	const struct merge_options sum = {.mode = PROFILE_MERGE_SUM};
+
+	roll_add(&g->roll, part.profile, part.name);
+	if (!g->merge && !g->only.profile) {
+		g->only = part;
+		return;
+	}
+	if (!g->merge) {
+		g->merge = merge_new(&sum);
+		add(g, g->only);
+		g->only = (struct part){0};
+	}
+	add(g, part);
+}
+
 static struct profile *load_one(const char *directory, const char *name,
 				const struct load_options *options)
 {
@@ -36,27 +86,90 @@ static struct profile *load_one(const char *directory, const char *name,
 	return p;
 }
 
+/* Profiles of one recording are taken at once: they are never left out. */
+static int take_all(struct gathering *g, struct dirent **entries, int count,
+		    const struct load_options *options)
+{
+	for (int i = 0; i < count; i++) {
+		const char *name = entries[i]->d_name;
+		struct part part = {load_one(g->directory, name, options), name};
+
+		if (!part.profile)
+			return -1;
+		if (part.profile->inputs.count)
+			*vec_push(&g->merged) = part;
+		else
+			take(g, part);
+	}
+	return 0;
+}
+
+/* The one made of most comes first: it may make others needless. */
+static int compare_merged(const void *left, const void *right)
+{
+	const struct part *a = left, *b = right;
+	size_t of_a = a->profile->inputs.count, of_b = b->profile->inputs.count;
+
+	return of_a == of_b ? strcmp(a->name, b->name) : of_a < of_b ? 1 : -1;
+}
+
+/* A merged profile in the directory of its parts would count them again. */
+static void take_merged(struct gathering *g)
+{
+	if (g->merged.count)
+		qsort(g->merged.at, g->merged.count, sizeof(g->merged.at[0]), compare_merged);
+	for (size_t i = 0; i < g->merged.count; i++) {
+		struct part part = g->merged.at[i];
+
+		g->merged.at[i].profile = NULL;
+		if (!roll_has_all(&g->roll, part.profile)) {
+			take(g, part);
+			continue;
+		}
+		message_print("%s/%s is left out: the processes that it is made of are there "
+			      "without it",
+			      g->directory, part.name);
+		profile_free(part.profile);
+	}
+}
+
+static struct profile *finish(struct gathering *g)
+{
+	struct error e = {.offset = -1};
+	struct profile *all = g->only.profile;
+
+	g->only.profile = NULL;
+	load_note_doubles(&g->roll);
+	if (!g->merge)
+		return all;
+	all = merge_finish(g->merge, &e);
+	g->merge = NULL;
+	if (!all)
+		(void)message_fault(g->directory, &e);
+	return all;
+}
+
 static struct profile *load_all(const char *directory, struct dirent **entries, int count,
 				const struct load_options *options)
 {
-	const struct merge_options sum = {.mode = PROFILE_MERGE_SUM};
-	struct merge *m = merge_new(&sum);
-	struct error e = {.offset = -1};
+	struct gathering g = {.directory = directory};
+	struct profile *all = NULL;
 
-	for (int i = 0; i < count; i++) {
-		struct profile *p = load_one(directory, entries[i]->d_name, options);
-
-		if (!p) {
-			merge_free(m);
-			return NULL;
-		}
-		merge_add(m, p, entries[i]->d_name);
-		profile_free(p);
+	if (take_all(&g, entries, count, options) == 0) {
+		take_merged(&g);
+		all = finish(&g);
 	}
-	struct profile *all = merge_finish(m, &e);
-	if (!all)
-		(void)message_fault(directory, &e);
+	gathering_fini(&g);
 	return all;
+}
+
+void load_note_doubles(const struct roll *r)
+{
+	char *text = roll_describe_doubles(r);
+
+	if (text)
+		message_print("%s", text);
+	free(text);
 }
 
 struct profile *load_directory(const char *path, const struct load_options *options)
@@ -69,8 +182,6 @@ struct profile *load_directory(const char *path, const struct load_options *opti
 		message_print("%s: %s", path, strerror(errno));
 	else if (count == 0)
 		message_print("%s: there is no .mdn file in this directory", path);
-	else if (count == 1)
-		p = load_one(path, entries[0]->d_name, options);
 	else
 		p = load_all(path, entries, count, options);
 	for (int i = 0; i < count; i++)

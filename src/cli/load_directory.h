@@ -7,10 +7,15 @@
 #include <stdbool.h>
 
 #include "cli/load.h"
+#include "model/roll.h"
 
 bool load_is_directory(const char *path);
 
-/* Its *.mdn files, added up. NULL after a message on stderr. */
+/* Its *.mdn files, added up, but for merged ones whose processes are all there without them: a
+ * message says which. NULL after a message on stderr. */
 struct profile *load_directory(const char *path, const struct load_options *options);
+
+/* The message for processes that are counted more than once; nothing if there are none. */
+void load_note_doubles(const struct roll *r);
 
 #endif

@@ -145,12 +145,26 @@ def test_a_profile_that_cannot_be_read_gives_one_line_and_no_output(record, tmp_
 def test_a_damaged_input_is_said_and_stays_known(record, tmp_path):
     good = record.victim("basic_heap").path
     cut = tmp_path / "cut.mdn"
-    cut.write_bytes(good.read_bytes()[:-60])
+    cut.write_bytes(record.victim("basic_heap").path.read_bytes()[:-60])
     done = run("merge", "-q", "-o", tmp_path / "out.mdn", good, cut)
     assert done.returncode == 1
     assert done.stderr.startswith(f"midden: {cut}: damaged: ") and done.stderr.count("\n") == 1
     known = run("stats", "--json", tmp_path / "out.mdn")
     assert known.returncode == 1 and json.loads(known.stdout)["damaged"]
+
+
+def test_a_process_that_is_in_several_inputs_is_named(record, tmp_path):
+    runs = [record.victim("basic_heap") for _ in range(2)]
+    one, two = (each.path for each in runs)
+    pid = runs[0].stats["pid"]
+    out = tmp_path / "out.mdn"
+    done = run("merge", "-q", "-o", out, one, two, one)
+    assert done.returncode == 0
+    assert done.stderr == f"midden: process {pid} (basic_heap) is counted more than once: it is in {one} and again in {one}\n"
+    assert len(read_stats(out)["inputs"]) == 3
+    merge(out, one, two)
+    done = run("merge", "-q", "-o", tmp_path / "again.mdn", out, two, one)
+    assert done.returncode == 0 and done.stderr.endswith("; so is 1 other\n") and done.stderr.count("\n") == 1
 
 
 def test_an_output_that_cannot_be_written_gives_one_line(record):

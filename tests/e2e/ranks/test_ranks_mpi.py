@@ -140,3 +140,33 @@ def test_a_directory_is_one_report(midden, native, tmp_path):
     (tmp_path / "one.mdn").unlink()
     done = run(midden, "report", tmp_path)
     assert (done.returncode, done.stderr) == (1, f"midden: {tmp_path}: there is no .mdn file in this directory\n")
+
+
+def test_a_merge_beside_its_parts_is_left_out(midden, native, tmp_path):
+    for name in ("one", "two"):
+        run(midden, "record", "-q", "-o", tmp_path / f"{name}.mdn", native.victim("basic_heap"))
+    both = tmp_path / "both.mdn"
+    assert run(midden, "merge", "-o", both, tmp_path / "one.mdn", tmp_path / "two.mdn").stderr.count("\n") == 2
+    done = run(midden, "stats", "--json", tmp_path)
+    assert done.stderr == f"midden: {both} is left out: the processes that it is made of are there without it\n"
+    assert [i["name"] for i in json.loads(done.stdout)["inputs"]] == ["one.mdn", "two.mdn"]
+    (tmp_path / "two.mdn").unlink()  # now the merge alone knows it
+    done = run(midden, "stats", "--json", tmp_path)
+    assert "is counted more than once: it is in one.mdn and again in both.mdn\n" in done.stderr
+    assert len(json.loads(done.stdout)["inputs"]) == 3
+    assert run(midden, "merge", "-q", "-o", tmp_path / "again.mdn", both).returncode == 0
+    (tmp_path / "one.mdn").unlink()
+    done = run(midden, "stats", "--json", tmp_path)
+    assert f"{both} is left out" in done.stderr and len(json.loads(done.stdout)["inputs"]) == 2
+
+
+def test_programs_that_a_process_became_are_all_counted(midden, native, tmp_path):
+    victim = native.victim("basic_heap")
+    run(midden, "record", "-q", "--follow", "--keep-empty", "-o", "p.mdn", "sh", "-c", f"exec env env {victim}", cwd=tmp_path)
+    parts = [read_stats(path) for path in tmp_path.glob("*.mdn")]
+    assert len(parts) >= 3 and len({part["pid"] for part in parts}) == 1
+    merged = run(midden, "merge", "-o", tmp_path / "all.mdn", *tmp_path.glob("*.mdn"))
+    assert "more than once" not in merged.stderr
+    done = run(midden, "stats", "--json", tmp_path)
+    assert done.stderr.count("\n") == 1 and "all.mdn is left out" in done.stderr
+    assert len(json.loads(done.stdout)["inputs"]) == len(parts)
