@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "report/human.h"
 #include "report/names.h"
+#include "report/wording.h"
 
 #define FRAMES_OF_HOLDER 3u /* of a stack in a chain: what a reader needs to know the place */
 
@@ -125,25 +126,50 @@ static void print_doubts(const struct sheet_state *s)
 	const struct profile_run *run = &s->profile->run;
 	const char *ink = style_ink(s->style, STYLE_WARNING);
 	const char *plain = style_ink(s->style, STYLE_PLAIN);
+	const char *its = run->merge ? "their" : "its";
 
 	if (run->lost_flags & PROFILE_LOST_MOVING)
 		fprintf(s->out,
-			"%sIts threads could not be stopped: what only a register points to may be "
+			"%s%s threads could not be stopped: what only a register points to may be "
 			"called lost.%s\n",
-			ink, plain);
+			ink, run->merge ? "Some" : "Its", plain);
 	if (run->lost_flags & PROFILE_LOST_STRANGERS)
 		fprintf(s->out,
-			"%sNot all of its blocks are known: what may be held by the others counts "
+			"%sNot all of %s blocks are known: what may be held by the others counts "
 			"as reachable.%s\n",
-			ink, plain);
+			ink, its, plain);
 	if (run->small_objects == PROFILE_SMALL_SAMPLED)
 		fprintf(s->out,
 			"%sSmall objects of Python are not among the blocks, as they are sampled: "
 			"what they may hold counts as reachable. (--pymalloc=exact)%s\n",
 			ink, plain);
 	if (run->lost_unread_bytes)
-		fprintf(s->out, "%s%s of its memory could not be read.%s\n", ink,
-			human_bytes(run->lost_unread_bytes).text, plain);
+		fprintf(s->out, "%s%s of %s memory could not be read.%s\n", ink,
+			human_bytes(run->lost_unread_bytes).text, its, plain);
+}
+
+/* Several have no exit, no time and no pause in common. */
+static void print_processes(const struct sheet_state *s)
+{
+	const struct profile *p = s->profile;
+	uint64_t count = p->inputs.count;
+
+	if (p->run.merge == PROFILE_MERGE_SUM && count > 1)
+		fprintf(s->out, ", %s processes together", human_count(count).text);
+	else
+		fprintf(s->out, ", %s of %s", wording_get_merge(p->run.merge),
+			human_things(count, "profile").text);
+}
+
+static void print_process(const struct sheet_state *s)
+{
+	const struct profile_run *run = &s->profile->run;
+
+	fprintf(s->out, " (process %" PRIu32 "), %s, after %s", run->pid,
+		run->lost_flags & PROFILE_LOST_AT_EXIT ? "at its exit" : "while it runs",
+		human_duration(run->lost_time_ns).text);
+	if (run->lost_pause_ns)
+		fprintf(s->out, "; it was stopped for %s", human_duration(run->lost_pause_ns).text);
 }
 
 static void print_head(const struct sheet_state *s)
@@ -151,12 +177,12 @@ static void print_head(const struct sheet_state *s)
 	const struct profile_run *run = &s->profile->run;
 	char *program = names_escape(profile_string(s->profile, run->program), s->style->utf8);
 
-	fprintf(s->out, "%s%s%s (process %" PRIu32 "), %s, after %s",
-		style_ink(s->style, STYLE_TITLE), program, style_ink(s->style, STYLE_PLAIN),
-		run->pid, run->lost_flags & PROFILE_LOST_AT_EXIT ? "at its exit" : "while it runs",
-		human_duration(run->lost_time_ns).text);
-	if (run->lost_pause_ns)
-		fprintf(s->out, "; it was stopped for %s", human_duration(run->lost_pause_ns).text);
+	fprintf(s->out, "%s%s%s", style_ink(s->style, STYLE_TITLE), program,
+		style_ink(s->style, STYLE_PLAIN));
+	if (run->merge)
+		print_processes(s);
+	else
+		print_process(s);
 	fputs("\n", s->out);
 	free(program);
 	print_doubts(s);

@@ -215,6 +215,8 @@ def test_merged_profiles_have_lost_what_each_has_lost(record, midden, need_victi
     one, two = read_leaks(midden, profile), read_leaks(midden, both)
     for kind, sums in one["classes"].items():
         assert two["classes"][kind] == {key: 2 * value for key, value in sums.items()} and sums["blocks"]
+    text = subprocess.run([midden, "leaks", both], capture_output=True, text=True, timeout=TIMEOUT_S).stdout
+    assert text.splitlines()[0] == "lost_shapes, 2 processes together"
     # Chains keep the names of what holds: those of one of the two.
     ends = [{stack["chain"][-1].get("text") for stack in leaks["stacks"] if stack["chain"]} for leaks in (one, two)]
     assert ends[0] == ends[1] and any("variable" in str(text) for text in ends[0])
