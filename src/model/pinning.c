@@ -3,23 +3,15 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "model/pinning.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/filter.h"
+#include "model/moment.h"
 #include "model/origin.h"
 #include "model/snapshots.h"
-
-const char *pinning_get_moment(enum profile_reason reason)
-{
-	static const char *const moments[PROFILE_REASONS] = {
-		[PROFILE_REASON_SNAPSHOT] = "at a snapshot",
-		[PROFILE_REASON_PEAK] = "at the peak of the resident size",
-		[PROFILE_REASON_END] = "at the end",
-	};
-
-	return moments[reason];
-}
 
 /* ---- which one ------------------------------------------------------------------------------- */
 
@@ -67,14 +59,76 @@ static long find_peak(const struct profile *p)
 	return best < 0 ? find_reason(p, PROFILE_REASON_PEAK, 0) : best;
 }
 
+bool pinning_is_highest(const struct profile *p, size_t survey)
+{
+	return find_peak(p) == (long)survey;
+}
+
+/* A number without a unit is that of a snapshot. */
+static bool parse_time(const struct profile *p, const char *text, double *ns)
+{
+	struct moment_name name;
+	struct error ignored = {0};
+
+	if (!*text || strchr("0123456789.", text[strlen(text) - 1]) ||
+	    moment_parse(text, &name, &ignored) != 0)
+		return false;
+	*ns = name.kind == MOMENT_AT_PERCENT ? name.value / 100 * (double)p->run.duration_ns
+					     : name.value;
+	return name.kind == MOMENT_AT_PERCENT || name.kind == MOMENT_AT_NS;
+}
+
+/* The nearest look: times are read off reports, which round them. Of two at one time, that which
+ * has no other name. */
+static long find_nearest(const struct profile *p, double ns)
+{
+	long best = -1;
+	double least = 0;
+
+	for (size_t i = 0; i < p->surveys.count; i++) {
+		double distance = fabs((double)p->surveys.at[i].time_ns - ns);
+
+		if (best >= 0 &&
+		    (distance > least ||
+		     (distance == least && p->surveys.at[i].reason != PROFILE_REASON_PEAK)))
+			continue;
+		best = (long)i;
+		least = distance;
+	}
+	return best;
+}
+
 long pinning_find_named(const struct profile *p, const char *text, struct error *e)
 {
 	if (strcmp(text, "@peak") == 0)
 		return find_peak(p);
 	if (strcmp(text, "@end") == 0)
 		return find_reason(p, PROFILE_REASON_END, 0);
-	long snapshot = snapshots_find(p, text, e);
-	return snapshot < 0 ? -1 : find_reason(p, PROFILE_REASON_SNAPSHOT, (uint32_t)snapshot + 1);
+	struct error no_snapshot = {.offset = -1};
+	double ns;
+	long snapshot = snapshots_find(p, text, &no_snapshot);
+	if (snapshot < 0 && parse_time(p, text, &ns))
+		return find_nearest(p, ns);
+	if (snapshot < 0)
+		return error_set(e, "%s", no_snapshot.text);
+	return find_reason(p, PROFILE_REASON_SNAPSHOT, (uint32_t)snapshot + 1);
+}
+
+char *pinning_name_time(const struct profile *p, size_t survey)
+{
+	static const struct {
+		uint64_t ns;
+		const char *name;
+	} units[] = {{1000000, "ms"}, {1000, "us"}, {1, "ns"}};
+	uint64_t time_ns = p->surveys.at[survey].time_ns;
+
+	for (size_t i = 0;; i++) {
+		uint64_t rounded = (time_ns + units[i].ns / 2) / units[i].ns;
+
+		if (units[i].ns == 1 ||
+		    find_nearest(p, (double)(rounded * units[i].ns)) == (long)survey)
+			return mem_format("%" PRIu64 "%s", rounded, units[i].name);
+	}
 }
 
 long pinning_find(const struct profile *p, const char *text, struct error *e)

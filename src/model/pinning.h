@@ -28,8 +28,9 @@ struct pinning {
 	VEC(struct profile_pin) pins; /* stacks, in the same order */
 };
 
-/* The look that `text` means: "@peak", "@end", the name or number of a snapshot; NULL: the last one
- * that went well. Its index, or -1 with `e`, also for one that found nothing. */
+/* The look that `text` means: "@peak", "@end", the name or number of a snapshot, or a time with its
+ * unit, "767ms" or "50%", to which it is the nearest; NULL: the last one that went well. Its index,
+ * or -1 with `e`, also for one that found nothing. */
 long pinning_find(const struct profile *p, const char *text, struct error *e);
 
 /* The same of a text that is there, whatever that look has found. */
@@ -43,7 +44,10 @@ void pinning_free(struct pinning *p);
 /* What each site has resident, for a tree: one for each site; the caller frees. */
 struct amount *pinning_list_amounts(const struct pinning *p);
 
-/* "at the end", "at the peak of the resident size", "at a snapshot". */
-const char *pinning_get_moment(enum profile_reason reason);
+/* Whether it is the one that "@peak" means: that with the largest resident size. */
+bool pinning_is_highest(const struct profile *p, size_t survey);
+
+/* The time that means this look, as short as can be: "767ms"; the caller frees. */
+char *pinning_name_time(const struct profile *p, size_t survey);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "base/mem.h"
 #include "report/flat_text.h"
 #include "report/human.h"
 #include "report/names.h"
@@ -23,9 +24,29 @@ struct printer {
 
 /* ---- the sums -------------------------------------------------------------------------------- */
 
-void rss_report_print_moment(FILE *out, const struct profile *p, const struct profile_survey *s,
+static bool went_well(const struct profile *p, size_t survey)
+{
+	return !*profile_string(p, p->surveys.at[survey].fault);
+}
+
+/* Whoever asks for the peak may get a look that was made for another reason. */
+static void print_highest(FILE *out, const struct profile *p, size_t survey)
+{
+	size_t looks = 0;
+
+	for (size_t i = 0; i < p->surveys.count; i++)
+		looks += went_well(p, i);
+	if (looks > 1 && p->surveys.at[survey].reason != PROFILE_REASON_PEAK &&
+	    pinning_is_highest(p, survey))
+		fprintf(out, ", where the resident size was highest of %s",
+			human_things(looks, "look").text);
+}
+
+void rss_report_print_moment(FILE *out, const struct profile *p, size_t survey,
 			     const struct style *style)
 {
+	const struct profile_survey *s = &p->surveys.at[survey];
+
 	if (s->snapshot) {
 		const struct profile_snapshot *at = &p->snapshots.at[s->snapshot - 1];
 		char *name = names_escape(profile_string(p, at->name), style->utf8);
@@ -33,41 +54,54 @@ void rss_report_print_moment(FILE *out, const struct profile *p, const struct pr
 		fprintf(out, "at snapshot %u%s%s", s->snapshot, *name ? " " : "", name);
 		free(name);
 	} else {
-		fputs(pinning_get_moment(s->reason), out);
+		fputs(s->reason == PROFILE_REASON_END ? "at the end"
+		      : pinning_is_highest(p, survey) ? "at the peak of the resident size"
+						      : "at a peak of the resident size",
+		      out);
 	}
 	fprintf(out, ", %s", human_duration(s->time_ns).text);
+	print_highest(out, p, survey);
 }
 
 static void print_title(const struct printer *p)
 {
 	fprintf(p->out, "%sWho keeps the heap resident, ", style_ink(p->style, STYLE_TITLE));
-	rss_report_print_moment(p->out, p->profile, p->survey, p->style);
+	rss_report_print_moment(p->out, p->profile, p->report->pinning->survey, p->style);
 	fprintf(p->out, "%s\n", style_ink(p->style, STYLE_PLAIN));
+}
+
+/* The option that shows a look, malloc'ed; NULL: it is one of the snapshots, which are counted. */
+static char *name_look(const struct profile *p, size_t survey)
+{
+	if (pinning_is_highest(p, survey))
+		return mem_copy_string("@peak");
+	if (p->surveys.at[survey].reason == PROFILE_REASON_END)
+		return mem_copy_string("@end");
+	return p->surveys.at[survey].snapshot ? NULL : pinning_name_time(p, survey);
 }
 
 /* Somebody who has not asked for this one may want another. */
 void rss_report_print_others(FILE *out, const struct profile *p, size_t survey)
 {
-	bool peak = false, end = false;
+	const char *before = "  other looks: ";
 	size_t snapshots = 0;
 
 	for (size_t i = 0; i < p->surveys.count; i++) {
-		const struct profile_survey *s = &p->surveys.at[i];
-
-		if (i == survey || *profile_string(p, s->fault))
+		if (i == survey || !went_well(p, i))
 			continue;
-		peak = peak || s->reason == PROFILE_REASON_PEAK;
-		end = end || s->reason == PROFILE_REASON_END;
-		snapshots += s->snapshot != 0;
+		char *name = name_look(p, i);
+
+		if (name)
+			fprintf(out, "%s--at %s", before, name);
+		before = name ? ", " : before;
+		snapshots += !name;
+		free(name);
 	}
-	if (!peak && !end && !snapshots)
-		return;
-	fprintf(out, "  other looks: %s%s%s", peak ? "--at @peak" : "", peak && end ? ", " : "",
-		end ? "--at @end" : "");
 	if (snapshots)
-		fprintf(out, "%s--at NAME or number of %s", peak || end ? ", " : "",
+		fprintf(out, "%s--at NAME or number of %s", before,
 			human_things(snapshots, "snapshot").text);
-	fputc('\n', out);
+	if (snapshots || *before == ',')
+		fputc('\n', out);
 }
 
 static void print_live(const struct printer *p)
@@ -99,7 +133,8 @@ static void print_sums(const struct printer *p)
 		fprintf(p->out, ", %s in all", human_bytes(s->rss_bytes).text);
 	if (s->huge_bytes)
 		fprintf(p->out, "; %s in huge pages", human_bytes(s->huge_bytes).text);
-	if (s->reason == PROFILE_REASON_PEAK && s->rss_bytes < most / 8 * 7)
+	if (s->reason == PROFILE_REASON_PEAK && s->rss_bytes < most / 8 * 7 &&
+	    pinning_is_highest(p->profile, p->report->pinning->survey))
 		fprintf(p->out, "; it rose to %s, where nobody looked", human_bytes(most).text);
 	fputc('\n', p->out);
 	print_live(p);

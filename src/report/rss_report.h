@@ -23,9 +23,9 @@ void rss_report_print(FILE *out, const struct rss_report *r, const struct style 
 /* The same as members of an object, with every stack. */
 void rss_report_add(struct json *j, const struct pinning *n);
 
-/* When a look was: "at snapshot 2 full, 1.30 s"; and how to ask for others that went well, as a
- * line of its own, if there are any. */
-void rss_report_print_moment(FILE *out, const struct profile *p, const struct profile_survey *s,
+/* When a look was: "at snapshot 2 full, 1.30 s", and whether that was the highest; and how to ask
+ * for others that went well, as a line of its own, if there are any. */
+void rss_report_print_moment(FILE *out, const struct profile *p, size_t survey,
 			     const struct style *style);
 void rss_report_print_others(FILE *out, const struct profile *p, size_t survey);
 

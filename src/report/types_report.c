@@ -28,7 +28,7 @@ static void print_title(const struct printer *p)
 	const struct types_report *r = p->report;
 
 	fprintf(p->out, "%sObjects by type, ", style_ink(p->style, STYLE_TITLE));
-	rss_report_print_moment(p->out, r->profile, &r->profile->surveys.at[r->survey], p->style);
+	rss_report_print_moment(p->out, r->profile, r->survey, p->style);
 	fprintf(p->out, "%s\n", style_ink(p->style, STYLE_PLAIN));
 	rss_report_print_others(p->out, r->profile, r->survey);
 	fprintf(p->out, "  %s of %s: %s", human_bytes(p->found.bytes).text,

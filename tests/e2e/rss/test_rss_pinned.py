@@ -130,6 +130,8 @@ def test_the_end_and_the_peak_are_looked_at_on_request(midden, record):
     peak = found(midden, recording.path, "--at", "@peak")
     check_sums(peak)
     assert peak["rss"]["rss_bytes"] == max(look["rss_bytes"] for look in recording.stats["rss"])
+    for look in recording.stats["rss"]:
+        assert found(midden, recording.path, "--at", f"{look['time_ns']}ns")["rss"] == look
     text = report(midden, recording.path)
     assert "Who keeps the heap resident, at the end" in text and "crowd" in text
     assert "crowd" not in report(midden, recording.path, "-x", "crowd").partition("Who keeps")[2]
