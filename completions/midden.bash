@@ -116,7 +116,7 @@ _midden() {
 		return
 		;;
 	report:--at)
-		mapfile -t COMPREPLY < <(compgen -W "auto always never" -- "$word")
+		:
 		return
 		;;
 	report:-i|report:--include)

@@ -42,7 +42,7 @@ const char report_options_help[] =
 	"  --rss                which blocks keep which pages of the heap resident, and what of\n"
 	"                       them is dead; recorded with --rss or `midden snapshot --rss`\n"
 	"  --types              live objects of a Python program by type; recorded as for --rss\n"
-	"  --at WHEN            --rss or --types then: @peak (of the resident size), @end, a\n"
+	"  --at MOMENT          --rss or --types then: @peak (of the resident size), @end, a\n"
 	"                       snapshot's name or number, or at the look nearest to a time,\n"
 	"                       767ms, 50% (default: the last look; for --types at a snapshot,\n"
 	"                       else at the peak)\n"
