@@ -269,9 +269,20 @@ static int get_patience(uint64_t kind)
 	return kind == REQUEST_SURVEY ? SURVEY_MS : ANSWER_MS;
 }
 
+/* A recorder hangs up on those whom it does not trust. */
+static int find_why_silent(pid_t target, const struct ucred *recorder, struct error *e)
+{
+	if (geteuid() != 0 && geteuid() != recorder->uid)
+		return error_set(e,
+				 "process %d is recorded by another user: only that user and root "
+				 "may ask",
+				 (int)target);
+	return error_set(e, "the recorder of process %d does not answer", (int)target);
+}
+
 static int ask_over(int fd, struct exchange *x, pid_t target, struct error *e)
 {
-	struct ucred peer;
+	struct ucred peer = {.uid = geteuid()};
 	socklen_t bytes = sizeof(peer);
 
 	if (!connect_to(fd, target))
@@ -282,7 +293,7 @@ static int ask_over(int fd, struct exchange *x, pid_t target, struct error *e)
 		x->collector = peer.pid;
 	if (send(fd, &x->request, sizeof(x->request), MSG_NOSIGNAL) != sizeof(x->request) ||
 	    !is_ready(fd, get_patience(x->request.kind)) || !receive_answer(fd, x))
-		return error_set(e, "the recorder of process %d does not answer", (int)target);
+		return find_why_silent(target, &peer, e);
 	return 0;
 }
 

@@ -200,9 +200,10 @@ def test_a_stranger_can_neither_connect_nor_ask_for_a_snapshot(midden, record, s
     done = run("/usr/bin/python3", "-c", script, path, user=STRANGER)
     assert done.returncode != 0
     assert "PermissionError" in done.stderr
-    done = run(midden, "snapshot", pid, "theirs", user=STRANGER)
-    assert done.returncode == 1
-    assert "does not answer" in done.stderr
+    for command in (("snapshot", pid, "theirs"), ("leaks", pid), ("top", "-b", "-n", 1, pid)):
+        done = run(midden, *command, user=STRANGER)
+        assert done.returncode == 1
+        assert done.stderr == f"midden: process {pid} is recorded by another user: only that user and root may ask\n"
     recording = stop(running, pid)
     kept = run(midden, "report", "--snapshots", recording.path).stdout
     assert "mine" in kept
