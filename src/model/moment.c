@@ -68,7 +68,10 @@ int moment_parse(const char *text, struct moment_name *name, struct error *e)
 	*name = (struct moment_name){0};
 	if (parse_word(text, name) || parse_number(text, name))
 		return 0;
-	return error_set(e, "\"%s\" is not a time: 1.5s, 200ms, 50%%, @start, @peak or @end", text);
+	return error_set(e,
+			 "\"%s\" is not a time: 1.5s, 200ms, 50%%, @start, @peak, @end or "
+			 "@snapshot:NAME",
+			 text);
 }
 
 int moment_parse_span(const char *text, struct moment_name names[2], struct error *e)

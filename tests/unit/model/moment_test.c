@@ -113,6 +113,7 @@ static void nonsense_is_refused(void **state)
 		struct error e = {0};
 		assert_int_equal(moment_parse(texts[i], &name, &e), -1);
 		assert_true(e.set);
+		assert_non_null(strstr(e.text, "@end or @snapshot:NAME"));
 	}
 }
 
