@@ -39,7 +39,8 @@ static const char help[] =
 	"named with --config. Then come the variables of the environment, profiles, and the\n"
 	"command line; the last word counts.\n"
 	"\n"
-	"Exit status: 0, 1 if a file cannot be read, 2 for wrong usage or a wrong value.\n";
+	"Exit status: 0; 1 if a file cannot be read or makes no sense; 2 for wrong usage, or a\n"
+	"value that record would refuse.\n";
 
 struct effective {
 	const char *value; /* NULL: not set */

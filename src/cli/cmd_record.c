@@ -32,7 +32,8 @@ static const char help[] =
 	"\n"
 	"  -o, --output FILE    write the profile there; %p is the process id, %n the program's\n"
 	"                       name, %h the host, %r the MPI rank (default:\n"
-	"                       midden.PROGRAM.PID.mdn, or midden.PROGRAM.rankN.mdn)\n"
+	"                       midden.PROGRAM.PID.mdn, or midden.PROGRAM.rankN.mdn); a missing\n"
+	"                       directory is made, but not those above it\n"
 	"  -f, --follow         record child processes too, each into a profile of its own\n"
 	"      --only NAMES     of all these processes only those that run one of these programs,\n"
 	"                       e.g. cc1plus,ld* (implies --follow)\n"
@@ -88,7 +89,8 @@ static const char help[] =
 	"                       Looked at 10 times a second (live, allocations: 50 times): what\n"
 	"                       is above a limit for less may go unnoticed\n"
 	"      --snapshot-signal SIGNAL\n"
-	"                       and when the program gets this signal, e.g. USR2\n"
+	"                       and when the program gets this signal, e.g. USR2; not if it has\n"
+	"                       a handler of its own for it, which replaces midden's\n"
 	"      --http[=ADDRESS]\n"
 	"                       answer questions about the program while it runs: pprof, metrics\n"
 	"                       and snapshots over HTTP (default: any port of 127.0.0.1)\n"
@@ -114,8 +116,8 @@ static const char help[] =
 	"MIDDEN_MODE=tags, MIDDEN_MODE=sample, MIDDEN_SAMPLE, MIDDEN_SAMPLE_BLOCKS,\n"
 	"MIDDEN_SAMPLE_SEED.\n"
 	"\n"
-	"Exit status: the program's own; 127 or 126 if it could not be started, 2 for wrong "
-	"usage.\n";
+	"Exit status: the program's own; 127 or 126 if it could not be started, 2 for wrong\n"
+	"usage, 1 if midden itself failed before it could start the program.\n";
 
 enum {
 	OPTION_PROGRESS = 256,
@@ -395,6 +397,17 @@ static int check_existing(const char *pattern)
 	return -1;
 }
 
+/* One that the user names and that is missing is made, but none above it: more than one that is
+ * missing is a slip of the pen. */
+static bool is_writable(const char *directory)
+{
+	if (access(directory, W_OK | X_OK) == 0)
+		return true;
+	/* Ranks of one run may all be about to make it. */
+	return errno == ENOENT && (mkdir(directory, 0777) == 0 || errno == EEXIST) &&
+	       access(directory, W_OK | X_OK) == 0;
+}
+
 /* Found out now rather than after an hour of recording. */
 static int check_directory(const char *pattern)
 {
@@ -403,9 +416,7 @@ static int check_directory(const char *pattern)
 				: mem_copy_string(".");
 	struct stat file;
 	bool is_directory = pattern && stat(pattern, &file) == 0 && S_ISDIR(file.st_mode);
-	int result = is_directory || (!strchr(directory, '%') && access(directory, W_OK | X_OK))
-			     ? -1
-			     : 0;
+	int result = is_directory || (!strchr(directory, '%') && !is_writable(directory)) ? -1 : 0;
 
 	if (is_directory)
 		message_print("%s is a directory: name a file with -o", pattern);

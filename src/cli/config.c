@@ -57,6 +57,13 @@ static int fail(const struct place *p, const char *what, struct error *e)
 	return error_set(e, "%s:%u: %s", p->file, p->line, what);
 }
 
+/* Nothing follows but a comment. */
+static bool ends_here(struct span rest)
+{
+	rest = trim(rest);
+	return rest.bytes == 0 || rest.at[0] == '#';
+}
+
 /* ---- sections -------------------------------------------------------------------------------- */
 
 /* "[record]" begins what holds always, "[profile.NAME]" what holds if it is asked for. */
@@ -65,11 +72,15 @@ static int take_section(struct span s, const struct place *p, char **profile, st
 	static const char record[] = "record", prefix[] = "profile.";
 	const size_t length = sizeof(prefix) - 1;
 
-	if (s.at[s.bytes - 1] != ']')
+	const char *end = memchr(s.at, ']', s.bytes);
+	if (!end)
 		return fail(p, "the section's name has no ]", e);
-	struct span name = trim((struct span){s.at + 1, s.bytes - 2});
+	struct span name = trim((struct span){s.at + 1, (size_t)(end - s.at) - 1});
+	struct span rest = {end + 1, s.bytes - (size_t)(end + 1 - s.at)};
 	free(*profile);
 	*profile = NULL;
+	if (!ends_here(rest))
+		return fail(p, "behind a section's ] there can only be a comment", e);
 	if (name.bytes == sizeof(record) - 1 && memcmp(name.at, record, name.bytes) == 0) {
 		*profile = mem_copy_string("");
 		return 0;
@@ -82,12 +93,6 @@ static int take_section(struct span s, const struct place *p, char **profile, st
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
-
-static bool ends_here(struct span rest)
-{
-	rest = trim(rest);
-	return rest.bytes == 0 || rest.at[0] == '#';
-}
 
 /* A quoted text: \" and \\ stand for themselves. NULL: it does not end. */
 static char *take_quoted(struct span s)

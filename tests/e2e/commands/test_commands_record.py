@@ -111,9 +111,20 @@ def test_wrong_usage_is_status_2_with_a_hint(midden, tmp_path, arguments):
 
 
 def test_a_directory_that_cannot_be_written_is_said_and_the_program_runs(midden, tmp_path):
-    done = run(midden, "record", "-o", "/nonexistent/out.mdn", "/bin/echo", "ran", cwd=tmp_path)
+    done = run(midden, "record", "-o", "/nonexistent/further/out.mdn", "/bin/echo", "ran", cwd=tmp_path)
     assert "/nonexistent" in done.stderr
     assert done.stdout in ("ran\n", "")
+
+
+def test_a_missing_directory_is_made_but_none_above_it(midden, native, tmp_path):
+    done = run(midden, "record", "-q", "-o", "made/%n.mdn", native.victim("basic_heap"), cwd=tmp_path, umask=0o027)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert read_stats(tmp_path / "made" / "basic_heap.mdn")["allocations"] == 1100
+    assert stat.S_IMODE((tmp_path / "made").stat().st_mode) == 0o750
+    done = run(midden, "record", "-o", "far/away/out.mdn", "/bin/echo", "ran", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "midden: cannot write into far/away/ (No such file or directory): choose another file with -o\n"
+    assert os.listdir(tmp_path) == ["made"]
 
 
 @pytest.mark.parametrize(

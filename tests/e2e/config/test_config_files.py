@@ -95,6 +95,21 @@ def test_settings_hold_for_a_recording(home, ask, native):
     assert json.loads(ask("--json", "basic_heap.mdn", command="stats").stdout)["mode"] == "exact"
 
 
+def test_the_file_in_the_help_text_works_as_it_stands(home, ask, native):
+    text = ask("config", command="help").stdout
+    write(home / "project" / ".midden.conf", text[text.index("  [record]") : text.index("Files are read")])
+    assert ask(native.victim("basic_heap"), command="record").returncode == 0
+    assert ask("--profile", "cheap", native.victim("basic_heap"), command="record").returncode == 0
+    assert len(list((home / "project" / "profiles").glob("basic_heap.*.mdn"))) == 2
+
+
+def test_statuses_are_told_by_the_help_text(ask):
+    told = " ".join(ask("config", command="help").stdout.split())
+    assert "1 if a file cannot be read or makes no sense; 2 for wrong usage, or a value that record would refuse." in told
+    told = " ".join(ask("record", command="help").stdout.split())
+    assert "2 for wrong usage, 1 if midden itself failed before it could start the program." in told
+
+
 @pytest.mark.parametrize(
     ("text", "words", "fault"),
     (

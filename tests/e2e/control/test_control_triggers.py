@@ -157,6 +157,16 @@ def test_a_signal_asks_for_a_snapshot_if_it_was_named(steps, tmp_path):
     assert run.finish().status == 7
 
 
+def test_a_handler_of_the_program_takes_the_signal_for_itself_and_help_says_so(record, midden):
+    script = "import os, signal; signal.signal(signal.SIGUSR2, lambda *_: print('mine')); os.kill(os.getpid(), signal.SIGUSR2)"
+    recording = record.run(["/usr/bin/python3", "-c", script], options=("--snapshot-signal", "USR2"))
+    assert (recording.status, recording.stdout) == (0, b"mine\n")
+    told = subprocess.run([midden, "report", "--snapshots", recording.path], capture_output=True, text=True)
+    assert "no snapshots" in told.stdout + told.stderr
+    told = subprocess.run([midden, "help", "record"], capture_output=True, text=True).stdout
+    assert "not if it has a handler of its own for it" in " ".join(told.split())
+
+
 def test_no_signal_is_touched_otherwise(steps):
     run = steps()
     run.tell("+")

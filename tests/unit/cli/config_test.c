@@ -29,7 +29,7 @@ static void sections_and_values_are_read(void **state)
 				   "output=\"a \\\"b\\\" \\\\ #c.mdn\"  # quoted\n"
 				   "snapshot-at = rss=2G,live=1G # two\n"
 				   "  python =\n"
-				   "[ profile.big-one ]\n"
+				   "[ profile.big-one ]  # [a comment]\n"
 				   "buffer = 64M#x";
 	struct config c = {0};
 	struct error e = {0};
@@ -68,6 +68,7 @@ static void what_makes_no_sense_is_named_with_its_line(void **state)
 	FAULT("[report]", "f:1: a section is [record] or [profile.NAME]");
 	FAULT("[profile.]", "f:1: a section is [record] or [profile.NAME]");
 	FAULT("[]", "f:1: a section is [record] or [profile.NAME]");
+	FAULT("[record] x]", "f:1: behind a section's ] there can only be a comment");
 	FAULT("[", "f:1: the section's name has no ]");
 	FAULT("[record]\nfollow\n", "f:2: a line is KEY = VALUE");
 	FAULT("[record]\nfol low = 1\n", "f:2: a key is made of letters, digits and -");
