@@ -190,9 +190,7 @@ static int find_and_show(struct request *r, const char *word)
 	if (p && p->run.lost_flags)
 		status = show(r, p);
 	else if (p)
-		message_print("%s%sdoes not tell what is lost: it was not recorded with `midden "
-			      "record --leaks`, or the program did not end by exit()",
-			      word ? word : "the profile", word ? ": " : " ");
+		message_refuse_lost(word);
 	profile_free(p);
 	return status;
 }

@@ -43,6 +43,13 @@ int message_fault(const char *file, const struct error *e)
 	return COMMAND_FAILED;
 }
 
+void message_refuse_lost(const char *file)
+{
+	message_print("%s%sdoes not tell what is lost: it was not recorded with `midden record "
+		      "--leaks`, or the program did not end by exit()",
+		      file ? file : "the profile", file ? ": " : " ");
+}
+
 int message_usage(const char *command, const char *format, ...)
 {
 	va_list args;

@@ -11,6 +11,9 @@ void message_print(const char *format, ...) __attribute__((format(printf, 1, 2))
 /* "midden: FILE: byte N: TEXT"; the place only if it is known. Returns COMMAND_FAILED. */
 int message_fault(const char *file, const struct error *e);
 
+/* That a profile does not tell what is lost, and why that may be; NULL: the user named none. */
+void message_refuse_lost(const char *file);
+
 /* "midden: COMMAND: TEXT" and where to find help. Returns COMMAND_USAGE. */
 int message_usage(const char *command, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -502,8 +502,8 @@ static int keep(struct collector *c, enum collect_end end, const struct recordin
 	recording_report_fill(report, p);
 	report->is_denied = collect_has_reads_denied(c);
 	report->is_mute = collect_has_nothing_entered(c);
-	(void)snprintf(report->lost_fault, sizeof(report->lost_fault), "%s",
-		       collect_get_lost_fault(c));
+	recording_report_explain_lost(report, collect_get_lost_fault(c),
+				      job->options->collect.leaks);
 	report->is_hidden = collect_has_foreign_allocator(c) && p->totals.allocations == 0;
 	if (profile_has_never_begun(p))
 		beginning_explain(&job->beginning, report->unseen, sizeof(report->unseen));

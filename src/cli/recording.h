@@ -69,6 +69,7 @@ struct recording_report {
 	uint32_t is_launcher; /* a script's interpreter that made way for another program: not kept
 			       */
 	uint32_t end;	      /* enum profile_end */
+	int32_t exit_signal;  /* if a signal was the end */
 	struct collect_status status;
 	uint64_t leaked_bytes;
 	uint64_t leaked_blocks;

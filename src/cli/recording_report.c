@@ -3,6 +3,7 @@
 #include "cli/recording_report.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -54,6 +55,7 @@ void recording_report_fill(struct recording_report *r, const struct profile *p)
 	const struct profile_totals *t = &p->totals;
 
 	r->end = p->run.end;
+	r->exit_signal = p->run.exit_signal;
 	r->by_tag = strcmp(profile_string(p, p->run.mode), "tags") == 0;
 	r->status.allocations = t->allocations;
 	r->status.frees = t->frees;
@@ -71,6 +73,21 @@ void recording_report_fill(struct recording_report *r, const struct profile *p)
 	r->has_maps = p->map_totals.allocations != 0;
 	add_intervals(r, p);
 	add_up_lost(r, p);
+}
+
+/* A program that became another one, or that goes on, is told of anyway. */
+static bool has_ended(const struct recording_report *r)
+{
+	return r->end != PROFILE_END_EXEC && r->end != PROFILE_END_ABANDONED;
+}
+
+void recording_report_explain_lost(struct recording_report *r, const char *fault, bool wanted)
+{
+	if (!*fault && wanted && !r->tells_lost && has_ended(r))
+		fault = r->end == PROFILE_END_SIGNALED
+				? "the program was killed"
+				: "the program did not end by exit() of glibc";
+	(void)snprintf(r->lost_fault, sizeof(r->lost_fault), "%s", fault);
 }
 
 bool recording_report_has_nothing(const struct profile *p)

@@ -9,6 +9,10 @@
 /* Puts the figures of a profile into the report. */
 void recording_report_fill(struct recording_report *r, const struct profile *p);
 
+/* Puts into the filled report why it cannot be told what is lost, if that was wanted: `fault`, or
+ * what follows from the program's end. */
+void recording_report_explain_lost(struct recording_report *r, const char *fault, bool wanted);
+
 /* Writes it to the pipe; -1: nobody listens. */
 void recording_report_send(int out, const struct recording_report *r);
 

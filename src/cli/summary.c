@@ -1,9 +1,11 @@
 /* summary.c -- what `midden record` tells at the end, and while it runs. Runs: in `midden record`.
  * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
 #include "cli/summary.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/message.h"
 #include "profile/profile.h"
@@ -51,8 +53,23 @@ static void print_result(const struct recording_report *r)
 		human_duration(r->duration_ns).text);
 }
 
+static void print_lost(const struct recording_report *r)
+{
+	if (r->tells_lost && r->lost_blocks)
+		message_print("lost %s in %s; see `midden leaks %s`",
+			      human_bytes(r->lost_bytes).text,
+			      human_things(r->lost_blocks, "block").text, r->path);
+	else if (r->tells_lost && !r->unseen[0])
+		message_print("nothing lost");
+	if (r->lost_fault[0])
+		message_print("it cannot be told what is lost: %s", r->lost_fault);
+}
+
 static void print_notes(const struct recording_report *r, bool follow)
 {
+	if (r->end == PROFILE_END_SIGNALED)
+		message_print("the program was killed by signal %" PRId32 " (%s)", r->exit_signal,
+			      strsignal(r->exit_signal));
 	if (r->is_hidden)
 		message_print("the program defines malloc itself, so its allocations cannot be "
 			      "seen");
@@ -67,12 +84,7 @@ static void print_notes(const struct recording_report *r, bool follow)
 		message_print("recording never began: %s", r->unseen);
 	if (r->losses)
 		message_print("some events or frames were lost: see `midden stats %s`", r->path);
-	if (r->tells_lost)
-		message_print("lost %s in %s; see `midden leaks %s`",
-			      human_bytes(r->lost_bytes).text,
-			      human_things(r->lost_blocks, "block").text, r->path);
-	if (r->lost_fault[0])
-		message_print("it cannot be told what is lost: %s", r->lost_fault);
+	print_lost(r);
 	if (r->trace_fault[0])
 		message_print("%s: recorded without a trace", r->trace_fault);
 	if (r->trace_lost)

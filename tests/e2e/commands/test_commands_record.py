@@ -128,6 +128,20 @@ def test_a_missing_directory_is_made_but_none_above_it(midden, native, tmp_path)
 
 
 @pytest.mark.parametrize(
+    ("mode", "words"),
+    (
+        ("segv", "the program was killed by signal 11 (Segmentation fault)"),
+        ("kill", "the program was killed by signal 9 (Killed)"),
+        ("exit", None),
+    ),
+)
+def test_the_summary_tells_of_a_signal_that_killed_the_program(midden, native, tmp_path, mode, words):
+    done = run(midden, "record", "-o", "out.mdn", *native.command("dying", mode, 300), cwd=tmp_path)
+    told = [line for line in done.stderr.splitlines() if "killed" in line]
+    assert told == ([f"midden: {words}"] if words else [])
+
+
+@pytest.mark.parametrize(
     "number", (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGQUIT)
 )
 def test_signals_are_handed_on_to_the_program(record, number):

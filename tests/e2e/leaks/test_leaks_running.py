@@ -239,6 +239,41 @@ def test_what_cannot_be_told_is_refused_with_a_reason(record, midden, need_victi
         assert done.returncode == status and done.stderr.startswith("midden: ")
 
 
+@pytest.mark.parametrize(
+    ("mode", "why"),
+    (
+        ("_exit", "the program did not end by exit() of glibc"),
+        ("quick_exit", "the program did not end by exit() of glibc"),
+        ("kill", "the program was killed"),
+        ("segv", "the program was killed"),
+    ),
+)
+def test_a_program_that_was_not_looked_at_is_told_of(native, midden, tmp_path, mode, why):
+    path = tmp_path / "out.mdn"
+    victim = native.command("dying", mode, 300)
+    done = subprocess.run([midden, "record", "--leaks", "-o", path, *victim], capture_output=True, text=True)
+    (told,) = [line for line in done.stderr.splitlines() if "lost" in line]
+    assert told == f"midden: it cannot be told what is lost: {why}"
+    for command in (("leaks",), ("check", "--max-unreachable", "0B")):
+        done = subprocess.run([midden, *command, path], capture_output=True, text=True)
+        assert done.returncode == 1
+        assert done.stderr == (
+            f"midden: {path}: does not tell what is lost: it was not recorded with `midden record --leaks`, "
+            "or the program did not end by exit()\n"
+        )
+
+
+def test_nothing_is_pointed_to_where_nothing_is_lost(native, midden, tmp_path):
+    path = tmp_path / "out.mdn"
+    for victim, words in (
+        (native.command("dying", "exit", 300), "nothing lost"),
+        (native.command("lost_shapes"), f"lost 1.00 MiB in 45 blocks; see `midden leaks {path}`"),
+    ):
+        done = subprocess.run([midden, "record", "--leaks", "-o", path, *victim], capture_output=True, text=True)
+        told = done.stderr.splitlines()
+        assert told[0].startswith("midden: maximum ") and told[1] == f"midden: {words}"
+
+
 def test_a_child_that_does_not_know_all_of_its_heap_calls_nothing_lost_that_may_be_held(record, midden):
     need("bash")
     recording = record.run(["bash", "-c", "(echo a; x=b; echo $x)"], options=("--leaks", "--follow"))
