@@ -44,9 +44,10 @@ static int compare_rows(const void *left, const void *right)
 	return (a->lost->site > b->lost->site) - (a->lost->site < b->lost->site);
 }
 
-static bool is_lost(const struct profile_lost *row)
+/* Lost, or perhaps: what is reachable needs no excuse. */
+static bool is_suspect(const struct profile_lost *row)
 {
-	return row->class == PROFILE_LOST_DEFINITE || row->class == PROFILE_LOST_INDIRECT;
+	return row->class != PROFILE_LOST_HELD;
 }
 
 static void add(struct amount *to, struct amount more)
@@ -136,7 +137,7 @@ void leaks_build(struct leaks *l, const struct model *m, const bool *suppressed,
 		const struct profile_lost *row = &p->lost.at[i];
 		struct amount amount = {.bytes = row->bytes, .blocks = row->blocks};
 
-		if (suppressed && suppressed[row->site] && is_lost(row)) {
+		if (suppressed && suppressed[row->site] && is_suspect(row)) {
 			add(&l->suppressed, amount);
 			continue;
 		}

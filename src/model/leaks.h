@@ -18,11 +18,11 @@ struct leaks {
 	VEC(struct leaks_row) rows; /* of the classes wanted; by class, the largest first */
 	struct amount
 		classes[PROFILE_LOST_CLASSES]; /* of all classes; without what is suppressed */
-	struct amount suppressed;	       /* lost, and known to be harmless */
+	struct amount suppressed;	       /* not reachable, and known to be harmless */
 };
 
-/* `suppressed` is by site, or NULL; what is held is never suppressed. `wanted` has a bit for each
- * class (1 << enum profile_lost_class). */
+/* `suppressed` is by site, or NULL; what is reachable is never suppressed. `wanted` has a bit for
+ * each class (1 << enum profile_lost_class). */
 void leaks_build(struct leaks *l, const struct model *m, const bool *suppressed, unsigned wanted);
 void leaks_free(struct leaks *l);
 

@@ -56,7 +56,7 @@ static const struct known known_leaks[] = {
 	{"the loader's own records",
 	 "dl_open_worker dl_open_worker_begin _dl_new_object _dl_allocate_tls allocate_dtv "
 	 "_dl_map_object _dl_check_map_versions add_to_global_resize _dl_init_static_tls "
-	 "_dl_scope_free _dlerror_run",
+	 "_dl_scope_free _dlerror_run _dl_find_object_update _dlfo_mappings_segment_allocate",
 	 NULL, NULL},
 	{"glib's types and quarks",
 	 "g_type_register_static type_node_any_new_W g_quark_new quark_new", NULL, NULL},

@@ -208,6 +208,19 @@ def test_objects_of_cpp_that_are_held_by_their_inside_are_reachable(record, midd
     assert found["lost_vector"][INDIRECT][1] == 5
 
 
+def test_what_the_loader_holds_by_its_inside_is_known(record, midden, need_victim):
+    plugin = record.machine.victim("plugin_one.so")
+    recording = record.victim(need_victim("plugin_host"), "full", str(plugin), options=("--leaks",))
+    all_of_it = read_leaks(midden, "--no-suppressions", recording.path)
+    held = [s for s in all_of_it["stacks"] if s["class"] == "interior" and "_dlfo" in json.dumps(s)]
+    if not held:
+        pytest.skip("the loader keeps none, or has no names")
+    leaks = read_leaks(midden, recording.path)
+    assert leaks["classes"]["interior"]["blocks"] == 0
+    assert leaks["classes"]["definite"]["blocks"] == 10
+    assert leaks["suppressed"]["bytes"] == sum(s["bytes"] for s in held)
+
+
 def test_merged_profiles_have_lost_what_each_has_lost(record, midden, need_victim, tmp_path):
     profile = record.victim(need_victim("lost_shapes"), options=("--leaks",)).path
     both = tmp_path / "both.mdn"

@@ -158,6 +158,25 @@ static void what_name_services_keep_is_known_with_and_without_inner_names(void *
 	suppress_free(&l);
 }
 
+/* As dlopen leaves it: the loader points to the inside of what it keeps. */
+static void what_the_loader_keeps_of_its_maps_is_known(void **state)
+{
+	struct profile *p = sample_new();
+	struct suppress_list l = {0};
+	uint32_t loader = sample_module(p, "/lib64/ld-linux-x86-64.so.2");
+	uint32_t root = sample_node(p, 0, "main", 1);
+	uint32_t frame = sample_frame(p, "_dlfo_mappings_segment_allocate", "/dl.c", 2, 0);
+	uint64_t kept;
+
+	(void)state;
+	sample_site(p, sample_node_in(p, root, loader, frame), 320, 1);
+	sample_site(p, root, 5, 1);
+	suppress_add_known(&l);
+	assert_int_equal(suppress(p, &l, &kept).amount.bytes, 320);
+	assert_int_equal(kept, 5);
+	suppress_free(&l);
+}
+
 static void only_leaks_are_suppressed(void **state)
 {
 	struct suppress_list l = {0};
@@ -186,6 +205,7 @@ int main(void)
 		cmocka_unit_test(a_rule_names_a_function_file_or_module_anywhere_on_the_stack),
 		cmocka_unit_test(what_libraries_keep_is_known),
 		cmocka_unit_test(what_name_services_keep_is_known_with_and_without_inner_names),
+		cmocka_unit_test(what_the_loader_keeps_of_its_maps_is_known),
 		cmocka_unit_test(only_leaks_are_suppressed),
 	};
 
