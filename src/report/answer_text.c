@@ -294,6 +294,27 @@ static void print_difference(FILE *out, const struct answer *a, const struct sty
 	fprintf(out, ": the difference has no stack%s\n", style_ink(style, STYLE_PLAIN));
 }
 
+/* A reservation can be larger than all the rest, and is no memory. */
+static void print_reserved(FILE *out, const struct answer *a, const struct style *style)
+{
+	const struct profile *p = model_get_profile(a->model);
+	struct amount sum = {0};
+	bool has_others = false;
+
+	for (size_t i = 0; p->of_maps && i < p->sites.count; i++) {
+		if (p->sites.at[i].kind == PROFILE_MAP_RESERVED)
+			sum = amount_plus(sum, a->amounts[i]);
+		else
+			has_others = has_others || !amount_is_zero(a->amounts[i]);
+	}
+	if (!has_others || amount_is_zero(sum))
+		return;
+	fprintf(out, "%s  of it ", style_ink(style, STYLE_QUIET));
+	print_amount(out, a, sum);
+	fprintf(out, " only reserved; --maps=anonymous, file, ... show one kind%s\n",
+		style_ink(style, STYLE_PLAIN));
+}
+
 void answer_text_print_title(FILE *out, const struct answer *a, const struct style *style)
 {
 	const struct profile *p = model_get_profile(a->model);
@@ -308,6 +329,7 @@ void answer_text_print_title(FILE *out, const struct answer *a, const struct sty
 	if (a->view.figure == FIGURE_OWN_PEAK)
 		fprintf(out, "  each at its own time; the most that was held at once is %s\n",
 			human_bytes(p->totals.peak_bytes).text);
+	print_reserved(out, a, style);
 	print_difference(out, a, style);
 	print_suppressed(out, a, style);
 }

@@ -107,6 +107,14 @@ def test_reports_and_exports_show_maps(midden, profile):
     assert "reserved" in run(midden, "stats", profile.path).partition("Maps")[2]
 
 
+def test_what_is_only_reserved_is_told_apart(midden, profile):
+    told = "  of it 80.0 KiB in 1 block only reserved; --maps=anonymous, file, ... show one kind"
+    assert told in run(midden, "report", "--leaks", "--maps", profile.path).splitlines()
+    assert told in run(midden, "report", "--leaks", "--maps", "--flat", profile.path).splitlines()
+    for words in (("--maps=reserved",), ("--maps=anonymous",), ("--maps", "-x", "reserved"), ()):
+        assert "only reserved" not in run(midden, "report", "--leaks", *words, profile.path)
+
+
 def test_what_was_mapped_over_time_ends_and_peaks_as_it_should(midden, profile, tmp_path):
     maps = profile.stats["maps"]
     points = json.loads(run(midden, "report", "--maps", "--timeline", "--json", profile.path))["points"]
