@@ -4,7 +4,7 @@
 
 import { cssColour } from "./colours.ts";
 import { plain } from "./dom.ts";
-import { Pixels } from "./pixels.ts";
+import { Lines } from "./pixels.ts";
 
 export const ROW = 20;
 const NARROWEST = 1.5; // pixels: what is narrower is not drawn, and nothing below it; to zoom shows it
@@ -87,22 +87,18 @@ const MARK = 3; // pixels
 
 const inkWidth = (box: Box<unknown>): number => (box.width > GAP_FROM ? box.width - 1 : Math.max(box.width, 0.5));
 
-/** All boxes of a row are as high: one line is enough, and the others are the same. */
+/** All boxes of a row are as high: they are one line of pixels. */
 function paintNarrow<T>(c: CanvasRenderingContext2D, source: IcicleSource<T>, boxes: Box<T>[], ratio: number, ink: Ink): void {
-  const pixels = new Pixels(c);
-  const rows = new Set<number>();
+  const rows = boxes.reduce((most, box) => Math.max(most, box.row + 1), 1);
+  const inside = new Lines(c.canvas.width, rows);
+  let marks: Lines | null = null;
   for (const { node, x, row, width } of boxes) {
-    rows.add(row);
-    pixels.begin(x * ratio, row * ROW * ratio, width * ratio, source.colour(node));
+    inside.fill(row, x * ratio, width * ratio, source.colour(node));
+    if (source.isMarked(node)) (marks ??= new Lines(c.canvas.width, rows)).fill(row, x * ratio, width * ratio, ink.mark);
   }
-  for (const row of rows) pixels.repeat(row * ROW * ratio, (ROW - 1) * ratio);
-  for (const { node, x, row, width } of boxes) {
-    if (!source.isMarked(node)) continue;
-    const top = row * ROW * ratio;
-    pixels.fill(x * ratio, top, width * ratio, MARK * ratio, ink.mark);
-    pixels.fill(x * ratio, top + (ROW - 1 - MARK) * ratio, width * ratio, MARK * ratio, ink.mark);
-  }
-  pixels.put();
+  inside.paint(c, (row) => [row * ROW * ratio, (row * ROW + ROW - 1) * ratio]);
+  marks?.paint(c, (row) => [row * ROW * ratio, (row * ROW + MARK) * ratio]);
+  marks?.paint(c, (row) => [(row * ROW + ROW - 1 - MARK) * ratio, (row * ROW + ROW - 1) * ratio]);
 }
 
 /** Colour by colour: to change it takes longer than to fill. */

@@ -83,7 +83,7 @@ export class ByThread {
     const period = samplePeriod(this.profile);
     const counts = a.values === a.blocks;
     const variance = a.variance && (counts ? boundBlocks(blocks, bytes, period) : boundBytes(bytes, period));
-    return { ...a, bytes, blocks, values: counts ? blocks : bytes, variance, chosen };
+    return { ...a, bytes, blocks, values: counts ? blocks : bytes, variance, chosen, whole: null };
   }
 
   private share(a: Answer, by: Float64Array, column: string | null): Float64Array {

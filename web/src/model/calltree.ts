@@ -4,7 +4,7 @@
 
 import type { ByThread } from "./bythread.ts";
 import { orderBy } from "./order.ts";
-import type { Answer } from "./question.ts";
+import type { Answer, Figures } from "./question.ts";
 import type { GroupBy } from "./stacks.ts";
 import type { Sums } from "./sums.ts";
 
@@ -77,6 +77,11 @@ export abstract class CallTree {
   /** Where the rows that end in the node itself are over; they come first. */
   protected abstract ownEnd(node: TreeNode): number;
 
+  /** Of the answer, for `total` and its like. */
+  protected figures(): Figures {
+    return this.answer;
+  }
+
   /** What the rows of a node come to; `values` are by row. */
   total(node: TreeNode, values: Float64Array): number {
     const sums = this.sums.of(values);
@@ -99,7 +104,7 @@ export abstract class CallTree {
   sum(node: TreeNode): NodeSums {
     let sums = this.told.get(node);
     if (!sums) {
-      const { values, bytes, blocks } = this.answer;
+      const { values, bytes, blocks } = this.figures();
       sums = { bytes: this.total(node, bytes), blocks: this.total(node, blocks), self: this.own(node, values) };
       this.told.set(node, sums);
     }

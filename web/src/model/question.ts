@@ -32,13 +32,16 @@ export interface Question {
 /** Of maps that have stacks, by number. */
 export const MAP_KINDS = ["anonymous", "file", "reserved", "shared", "break"];
 
-/** Bytes and blocks by site; what is left out is 0. */
-export interface Answer {
-  question: Question;
+export interface Figures {
   bytes: Float64Array;
   blocks: Float64Array;
   /** What sizes and shares go by: bytes, or blocks for figures that count. */
   values: Float64Array;
+}
+
+/** By site; what is left out is 0. */
+export interface Answer extends Figures {
+  question: Question;
   /** Of `values`, where blocks were sampled (interval.ts); null: they are exact. */
   variance: Float64Array | null;
   total: number;
@@ -46,6 +49,8 @@ export interface Answer {
   totalBlocks: number;
   /** By site: 1 if the filters let it through; null: they let all. */
   chosen: Uint8Array | null;
+  /** As it is before the filters, where there are some. */
+  whole: Figures | null;
   /** In words, where the figure is not quite what was asked for. */
   note: string;
 }
@@ -73,11 +78,22 @@ export function isTimed(q: Question): boolean {
   return isOfPages(q.figure) || q.figure === "live" || q.figure === "growth" || (q.range !== null && q.figure === "peak");
 }
 
-/** By site: the last of the changes between two places of their table, plus one; 0: there is none. One loop for all that
- * asks for times, so that it is compiled when it is needed; and what it writes to is small enough for a cache. */
+/** Of the last two calls of lastChanges: for the next ones. */
+const rooms: Uint32Array[] = [];
+
+function takeRoom(count: number): Uint32Array {
+  const room = rooms.length < 2 ? null : rooms.shift()!;
+  const next = room?.length === count ? room.fill(0) : new Uint32Array(count);
+  rooms.push(next);
+  return next;
+}
+
+/** By site: the last of the changes between two places of their table, plus one; 0: there is none. It holds until the
+ * call after the next. One loop for all that asks for times, so that it is compiled when it is needed; and what it writes
+ * to is small enough for a cache. */
 function lastChanges(p: Profile, from: number, to: number): Uint32Array {
   const sites = p.pack.u32("change.site");
-  const last = new Uint32Array(p.siteCount);
+  const last = takeRoom(p.siteCount);
   for (let i = from; i < to; i++) last[sites[i]!] = i + 1;
   return last;
 }
@@ -200,10 +216,29 @@ function only(values: Float64Array, chosen: Uint8Array): Float64Array {
   return kept;
 }
 
-function sum(values: Float64Array): number {
+function sum(values: Float64Array, chosen: Uint8Array | null): number {
   let all = 0;
-  for (let i = 0; i < values.length; i++) all += values[i]!;
+  for (let i = 0; i < values.length; i++) if (!chosen || chosen[i]) all += values[i]!;
   return all;
+}
+
+/** What is chosen of them, made when it is first asked for: a tree from the root never does. */
+class Chosen implements Figures {
+  private made: { bytes?: Float64Array; blocks?: Float64Array } = {};
+
+  constructor(private readonly whole: Figures, private readonly chosen: Uint8Array) {}
+
+  get bytes(): Float64Array {
+    return (this.made.bytes ??= only(this.whole.bytes, this.chosen));
+  }
+
+  get blocks(): Float64Array {
+    return (this.made.blocks ??= only(this.whole.blocks, this.chosen));
+  }
+
+  get values(): Float64Array {
+    return this.whole.values === this.whole.bytes ? this.bytes : this.blocks;
+  }
 }
 
 /** Of what was live at a time nothing was kept but the sums; a change is as doubtful as both its ends. */
@@ -233,11 +268,21 @@ export function answer(p: Profile, q: Question): Answer {
   }
   let variance = varianceOfAnswer(p, q, bytes, blocks);
   const chosen = chooseSites(p, q);
-  if (chosen) {
-    [bytes, blocks] = [only(bytes, chosen), only(blocks, chosen)];
-    variance = variance && only(variance, chosen);
-  }
-  const values = countsBlocks(q.figure) ? blocks : bytes;
-  const [totalBytes, totalBlocks] = [sum(bytes), sum(blocks)];
-  return { question: q, bytes, blocks, values, variance, total: values === bytes ? totalBytes : totalBlocks, totalBytes, totalBlocks, chosen, note };
+  if (chosen) variance = variance && only(variance, chosen);
+  const whole: Figures = { bytes, blocks, values: countsBlocks(q.figure) ? blocks : bytes };
+  const kept = chosen ? new Chosen(whole, chosen) : whole;
+  const [totalBytes, totalBlocks] = [sum(bytes, chosen), sum(blocks, chosen)];
+  return {
+    question: q,
+    get bytes() { return kept.bytes; },
+    get blocks() { return kept.blocks; },
+    get values() { return kept.values; },
+    whole: chosen && whole,
+    variance,
+    total: countsBlocks(q.figure) ? totalBlocks : totalBytes,
+    totalBytes,
+    totalBlocks,
+    chosen,
+    note,
+  };
 }

@@ -4,7 +4,7 @@
 
 import type { ByThread } from "./bythread.ts";
 import { CallTree, chosenRows, sortNodes, type TreeNode } from "./calltree.ts";
-import type { Answer } from "./question.ts";
+import type { Answer, Figures } from "./question.ts";
 import type { Shape } from "./shape.ts";
 import { countChosen, Sums } from "./sums.ts";
 
@@ -41,7 +41,7 @@ export class TopDown extends CallTree {
     this.counts = !threads && answer.chosen ? countChosen(this.order, answer.chosen) : null;
     this.sums = threads ? new Sums(this.order) : this.counts ? new Sums(this.order, shape.sums(), this.counts) : shape.sums();
     const sizes = answer.question.figure === "growth" ? this.sums.ofSizes(answer.values) : null; // nothing else is ever negative
-    this.values = this.sums.of(answer.values);
+    this.values = this.sums.of(sizes ? answer.values : this.figures().values);
     this.sizes = sizes ?? this.values;
     this.root = this.makeNode(null, -1, 0, 0, this.order.length);
   }
@@ -49,6 +49,11 @@ export class TopDown extends CallTree {
   private makeNode(parent: TreeNode | null, frame: number, at: number, from: number, to: number): TreeNode {
     const { values, sizes } = this;
     return { parent, frame, depth: parent ? parent.depth + 1 : 0, value: values[to]! - values[from]!, size: sizes[to]! - sizes[from]!, from, to, at, children: null, least: 0 };
+  }
+
+  /** The sums know what is chosen, and have been made of all before. */
+  protected override figures(): Figures {
+    return (this.counts && this.answer.whole) || this.answer;
   }
 
   open(node: TreeNode, least = 0): TreeNode[] {

@@ -151,6 +151,7 @@ export class Union implements Stacks, Work {
       totalBytes: answers[0].totalBytes + answers[1].totalBytes,
       totalBlocks: answers[0].totalBlocks + answers[1].totalBlocks,
       chosen: null,
+      whole: null,
       note: "",
     };
     return { both, now, totals: [answers[0].total, answers[1].total] };
