@@ -5,7 +5,8 @@
  *
  * All blocks are made by block() in a function of their own, shape_NAME, and none is freed but
  * where it says so. Then the program calls exit() with status 7; with an argument it first says
- * "ready" and waits for a line. Nothing else allocates but what libc does for threads. */
+ * "ready" and waits for a line. With "only" and a name there is that shape alone (and main_stack);
+ * "threads" are all that threads have. Nothing else allocates but what libc does for threads. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -418,45 +419,6 @@ SHAPE void *shape_main_stack(void)
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-static void (*const shapes[])(void) = {
-	shape_zeroed_global,
-	shape_filled_global,
-	shape_number,
-	shape_zero_bytes,
-	shape_static_local,
-	shape_held_list,
-	shape_long_list,
-	shape_held_circle,
-	shape_held_from_the_middle,
-	shape_held_tree,
-	shape_start_and_inside,
-	shape_big_holder,
-	shape_environment,
-	shape_inside,
-	shape_inside_over_a_block,
-	shape_behind_an_inside,
-	shape_lost,
-	shape_overwritten,
-	shape_hidden,
-	shape_past_its_end,
-	shape_unaligned,
-	shape_lost_zero_bytes,
-	shape_lost_big,
-	shape_lost_list,
-	shape_lost_tree,
-	shape_lost_circle,
-	shape_lost_into_circle,
-	shape_points_to_itself,
-	shape_two_share_one,
-	shape_lost_inside,
-	shape_holder_freed,
-	shape_lost_by_realloc,
-	shape_dead_frames,
-	shape_main_local,
-	shape_mapped,
-	run_coroutine,
-};
-
 static void start_threads(void)
 {
 	pthread_t thread;
@@ -472,20 +434,68 @@ static void start_threads(void)
 		usleep(1000);
 }
 
+#define ROW(name)                   \
+	{                           \
+#name, shape_##name \
+	}
+
+static const struct {
+	const char *name;
+	void (*make)(void);
+} shapes[] = {
+	ROW(zeroed_global),
+	ROW(filled_global),
+	ROW(number),
+	ROW(zero_bytes),
+	ROW(static_local),
+	ROW(held_list),
+	ROW(long_list),
+	ROW(held_circle),
+	ROW(held_from_the_middle),
+	ROW(held_tree),
+	ROW(start_and_inside),
+	ROW(big_holder),
+	ROW(environment),
+	ROW(inside),
+	ROW(inside_over_a_block),
+	ROW(behind_an_inside),
+	ROW(lost),
+	ROW(overwritten),
+	ROW(hidden),
+	ROW(past_its_end),
+	ROW(unaligned),
+	ROW(lost_zero_bytes),
+	ROW(lost_big),
+	ROW(lost_list),
+	ROW(lost_tree),
+	ROW(lost_circle),
+	ROW(lost_into_circle),
+	ROW(points_to_itself),
+	ROW(two_share_one),
+	ROW(lost_inside),
+	ROW(holder_freed),
+	ROW(lost_by_realloc),
+	ROW(dead_frames),
+	ROW(main_local),
+	ROW(mapped),
+	{"coroutine", run_coroutine},
+	{"threads", start_threads},
+};
+
 int main(int argc, char **argv)
 {
+	const char *only = argc > 2 ? argv[2] : NULL;
 	char line[16];
 	void *volatile kept = shape_main_stack();
 
-	(void)argv;
 	mapped = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
-		shapes[i]();
+		if (only && strcmp(only, shapes[i].name) != 0)
+			continue;
+		shapes[i].make();
 		scrub();
 	}
-	start_threads();
-	scrub();
-	if (argc > 1 &&
+	if (argc == 2 &&
 	    (write(STDOUT_FILENO, "ready\n", 6) != 6 || read(STDIN_FILENO, line, sizeof(line)) < 0))
 		return 1;
 	exit(7);

@@ -150,12 +150,11 @@ def test_chains_name_what_holds_a_block(record, midden, need_victim):
     assert [link["kind"] for link in lost] == ["block"] * 3
 
 
-def test_memcheck_agrees(native, need_victim):
+def ask_memcheck(command):
     if not shutil.which("valgrind"):
         pytest.skip("valgrind is not installed")
     done = subprocess.run(
-        ["valgrind", "--leak-check=full", "--show-leak-kinds=all", "--run-libc-freeres=no", "--num-callers=20"]
-        + native.command(need_victim("lost_shapes")),
+        ["valgrind", "--leak-check=full", "--show-leak-kinds=all", "--run-libc-freeres=no", "--num-callers=20", *command],
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,
@@ -170,7 +169,30 @@ def test_memcheck_agrees(native, need_victim):
         if " block (" in stack:
             size = (int((direct or whole).replace(",", "")), int(blocks.replace(",", "")))
             add(found, stack, "shape", names[kind], size)
-    assert found == SHAPES
+    return found
+
+
+def test_memcheck_agrees(native, need_victim):
+    assert ask_memcheck(native.command(need_victim("lost_shapes"))) == SHAPES
+
+
+# What lost_shapes.c can do alone, as a program of its own, and which functions that are.
+ALONE = {name: {name} for name in SHAPES}
+del ALONE["coroutine_stack"], ALONE["main_stack"]
+ALONE["coroutine"] = {"coroutine", "coroutine_stack"}
+ALONE["threads"] = {name for name in SHAPES if "thread" in name}
+for name in ALONE["threads"]:
+    del ALONE[name]
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_each_alone_is_as_memcheck_says(record, midden, native, need_victim, name):
+    victim = need_victim("lost_shapes")
+    wanted = {function: SHAPES[function] for function in ALONE[name] | {"main_stack"}}
+    recording = record.victim(victim, "only", name, options=("--leaks",))
+    assert recording.status == 7
+    assert by_function(read_leaks(midden, recording.path), "shape", "block") == wanted
+    assert ask_memcheck(native.command(victim, "only", name)) == wanted
 
 
 def test_leak_sanitizer_agrees(tmp_path):
