@@ -189,6 +189,18 @@ static bool attach_for_event(void)
 	return attached;
 }
 
+NOINLINE void cold_put_big(struct thread *t, void *block, size_t bytes, uint32_t what,
+			   uint64_t node)
+{
+	uint64_t *at = t->pos;
+
+	at[0] = hot_word(t, (what & 15u) + 1, what >> 4); /* ALLOC_BIG, RESIZED_BIG */
+	at[1] = (uint64_t)(uintptr_t)block;
+	at[2] = node;
+	at[3] = bytes;
+	hot_publish(t, at + 4);
+}
+
 NOINLINE bool cold_refill(struct thread *t)
 {
 	if (t->state == THREAD_READY && t->pos < t->chunk_end)

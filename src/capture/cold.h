@@ -25,6 +25,10 @@ bool cold_attach(void);
  * event is counted as lost. */
 NOINLINE bool cold_refill(struct thread *t);
 
+/* hot_put_block's event for a block of 4 GiB and more. */
+NOINLINE void cold_put_big(struct thread *t, void *block, size_t bytes, uint32_t what,
+			   uint64_t node);
+
 /* While a function of the allocator's runs that may do its work on `block` through the names we
  * stand in for, so that what it does is not recorded a second time. False: an outer wrapper has
  * masked it already. */

@@ -13,6 +13,7 @@
 #include "capture/boot.h"
 #include "capture/counting.h"
 #include "capture/hot.h"
+#include "capture/hot_try.h"
 #include "capture/light.h"
 #include "capture/modules.h"
 
@@ -36,10 +37,13 @@ static inline bool was_recorded(const void *block)
 /* These are part of each hook's own frame: hot_enter tells by it whether a hook is still there. */
 static HOT void add(void *block, size_t bytes, uint32_t api, const struct walk_start *start)
 {
-	if (light_is_on())
-		light_add(block, bytes, api, start);
-	else
+	if (light_is_on()) {
+		const struct walk_start copy = *start; /* so that `start` can be in registers */
+
+		light_add(block, bytes, api, &copy);
+	} else {
 		hot_alloc(block, bytes, api, start);
+	}
 }
 
 /* What `call` returned, recorded unless an inner call has done so. */
@@ -59,13 +63,46 @@ static HOT void add(void *block, size_t bytes, uint32_t api, const struct walk_s
  * own, which the hook jumps to: it has the hook's caller for its own, and saves registers only when
  * they are needed. */
 
+/* What a malloc has returned, where that takes more than record_malloc can do. */
+static NOINLINE void *record_block(void *block, size_t bytes)
+{
+	struct walk_start start = WALK_START();
+
+	add(block, bytes, SEGMENT_API_MALLOC, &start);
+	return block;
+}
+
+static NOINLINE void *record_missed(void *block, size_t bytes)
+{
+	struct walk_start start = WALK_START();
+
+	start.missed = true;
+	add(block, bytes, SEGMENT_API_MALLOC, &start);
+	return block;
+}
+
+/* A malloc whose stack will have to be walked. */
+static NOINLINE void *walk_malloc(size_t bytes)
+{
+	void *block = real.malloc(bytes);
+	struct walk_start start = WALK_START();
+
+	start.missed = true;
+	add(block, bytes, SEGMENT_API_MALLOC, &start);
+	return block;
+}
+
 static NOINLINE void *record_malloc(size_t bytes)
 {
 	void *block = real.malloc(bytes);
 	struct walk_start start = WALK_START();
 
-	add(block, bytes, SEGMENT_API_MALLOC, &start);
-	return block;
+	if (unlikely(atomic_load_explicit(&light_mode, memory_order_relaxed)))
+		return record_block(block, bytes);
+	enum hot_try tried = hot_try_alloc(block, bytes, &start);
+	if (likely(tried == HOT_TRY_DONE))
+		return block;
+	return tried == HOT_TRY_MISSED ? record_missed(block, bytes) : record_block(block, bytes);
 }
 
 /* In tag mode. What is known before the call is counted before it, and the size is left on the
@@ -88,7 +125,7 @@ EXPORT void *malloc(size_t bytes)
 		return real.malloc(bytes);
 	struct thread *t = thread_self;
 	if (unlikely(!t->tags.fast))
-		return record_malloc(bytes);
+		return walk_quick_is_worthwhile(t) ? record_malloc(bytes) : walk_malloc(bytes);
 	return count_malloc(bytes, t->tags.fast);
 }
 
@@ -100,14 +137,25 @@ static HOT void release(void *block)
 		(void)hot_release(block, SEGMENT_EVENT_FREE);
 }
 
-static NOINLINE void record_free(void *block, const void *caller)
+/* A free that takes more than record_free can do. */
+static NOINLINE void record_release(void *block, const void *caller)
 {
-	if (unlikely(!block || boot_owns(block)))
-		return;
 	if (unlikely(modules_is_loader(caller)))
 		modules_note_free(block);
 	release(block);
 	real.free(block);
+}
+
+static NOINLINE void record_free(void *block, const void *caller)
+{
+	if (unlikely(!block || boot_owns(block)))
+		return;
+	if (unlikely(modules_is_loader(caller) ||
+		     atomic_load_explicit(&light_mode, memory_order_relaxed)) ||
+	    unlikely(hot_try_free(block) != HOT_TRY_DONE))
+		record_release(block, caller);
+	else
+		real.free(block);
 }
 
 EXPORT void free(void *block)

@@ -76,20 +76,16 @@ static inline void hot_leave(struct thread *t)
 static HOT void hot_put_block(struct thread *t, void *block, size_t bytes, uint32_t what,
 			      uint64_t node)
 {
-	const uint32_t kind = what & 15u, api = what >> 4;
 	uint64_t *at = t->pos;
 
 	t->last = block;
-	at[1] = (uint64_t)(uintptr_t)block;
-	if (likely(bytes <= UINT32_MAX)) {
-		at[0] = hot_word(t, kind, api);
+	if (unlikely(bytes > UINT32_MAX)) {
+		cold_put_big(t, block, bytes, what, node);
+	} else {
+		at[0] = hot_word(t, what & 15u, what >> 4);
+		at[1] = (uint64_t)(uintptr_t)block;
 		at[2] = (uint64_t)bytes << 32 | node;
 		hot_publish(t, at + 3);
-	} else {
-		at[0] = hot_word(t, kind + 1, api); /* ALLOC_BIG, RESIZED_BIG */
-		at[2] = node;
-		at[3] = bytes;
-		hot_publish(t, at + 4);
 	}
 	hot_leave(t);
 }
@@ -103,7 +99,8 @@ static HOT bool hot_block(void *block, size_t bytes, uint32_t kind, uint32_t api
 	const uint32_t what = api << 4 | kind;
 
 	if (!HOT_IS_READY()) {
-		enum gate_answer answer = gate_admit_block(start, block, bytes, what);
+		const struct walk_start copy = *start; /* so that `start` can be in registers */
+		enum gate_answer answer = gate_admit_block(&copy, block, bytes, what);
 
 		if (answer != GATE_OPEN)
 			return answer == GATE_DONE;

@@ -7,8 +7,9 @@
 
 size_t memo_bytes(uint32_t room)
 {
-	return (size_t)room *
-	       (2 * sizeof(struct memo_frame) + sizeof(struct memo_word) + sizeof(uint32_t));
+	return (size_t)room * (2 * sizeof(struct memo_frame) + sizeof(struct memo_word) +
+			       sizeof(uint32_t)) +
+	       MEMO_PADS * sizeof(struct memo_word);
 }
 
 void memo_init(struct memo *m, uint32_t room, void *memory)
@@ -16,14 +17,10 @@ void memo_init(struct memo *m, uint32_t room, void *memory)
 	*m = (struct memo){.room = room};
 	m->frames = memory;
 	m->fresh = m->frames + room;
-	m->returns = (struct memo_word *)(void *)(m->fresh + room);
+	m->returns = (struct memo_word *)(void *)(m->fresh + room) + MEMO_PADS;
+	for (int i = 1; i <= MEMO_PADS; i++)
+		m->returns[-i] = (struct memo_word){.at = (uint64_t)(uintptr_t)&m->nothing};
 	m->extra = (uint32_t *)(void *)(m->returns + room);
-}
-
-static bool is_extra_unchanged(const struct memo_frame *f, uint32_t caller_flags)
-{
-	return (!f->sp_at || memo_read(f->sp_at) == f->sp_value) &&
-	       (!f->fp_at || !(caller_flags & MEMO_NEEDS_FP) || memo_read(f->fp_at) == f->fp_value);
 }
 
 NOINLINE int64_t memo_verify_extra(const struct memo *m, uint32_t top, int64_t changed)
@@ -35,7 +32,7 @@ NOINLINE int64_t memo_verify_extra(const struct memo *m, uint32_t top, int64_t c
 			continue;
 		if ((int64_t)i <= changed)
 			break;
-		if (!is_extra_unchanged(&m->frames[i], i ? m->frames[i - 1].flags : 0))
+		if (!memo_is_extra_unchanged(m, i))
 			return i;
 	}
 	return changed;
@@ -61,6 +58,7 @@ bool memo_replace(struct memo *m, uint32_t kept, uint32_t fresh_count)
 		memo_clear(m);
 		return false;
 	}
+	memo_renew(m);
 	while (m->extra_count && m->extra[m->extra_count - 1] >= kept)
 		m->extra_count--;
 	for (uint32_t i = 0; i < fresh_count; i++)

@@ -48,11 +48,15 @@ struct memo_word {
 	uint64_t value;
 };
 
+#define MEMO_PADS 4 /* words before the first, always unchanged: for memo_is_unchanged */
+
 struct memo {
 	uint32_t count;
 	uint32_t room;
 	uint32_t generation; /* of the modules that the frames were found with */
 	uint32_t extra_count;
+	uint64_t serial;	   /* another one whenever `frames` change; never 0 with frames */
+	uint64_t lasting;	   /* the same once memo_last has been called; 0 before */
 	uint64_t nothing;	   /* what a frame without a return address compares: always 0 */
 	struct memo_frame *frames; /* root first */
 	struct memo_frame *fresh;  /* frames of the walk under way, leaf first */
@@ -66,10 +70,24 @@ size_t memo_bytes(uint32_t room);
 /* Lays the arrays out in `memory`, zeroed or not. */
 void memo_init(struct memo *m, uint32_t room, void *memory);
 
+/* The frames are about to change. */
+static inline void memo_renew(struct memo *m)
+{
+	m->serial++;
+	m->lasting = 0;
+}
+
+/* The memo has served a later walk, and may serve more. */
+static inline void memo_last(struct memo *m)
+{
+	m->lasting = m->serial;
+}
+
 static inline void memo_clear(struct memo *m)
 {
 	m->count = 0;
 	m->extra_count = 0;
+	memo_renew(m);
 }
 
 static inline bool memo_is_frame(const struct memo_frame *f, uint64_t pc, uint64_t sp, uint64_t fp,
@@ -107,6 +125,39 @@ static inline int64_t memo_verify(const struct memo *m, uint32_t top)
 	while (i >= 0 && memo_difference(&w[i]) == 0)
 		i--;
 	return likely(!m->extra_count) ? i : memo_verify_extra(m, top, i);
+}
+
+/* Whether what frames[i] reads besides its return address is unchanged. */
+static inline bool memo_is_extra_unchanged(const struct memo *m, uint32_t i)
+{
+	const struct memo_frame *f = &m->frames[i];
+	uint32_t caller_flags = i ? f[-1].flags : 0;
+
+	return (!f->sp_at || memo_read(f->sp_at) == f->sp_value) &&
+	       (!f->fp_at || !(caller_flags & MEMO_NEEDS_FP) || memo_read(f->fp_at) == f->fp_value);
+}
+
+/* memo_verify_extra where nothing else has changed: whether it would give -1. */
+static inline bool memo_are_extra_unchanged(const struct memo *m, uint32_t top)
+{
+	for (uint32_t e = 0; e < m->extra_count && m->extra[e] <= top; e++)
+		if (!memo_is_extra_unchanged(m, m->extra[e]))
+			return false;
+	return true;
+}
+
+/* The same of memo_verify, but for frames that read more. */
+static inline bool memo_is_unchanged(const struct memo *m, uint32_t top)
+{
+	const struct memo_word *w = &m->returns[top];
+
+	do {
+		if (unlikely(memo_difference(w) | memo_difference(w - 1) | memo_difference(w - 2) |
+			     memo_difference(w - 3)))
+			return false;
+		w -= 4;
+	} while (w >= m->returns);
+	return true;
 }
 
 /* Keeps the `kept` outermost frames and puts fresh[0..fresh_count), leaf first, on top. False: no

@@ -38,8 +38,7 @@ static NOINLINE void fill_step(struct thread *t, struct shortcut_step *step, uin
 
 static inline const struct shortcut_step *find_step(struct thread *t, uint64_t address)
 {
-	struct shortcut_step *step = &t->shortcuts->steps[address * UINT64_C(0x9e3779b97f4a7c15) >>
-							  (64 - SHORTCUT_STEP_BITS)];
+	struct shortcut_step *step = &t->shortcuts->steps[shortcut_step_index(address)];
 
 	if (unlikely(step->address != address))
 		fill_step(t, step, address);
@@ -89,9 +88,7 @@ static inline uint64_t find_tag(struct thread *t, const struct walk_start *start
 static inline uint16_t *recent_of(struct shortcut_table *table, const struct walk_start *start,
 				  uint64_t first)
 {
-	uint64_t h = (start->pc ^ start->sp << 7 ^ first << 21) * UINT64_C(0x9e3779b97f4a7c15);
-
-	return &table->recent[h >> (64 - SHORTCUT_RECENT_BITS)];
+	return &table->recent[shortcut_recent_index(start, first)];
 }
 
 /* The same of the memo's leaf. */
@@ -122,10 +119,10 @@ static NOINLINE bool is_unchanged_with_fp(const struct shortcut *s, uint64_t sp,
 		uint64_t now = read_word(s, i, sp);
 
 		if (s->saved >> i & 1) {
-			changed |= (now - sp) ^ s->values[i];
+			changed |= (now - sp) ^ (s->values[i] - s->sp);
 			*fp = now;
 		} else {
-			changed |= arch_strip(now) ^ s->values[i];
+			changed |= arch_strip(now) ^ arch_strip(s->values[i]);
 		}
 	}
 	return changed == 0;
@@ -138,7 +135,7 @@ static inline bool is_unchanged(const struct shortcut *s, uint64_t sp, uint64_t 
 	if (unlikely(s->saved))
 		return is_unchanged_with_fp(s, sp, fp);
 	for (uint32_t i = 0; i < s->word_count; i++)
-		changed |= arch_strip(read_word(s, i, sp)) ^ s->values[i];
+		changed |= arch_strip(read_word(s, i, sp)) ^ arch_strip(s->values[i]);
 	return changed == 0;
 }
 
@@ -200,15 +197,44 @@ static inline bool is_leaf_end(const struct shortcut *s, const struct thread *t,
 {
 	*fp = start->fp;
 	return s->pc == start->pc && s->generation == t->memo.generation && s->word_count != 0 &&
-	       (!(s->flags & SHORTCUT_USES_FP) || start->fp - start->sp == s->fp) &&
+	       (!(s->flags & SHORTCUT_USES_FP) || start->fp - start->sp == s->fp - s->sp) &&
 	       s->reach <= t->stack.high - start->sp && is_unchanged(s, start->sp, fp);
+}
+
+/* What walk_quick.h has to look at besides. */
+static inline void put_flags(struct shortcut *s, const struct memo *m, uint32_t outer)
+{
+	bool needs_fp = (m->frames[outer].flags & MEMO_NEEDS_FP) != 0;
+
+	s->flags &= SHORTCUT_USES_FP | SHORTCUT_LOSES_FP;
+	if ((s->flags & SHORTCUT_USES_FP) || (needs_fp && !s->saved))
+		s->flags |= SHORTCUT_KEEPS_FP;
+	if (m->extra_count)
+		s->flags |= SHORTCUT_EXTRA;
+}
+
+/* The stack that starts here has this leaf end, and it leads to a frame of the memo. The next walk
+ * that starts here and finds the same need not ask again (walk_quick.h). */
+static void settle(struct shortcut *s, struct memo *m, const struct walk_start *start,
+		   uint32_t outer)
+{
+	memo_last(m);
+	for (uint32_t i = 0; i < s->word_count; i += 2) {
+		s->values[i] = read_word(s, i, start->sp);
+		s->values[i + 1] = read_word(s, i + 1, start->sp);
+	}
+	s->sp = start->sp;
+	s->fp = start->fp;
+	s->outer = outer;
+	put_flags(s, m, outer);
+	s->serial = m->serial;
 }
 
 /* By this leaf end, if the stack has it and it leads to a part of the memo that is unchanged. */
 static inline __attribute__((always_inline)) uint32_t follow(struct thread *t, struct shortcut *s,
 							     const struct walk_start *start)
 {
-	const struct memo *m = &t->memo;
+	struct memo *m = &t->memo;
 	uint64_t fp;
 
 	if (!is_leaf_end(s, t, start, &fp))
@@ -221,10 +247,19 @@ static inline __attribute__((always_inline)) uint32_t follow(struct thread *t, s
 	/* Deeper than is kept: whoever walks it knows how to cut. */
 	if (unlikely((uint64_t)outer + 1 + s->place_count > m->room))
 		return 0;
-	s->outer = (uint32_t)outer;
 	if (m->frames[outer].node != s->outer_node)
 		prefetch_node(s, &m->frames[outer]);
-	return memo_verify(m, (uint32_t)outer) < 0 ? find_node(s, t, &m->frames[outer]) : 0;
+	if (memo_verify(m, (uint32_t)outer) >= 0)
+		return 0;
+	uint32_t node = find_node(s, t, &m->frames[outer]);
+	if (s->lately != (uint32_t)m->serial) { /* few are met again before the memo changes */
+		s->lately = (uint32_t)m->serial;
+		s->serial = 0;
+		s->outer = (uint32_t)outer;
+	} else if (likely(s->outer_node == m->frames[outer].node)) {
+		settle(s, m, start, (uint32_t)outer);
+	}
+	return node;
 }
 
 /* Among all that begin with the same three frames. */
@@ -269,6 +304,7 @@ static struct shortcut *take_place(struct shortcut_table *table, uint64_t tag)
 	table->missed = NULL;
 	table->tags[i] = tag;
 	table->at[i].word_count = 0;
+	table->at[i].serial = 0;
 	return &table->at[i];
 }
 
@@ -304,7 +340,7 @@ static bool put_source_of_fp(struct draft *d, bool at_end)
 		return true;
 	d->saved_is_in = true;
 	d->s->saved |= (uint16_t)(1u << d->words);
-	return put_word(d, d->saved->fp_at, d->saved->fp_value - d->sp);
+	return put_word(d, d->saved->fp_at, d->saved->fp_value);
 }
 
 static bool put_place(struct shortcut *s, uint32_t place)
@@ -324,7 +360,7 @@ static bool put_frame(struct draft *d, const struct memo_frame *f)
 		return false;
 	if ((f->flags & MEMO_USES_FP) && !put_source_of_fp(d, false))
 		return false;
-	if (!put_word(d, f->ra_at, arch_strip(f->ra_value)) || !put_place(d->s, f->place))
+	if (!put_word(d, f->ra_at, f->ra_value) || !put_place(d->s, f->place))
 		return false;
 	if (f->fp_at) {
 		d->saved = f;
@@ -365,34 +401,99 @@ void shortcut_forget_steps(struct shortcut_table *table)
 void shortcut_forget_ends(struct shortcut_table *table)
 {
 	shortcut_forget_steps(table);
-	for (uint32_t i = 0; i < SHORTCUT_COUNT; i++)
-		if (table->tags[i]) /* leaves untouched what was never used */
-			table->at[i].word_count = 0;
+	table->at[SHORTCUT_COUNT].serial = 0;
+	for (uint32_t i = 0; i < SHORTCUT_COUNT; i++) {
+		if (!table->tags[i])
+			continue; /* leaves untouched what was never used */
+		table->at[i].word_count = 0;
+		table->at[i].serial = 0;
+	}
 }
 
-void shortcut_note(struct shortcut_table *table, const struct memo *m, uint32_t kept)
+/* Where and how the walk began that the memo is of. */
+static void put_start(struct shortcut *s, const struct memo *m, uint32_t outer)
+{
+	const struct memo_frame *leaf = &m->frames[m->count - 1];
+
+	s->pc = leaf->pc;
+	s->sp = leaf->sp;
+	s->fp = leaf->fp;
+	s->outer = outer;
+	s->node = leaf->node;
+	put_flags(s, m, outer);
+	s->serial = m->serial;
+}
+
+static bool put_leaf_end(struct shortcut *s, const struct memo *m, uint32_t kept)
 {
 	const struct memo_frame *leaf = &m->frames[m->count - 1];
 	const struct memo_frame *outer = &m->frames[kept - 1];
-
-	if (m->count <= kept || kept == 0 || m->count - kept > SHORTCUT_PLACES ||
-	    (outer->flags & MEMO_EXACT))
-		return;
-	struct shortcut *s = take_place(table, get_tag(m));
 	struct draft d = {.s = s, .sp = leaf->sp};
+
 	s->flags = 0;
 	s->saved = 0;
 	s->place_count = 0;
 	if (!put_frames(&d, m, kept))
-		return;
+		return false;
+	if (d.words % 2) {
+		s->values[d.words] = s->values[0];
+		s->offsets[d.words] = s->offsets[0];
+	}
 	put_hash(s);
-	s->pc = leaf->pc;
-	s->fp = leaf->fp - leaf->sp;
 	s->reach = (uint32_t)(outer->sp - leaf->sp);
-	s->outer = kept - 1;
 	s->outer_pc = outer->pc;
 	s->generation = m->generation;
 	s->outer_node = outer->node;
-	s->node = leaf->node;
-	s->word_count = d.words;
+	put_start(s, m, kept - 1);
+	s->word_count = (uint8_t)d.words;
+	return true;
+}
+
+/* The whole memo, which begins with a leaf end that cannot be kept: for walk_quick.h, as long as
+ * the memo stays. Its words are the leaf's return address, twice. */
+static bool put_memo(struct shortcut *s, const struct memo *m)
+{
+	struct draft d = {.s = s, .sp = m->frames[m->count - 1].sp};
+	const struct memo_frame *leaf = &m->frames[m->count - 1];
+
+	s->serial = 0;
+	s->flags = 0;
+	s->saved = 0;
+	if (!leaf->ra_at || (leaf->flags & MEMO_EXACT) ||
+	    !put_word(&d, leaf->ra_at, leaf->ra_value) ||
+	    !put_word(&d, leaf->ra_at, leaf->ra_value))
+		return false;
+	put_start(s, m, m->count - 1);
+	return true;
+}
+
+static bool has_leaf_end(const struct memo *m, uint32_t kept)
+{
+	return m->count > kept && kept > 0 && m->count - kept <= SHORTCUT_PLACES &&
+	       !(m->frames[kept - 1].flags & MEMO_EXACT);
+}
+
+/* The leaf end that is noted, or the whole memo; NULL: neither can be. */
+static struct shortcut *put(struct shortcut_table *table, const struct memo *m, uint32_t kept)
+{
+	struct shortcut *s = has_leaf_end(m, kept) ? take_place(table, get_tag(m)) : NULL;
+
+	if (s && put_leaf_end(s, m, kept))
+		return s;
+	s = &table->at[SHORTCUT_COUNT];
+	return put_memo(s, m) ? s : NULL;
+}
+
+void shortcut_note(struct thread *t, uint32_t kept)
+{
+	struct shortcut_table *table = t->shortcuts;
+	const struct memo *m = &t->memo;
+	const struct shortcut *s = m->count ? put(table, m, kept) : NULL;
+
+	if (!s)
+		return;
+	/* So that walk_quick.h finds it. */
+	const struct memo_frame *leaf = &m->frames[m->count - 1];
+	const struct walk_start start = {.pc = leaf->pc, .sp = leaf->sp, .fp = leaf->fp};
+	*recent_of(table, &start, find_first(t, &start).first) = (uint16_t)(s - table->at);
 }

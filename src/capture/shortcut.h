@@ -23,33 +23,40 @@ struct thread;
 #define SHORTCUT_WAYS	  8
 /* Leaf ends per thread: 512, which with the rest take 112 KiB, touched as they are used. */
 #define SHORTCUT_COUNT	(SHORTCUT_WAYS << SHORTCUT_SET_BITS)
-#define SHORTCUT_WORDS	9
+#define SHORTCUT_WORDS	8
 #define SHORTCUT_PLACES 8 /* leaf ends with more frames or words are walked again */
 
 enum shortcut_flag {
 	SHORTCUT_USES_FP = 1,  /* a frame is found by fp as it is at the start */
 	SHORTCUT_LOSES_FP = 2, /* fp at the end comes from a word that is not compared */
+	/* With the memo of `serial`, */
+	SHORTCUT_KEEPS_FP = 4, /* all hangs on fp as it is at the start */
+	SHORTCUT_EXTRA = 8,    /* there is more to compare than return addresses */
 };
 
+/* What walk_quick.h needs comes first: where and how it was found last. */
 struct shortcut {
 	_Alignas(64) uint64_t pc;
-	uint64_t fp;	   /* less sp; where it is used */
-	uint64_t outer_pc; /* the memo frame that the leaf end leads to */
-	uint32_t reach;	   /* from sp to the outer frame's */
-	uint32_t generation;
-	uint32_t outer;	     /* index in the memo where the outer frame was met last */
-	uint32_t outer_node; /* then it had this node */
-	uint32_t node;	     /* and the whole stack this one */
-	uint32_t hash;	     /* of the places as a run, and STACKTREE_BASE to the power of their */
-	uint32_t scale;	     /* number: see stacktree_hash */
-	uint16_t saved;	     /* bit i: words[i] is a saved frame pointer */
+	uint64_t sp;
+	uint64_t fp;
+	uint64_t serial; /* of the memo when it was found to lead to `outer` there; 0: was not */
+	uint32_t outer;	 /* index in the memo of the frame that it leads to */
+	uint32_t node;	 /* of the whole stack, where that frame has `outer_node` */
+	/* The words that must be as they were, in words from sp. Where their number is odd or 0,
+	 * one more is a copy of the first, or of the leaf's return address. */
+	uint16_t offsets[SHORTCUT_WORDS];
+	uint16_t saved;	    /* bit i: words[i] is a saved frame pointer */
+	uint8_t word_count; /* 0: no leaf end, good for walk_quick alone */
 	uint8_t flags;
 	uint8_t place_count;
-	uint32_t word_count; /* 0: no shortcut */
-	/* What must be as it was: a return address without its signature, or a saved frame pointer
-	 * less sp; and where, in words from sp. */
-	uint64_t values[SHORTCUT_WORDS];
-	uint16_t offsets[SHORTCUT_WORDS];
+	uint64_t values[SHORTCUT_WORDS]; /* as they are in memory with the stack at sp */
+	uint64_t outer_pc;
+	uint32_t reach; /* from sp to the outer frame's */
+	uint32_t generation;
+	uint32_t outer_node;
+	uint32_t hash;	 /* of the places as a run, and STACKTREE_BASE to the power of their */
+	uint32_t scale;	 /* number: see stacktree_hash */
+	uint32_t lately; /* serial of the memo that it was followed with last, lower half */
 	uint32_t places[SHORTCUT_PLACES]; /* that are shown, leaf first */
 };
 
@@ -74,8 +81,21 @@ struct shortcut_table {
 	 * stack this saves the rest of the way to a tag, which is one load after another. */
 	uint16_t recent[1 << SHORTCUT_RECENT_BITS];
 	struct shortcut_step steps[1 << SHORTCUT_STEP_BITS];
-	struct shortcut at[SHORTCUT_COUNT];
+	struct shortcut at[SHORTCUT_COUNT + 1]; /* the last is the whole memo */
 };
+
+/* Which step is kept where; and which leaf end is to be looked at first. */
+static inline uint32_t shortcut_step_index(uint64_t address)
+{
+	return (uint32_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SHORTCUT_STEP_BITS));
+}
+
+static inline uint32_t shortcut_recent_index(const struct walk_start *start, uint64_t first)
+{
+	uint64_t h = (start->pc ^ start->sp << 7 ^ first << 21) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return (uint32_t)(h >> (64 - SHORTCUT_RECENT_BITS));
+}
 
 /* The node of the stack that starts here, if it has a leaf end that is known, unchanged, and leads
  * to an unchanged part of the thread's memo, which is of the present generation; 0 otherwise. */
@@ -88,8 +108,8 @@ void shortcut_forget_steps(struct shortcut_table *table);
 /* Forgets all leaf ends: one of them may have been cut off while it was being made. */
 void shortcut_forget_ends(struct shortcut_table *table);
 
-/* Notes the leaf end that the last walk found: the frames of the memo from `kept` on. */
-void shortcut_note(struct shortcut_table *table, const struct memo *m, uint32_t kept);
+/* Notes the leaf end that the thread's last walk found: the frames of its memo from `kept` on. */
+void shortcut_note(struct thread *t, uint32_t kept);
 
 _Static_assert(sizeof(struct shortcut) == 192, "three cache lines");
 

@@ -61,6 +61,12 @@ static bool is_readable(uint64_t low, uint64_t high, bool trust)
 	return true;
 }
 
+static void set_low(struct stackrange *r, uint64_t low)
+{
+	r->low = low;
+	r->word_span = r->high - low - 7;
+}
+
 /* The main thread's stack ends with the strings that the kernel put there; a pthread's ends with
  * its own descriptor, to which the thread pointer points. A fork child has one thread, on the stack
  * of whichever forked, and that thread's pointer. Anything else (raw clone) is left unknown. */
@@ -78,8 +84,8 @@ void stackrange_init(struct stackrange *r, bool is_main)
 	/* What the kernel or libc laid out as this thread's stack may be trusted. */
 	if (high <= here || high - here > FIRST_MOST || !is_readable(here, high, true))
 		return;
-	r->low = here;
 	r->high = high;
+	set_low(r, here);
 }
 
 bool stackrange_extend(struct stackrange *r, uint64_t sp)
@@ -90,7 +96,7 @@ bool stackrange_extend(struct stackrange *r, uint64_t sp)
 	if (sp >= r->high || r->low - sp > STEP_MOST || *known == place)
 		return false;
 	if (is_readable(sp, r->low, r->low - sp <= STEP_TRUSTED)) {
-		r->low = sp;
+		set_low(r, sp);
 		return true;
 	}
 	*known = place;

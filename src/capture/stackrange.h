@@ -15,7 +15,8 @@
 
 struct stackrange {
 	uint64_t low;
-	uint64_t high; /* 0: unknown */
+	uint64_t high;	    /* 0: unknown */
+	uint64_t word_span; /* of addresses from low on where a word can be read */
 	uint64_t foreign[STACKRANGE_FOREIGN];
 };
 

@@ -3,26 +3,13 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "capture/stamp.h"
 
-/* A little less than the mean of the last ones, so that few run ahead of the clock. */
-static uint32_t get_step(const struct thread *t, uint64_t now)
+NOINLINE uint64_t stamp_read(struct thread *t)
 {
-	uint64_t mean = (now - t->stamp_read) >> STAMP_RUN_BITS;
-	uint64_t step = mean - mean / 8;
+	uint64_t stamp;
 
-	if (!t->stamp_hurried)
-		return 0;
-	return step < STAMP_STEP_MAX ? (uint32_t)step : STAMP_STEP_MAX;
-}
-
-NOINLINE uint64_t stamp_turn(struct thread *t, uint64_t now, uint32_t hurried)
-{
-	t->stamp_step = get_step(t, now);
-	t->stamp_read = now;
-	t->stamp_hurried = hurried;
-	t->stamps_left = hurried ? (1u << STAMP_RUN_BITS) - 1 : 0;
-	if (now > t->stamp) /* else estimates ran ahead; a stream never goes back */
-		t->stamp = now;
-	return t->stamp;
+	if (!stamp_peek(t, &stamp))
+		return clock_monotonic_ns();
+	return t->stamp = stamp;
 }
 
 /* Twice as long as needed, for a thread that sees late that it is not alone any more. */

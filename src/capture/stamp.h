@@ -25,34 +25,73 @@
 #define STAMP_STEP_MAX 2048u
 #define STAMP_AHEAD    ((uint64_t)STAMP_STEP_MAX << STAMP_RUN_BITS)
 
-/* The counter has been read, into a stretch of estimates, within it, or out of it: says how the
- * next stamps are made. Returns this one. */
-NOINLINE uint64_t stamp_turn(struct thread *t, uint64_t now, uint32_t hurried);
-
-static inline uint64_t stamp_take_alone(struct thread *t)
+/* A little less than the mean of the last ones, so that few run ahead of the clock. */
+static inline uint64_t stamp_get_step(const struct thread *t, uint64_t now)
 {
-	if (t->stamps_left) {
-		t->stamps_left--;
-		return t->stamp += t->stamp_step;
-	}
-	uint64_t now = clock_counter_alone();
-	uint32_t hurried = atomic_load_explicit(&process->header->hurried, memory_order_relaxed);
-	return unlikely(hurried | t->stamp_hurried) ? stamp_turn(t, now, hurried) : now;
+	uint64_t mean = (now - t->stamp_read) >> STAMP_RUN_BITS;
+	uint64_t step = mean - mean / 8;
+
+	if (!t->stamp_hurried || step == 0)
+		return 1;
+	return step < STAMP_STEP_MAX ? step : STAMP_STEP_MAX;
 }
 
-/* Ticks of the clock for an event that is being made. */
-static inline uint64_t stamp_take(struct thread *t)
+/* The counter has been read, into a stretch of estimates, within it, or out of it: says how the
+ * next stamps are made. */
+static inline void stamp_turn(struct thread *t, uint64_t now, uint32_t hurried)
+{
+	t->stamp_step = stamp_get_step(t, now);
+	t->stamp_read = now;
+	t->stamp_hurried = hurried;
+	if (now > t->stamp) /* else estimates ran ahead; a stream never goes back */
+		t->stamp = now;
+	t->stamp_end = hurried ? t->stamp + (t->stamp_step << STAMP_RUN_BITS) : 0;
+}
+
+/* Reads the counter of a process with one thread. */
+static inline uint64_t stamp_read_alone(struct thread *t)
+{
+	uint64_t now = clock_counter_alone();
+	uint32_t hurried = atomic_load_explicit(&process->header->hurried, memory_order_relaxed);
+
+	if (!(hurried | t->stamp_hurried))
+		return t->stamp = now;
+	stamp_turn(t, now, hurried);
+	return t->stamp;
+}
+
+/* The stamp for an event that is being made, by the counter; false: the kernel has to be asked. An
+ * estimate is the next one's too until somebody leaves it in t->stamp. Calls nothing. */
+static inline bool stamp_peek(struct thread *t, uint64_t *stamp)
 {
 	/* A second thread makes it ORDERED before it does anything that we could depend on.
 	 * Whoever has seen a pointer of its making sees that too: loads are not reordered on
 	 * x86_64, the one place where it matters. */
 	uint32_t clock = atomic_load_explicit(&process->clock, memory_order_relaxed);
 
-	if (clock == PROCESS_CLOCK_ALONE)
-		return stamp_take_alone(t);
-	if (likely(clock == PROCESS_CLOCK_ORDERED))
-		return clock_counter();
-	return clock_monotonic_ns();
+	*stamp = t->stamp + t->stamp_step;
+	if (clock == PROCESS_CLOCK_ORDERED)
+		*stamp = clock_counter();
+	else if (unlikely(*stamp >= t->stamp_end)) {
+		if (unlikely(clock != PROCESS_CLOCK_ALONE))
+			return false;
+		*stamp = stamp_read_alone(t);
+	}
+	return true;
+}
+
+/* stamp_take where that may cost a call more. */
+NOINLINE uint64_t stamp_read(struct thread *t);
+
+/* Ticks of the clock for an event that is being made. */
+static inline uint64_t stamp_take(struct thread *t)
+{
+	uint64_t next = t->stamp + t->stamp_step;
+	uint32_t clock = atomic_load_explicit(&process->clock, memory_order_relaxed);
+
+	if (unlikely(clock == PROCESS_CLOCK_ORDERED || next >= t->stamp_end))
+		return stamp_read(t);
+	return t->stamp = next;
 }
 
 /* From now on there are more threads than one. Returns when no estimate is ahead. */

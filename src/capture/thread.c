@@ -125,6 +125,8 @@ static void init_state(struct thread *t, uint32_t slot_index)
 {
 	uint32_t depth = process->max_depth;
 	char *arrays = (char *)t + sizeof(*t);
+	/* The leaf ends of the thread that was here before stay, and know its memo's serials. */
+	uint64_t serial = t->memo.serial;
 
 	/* Arrays, cfi and window need no zeroing: leave their pages untouched until used. */
 	__builtin_memset(t, 0, offsetof(struct thread, window));
@@ -134,6 +136,7 @@ static void init_state(struct thread *t, uint32_t slot_index)
 	t->clock_base = process->header->clock_base;
 	t->max_depth = depth;
 	memo_init(&t->memo, depth, arrays);
+	t->memo.serial = serial + 1;
 	arrays += memo_bytes(depth);
 	arrays += -(uintptr_t)arrays % _Alignof(struct shortcut_table);
 	t->shortcuts = (struct shortcut_table *)(void *)arrays;

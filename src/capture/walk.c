@@ -357,7 +357,7 @@ static NOINLINE uint32_t walk_new(struct thread *t, const struct walk_start *sta
 	if (unlikely(!memo_replace(m, kept, fresh)))
 		return walk_over(t, start);
 	uint32_t node = intern(t, m, kept, &run);
-	shortcut_note(t->shortcuts, m, kept);
+	shortcut_note(t, kept);
 	return node;
 }
 
@@ -372,8 +372,10 @@ static inline uint32_t walk_quickly(struct thread *t, const struct walk_start *s
 		const struct memo_frame *f = &m->frames[m->count - 1];
 
 		if (memo_is_frame(f, start->pc, start->sp, start->fp, 0) &&
-		    memo_verify(m, m->count - 1) < 0)
+		    memo_verify(m, m->count - 1) < 0) {
+			memo_last(m);
 			return f->node;
+		}
 		uint32_t node = shortcut_find(t, start);
 		if (node)
 			return node;
@@ -404,9 +406,11 @@ static bool is_node_of(const struct thread *t, uint32_t node, uint32_t count)
 uint32_t walk_node(struct thread *t, const struct walk_start *start)
 {
 	static _Thread_local uint32_t walks __attribute__((tls_model("initial-exec")));
-	uint32_t quick = walk_quickly(t, start);
+	uint32_t quick = walk_quick_try(t, start);
 	uint32_t count;
 
+	if (!quick)
+		quick = walk_quickly(t, start);
 	if (shadow_is_on)
 		return quick; /* it has no frames around the first instrumented function */
 	if (python_is_here()) {

@@ -8,16 +8,34 @@
 
 #include "capture/python_quick.h"
 #include "capture/thread.h"
+#include "capture/walk_quick.h"
 #include "capture/walk_start.h"
 
 /* The node of the stack that starts at a hook's caller. Counts what it could not do. */
 uint32_t walk_node(struct thread *t, const struct walk_start *start);
 
-/* The same with the tags that the thread is in as the outermost frames. */
-static inline uint32_t walk_tagged(struct thread *t, const struct walk_start *start)
+/* The same if nothing need be walked; 0 otherwise. */
+static WALK_QUICK uint32_t walk_try(const struct thread *t, const struct walk_start *start)
 {
-	uint32_t node = walk_node(t, start);
+#ifdef MIDDEN_CHECK_WALKS
+	(void)t; /* walk_node takes it too, and compares */
+	(void)start;
+	return 0;
+#else
+	return start->missed ? 0 : walk_quick_try(t, start);
+#endif
+}
 
+/* The same with the tags that the thread is in as the outermost frames. */
+static WALK_QUICK uint32_t walk_tagged(struct thread *t, const struct walk_start *start)
+{
+	uint32_t node = walk_try(t, start);
+
+	if (unlikely(!node)) {
+		const struct walk_start copy = *start; /* so that `start` can be in registers */
+
+		node = walk_node(t, &copy);
+	}
 	return likely(t->tags.at == t->tags.root) ? node : tags_add_frames(t, node);
 }
 

@@ -19,7 +19,7 @@ static struct thread *begin(uint32_t hurried)
 	assert_int_equal(thread_self->state, THREAD_READY);
 	assert_int_equal(atomic_load(&process->clock), PROCESS_CLOCK_ALONE);
 	atomic_store(&process->header->hurried, hurried);
-	while (thread_self->stamps_left)
+	while (thread_self->stamp + thread_self->stamp_step < thread_self->stamp_end)
 		(void)stamp_take(thread_self);
 	return thread_self;
 }

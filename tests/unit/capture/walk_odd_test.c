@@ -410,7 +410,7 @@ static void walk_from(uint64_t pc, uint64_t sp, uint64_t fp)
 
 	if (sigsetjmp(fault, 0) != 0)
 		fail_msg("a fault at pc %#lx sp %#lx fp %#lx", pc, sp, fp);
-	uint32_t node = walk_node(thread_self, &start);
+	uint32_t node = walk_tagged(thread_self, &start);
 	assert_in_range(fixture_read_stack(node, frames, WALKED_ROOM), 0, WALKED_DEPTH);
 	walks++;
 }

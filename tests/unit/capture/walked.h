@@ -51,7 +51,7 @@ static NOINLINE void walked_take(struct walked *to)
 	struct walk_start start = WALK_START();
 
 	fixture_unpoison_stack();
-	to->node = walk_node(thread_self, &start);
+	to->node = walk_tagged(thread_self, &start);
 	to->count = fixture_read_stack(to->node, to->frames, WALKED_ROOM);
 	walked_ask_backtrace(to, start.pc);
 	walked_sink++;
