@@ -25,7 +25,9 @@
 
 /* The compiler, which sees many callers, would share one copy among them; the hook that matters
  * would pay for the call. */
-#define HOT inline __attribute__((always_inline))
+#define HOT		inline __attribute__((always_inline))
+
+#define HOT_AHEAD_BYTES 256
 
 static inline uint64_t hot_word(struct thread *t, uint32_t kind, uint32_t api)
 {
@@ -36,6 +38,8 @@ static inline uint64_t hot_word(struct thread *t, uint32_t kind, uint32_t api)
 static inline void hot_publish(struct thread *t, uint64_t *end)
 {
 	t->pos = end;
+	/* Some events ahead: the collector, on another core, has read what was there before. */
+	arch_prefetch_to_write((const char *)end + HOT_AHEAD_BYTES);
 	atomic_store_explicit(&t->slot->head, (uint64_t)(uintptr_t)end + t->position_bias,
 			      memory_order_release);
 }

@@ -47,6 +47,12 @@ static inline long arch_syscall(long number, long a, long b, long c, long d, lon
 	return x0;
 }
 
+/* Fetches the cache line of `at`, which is going to be written. */
+static inline void arch_prefetch_to_write(const void *at)
+{
+	__builtin_prefetch(at, 1);
+}
+
 /* Where the thread's descriptor ends. */
 static inline uint64_t arch_thread_pointer(void)
 {
