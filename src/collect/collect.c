@@ -102,6 +102,7 @@ struct collector *collect_new(const struct collect_config *config,
 	c->maps = config->maps;
 	c->enter_exit = config->enter_exit;
 	c->lost.twin.undertaker = config->undertaker;
+	c->lost.halt.resume = c->lost.twin.halt.resume = &c->lost.resume;
 	c->surveying = config->surveys && config->mode == SEGMENT_MODE_EXACT;
 	ticks_init(&c->clock, ticks_choose(hello->machine));
 	account_init(&c->account, &c->clock, layout.slot_count);

@@ -41,6 +41,7 @@ static void take_status(struct halt_thread *t, int status)
 	t->state = HALT_STOPPED;
 	t->signal = status >> 16 ? 0 : WSTOPSIG(status);
 	t->is_quiet = status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP;
+	t->is_halted = status >> 16 == PTRACE_EVENT_STOP && !t->is_quiet;
 }
 
 void halt_take(struct halt_thread *t, int status)
@@ -72,10 +73,13 @@ static void look_again(struct halt_thread *t)
 		take_status(t, status);
 }
 
-static void let_go(struct halt_thread *t)
+/* A process that has been stopped by a signal finds its waits ended by that, whoever looks. */
+static void let_go(struct halt *h, struct halt_thread *t)
 {
 	if (t->state != HALT_STOPPED)
 		return;
+	if (h->resume && !t->is_halted)
+		resume_call(h->resume, t);
 	long failed = ptrace(PTRACE_DETACH, t->tid, 0, (void *)(uintptr_t)t->signal); /* NOLINT */
 	/* Killed meanwhile. */
 	t->state = failed ? HALT_DEAD : HALT_GONE;
@@ -165,10 +169,12 @@ static int ask(struct halt *h, pid_t tid, struct error *e)
 						"kernel.yama.ptrace_scope)"
 					      : strerror(why));
 	}
-	(void)ptrace(PTRACE_INTERRUPT, tid, 0, 0);
 	struct halt_thread *t = vec_push(&h->threads);
 	memset(t, 0, sizeof(*t));
 	t->tid = tid;
+	if (h->resume)
+		resume_see(&t->seen, tid);
+	(void)ptrace(PTRACE_INTERRUPT, tid, 0, 0);
 	return 0;
 }
 
@@ -318,7 +324,7 @@ int halt_start(struct halt *h, pid_t pid, struct error *e)
 void halt_end(struct halt *h)
 {
 	for (size_t i = 0; i < h->threads.count; i++)
-		let_go(&h->threads.at[i]);
+		let_go(h, &h->threads.at[i]);
 }
 
 void halt_attend(struct halt *h)
@@ -331,7 +337,7 @@ void halt_attend(struct halt *h)
 			look_again(t);
 		} else {
 			(void)look_at(t);
-			let_go(t);
+			let_go(h, t);
 		}
 	}
 }
@@ -342,7 +348,7 @@ bool halt_settle(struct halt *h)
 
 	for (size_t i = h->threads.count; i-- > 0;) {
 		(void)look_at(&h->threads.at[i]);
-		let_go(&h->threads.at[i]);
+		let_go(h, &h->threads.at[i]);
 		settled &= h->threads.at[i].state != HALT_ASKED;
 	}
 	forget_gone(h);

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/vec.h"
+#include "collect/resume.h"
 
 #define HALT_WORDS 128u /* general and vector registers of one thread */
 
@@ -27,10 +28,13 @@ enum halt_state {
 struct halt_thread {
 	pid_t tid;
 	enum halt_state state;
-	int signal;	  /* that was about to be delivered; 0 none */
-	bool is_quiet;	  /* stopped for our asking and nothing else */
-	uint64_t sp;	  /* of the stack; 0: not known */
-	uint64_t pointer; /* to its descriptor and thread-local variables; 0: not known */
+	int signal;		 /* that was about to be delivered; 0 none */
+	bool is_quiet;		 /* stopped for our asking and nothing else */
+	bool is_halted;		 /* together with the whole process, by a signal */
+	uint64_t sleeps;	 /* before it ran on our order (resume.h); 0: it did not */
+	struct resume_seen seen; /* before it was asked */
+	uint64_t sp;		 /* of the stack; 0: not known */
+	uint64_t pointer;	 /* to its descriptor and thread-local variables; 0: not known */
 	uint64_t words[HALT_WORDS];
 	uint32_t word_count;
 };
@@ -38,6 +42,8 @@ struct halt_thread {
 /* Zero-initialise. */
 struct halt {
 	VEC(struct halt_thread) threads;
+	struct resume *resume; /* what becomes of its waits; NULL: they end with EINTR. To be filled
+				  in */
 };
 
 /* Stops all threads and reads their registers. 0, or -1 with `e`: none is stopped then, but for

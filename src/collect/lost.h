@@ -55,6 +55,7 @@ struct lost {
 	char fault[512];  /* why the last order could not be followed; "": it could */
 	struct halt halt; /* may have threads that have not been let go yet */
 	struct twin twin; /* may have one to bury */
+	struct resume resume;
 };
 
 /* Looks at the target, at a copy of it if that can be had. 0, or -1 with `e`; what was known before

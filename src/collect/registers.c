@@ -5,6 +5,7 @@
 #include "collect/registers.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
@@ -230,6 +231,25 @@ int64_t registers_get_result(const struct registers_set *s)
 	return (int64_t)s->words[WORD(rax)];
 }
 
+bool registers_find_ended(const struct registers_set *s, const struct registers_ended *seen,
+			  struct registers_ended *call)
+{
+	static const size_t places[] = {WORD(rdi), WORD(rsi), WORD(rdx),
+					WORD(r10), WORD(r8),  WORD(r9)};
+
+	(void)seen;
+	call->number = (long)s->words[WORD(orig_rax)];
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		call->arguments[i] = s->words[places[i]];
+	return registers_is_native(s) && call->number >= 0 &&
+	       (int64_t)s->words[WORD(rax)] == -EINTR;
+}
+
+void registers_set_result(struct registers_set *s, int64_t value)
+{
+	s->words[WORD(rax)] = (uint64_t)value;
+}
+
 #else
 
 #define PC_WORD	      (offsetof(struct user_regs_struct, pc) / sizeof(uint64_t))
@@ -373,6 +393,25 @@ bool registers_restore(pid_t tid, const struct registers_set *s)
 int64_t registers_get_result(const struct registers_set *s)
 {
 	return (int64_t)s->words[0];
+}
+
+/* The first argument has been overwritten by the result, and the kernel has forgotten the call. */
+bool registers_find_ended(const struct registers_set *s, const struct registers_ended *seen,
+			  struct registers_ended *call)
+{
+	if (!seen || !registers_is_native(s) || registers_get_result(s) != -EINTR)
+		return false;
+	for (unsigned i = 1; i < 6; i++)
+		if (s->words[i] != seen->arguments[i])
+			return false;
+	*call = *seen;
+	return (long)s->words[NUMBER_WORD] == seen->number && s->words[SP_WORD] == seen->sp &&
+	       s->words[PC_WORD] == seen->pc;
+}
+
+void registers_set_result(struct registers_set *s, int64_t value)
+{
+	s->words[0] = (uint64_t)value;
 }
 
 #endif

@@ -88,6 +88,27 @@ void registers_rewind(struct registers_set *s);
 /* Puts them back at the end of a system call, which is then forgotten. */
 bool registers_restore(pid_t tid, const struct registers_set *s);
 
+/* A system call that a thread waits in, or that ends with EINTR because it was stopped. */
+struct registers_ended {
+	long number;
+	uint64_t arguments[6];
+	uint64_t sp, pc; /* when it is over; of `seen` below alone */
+};
+
+/* Finds the call that ends so. Where not all of it is in the registers (see registers_hold_call),
+ * it is taken from `seen`, what the thread waited in before, if it is the same as far as they
+ * tell; NULL: nothing is known. False: the thread is stopped in no such one. */
+bool registers_find_ended(const struct registers_set *s, const struct registers_ended *seen,
+			  struct registers_ended *call);
+
+/* ERESTARTNOHAND: the kernel begins the call again when it lets the thread go, and makes it EINTR
+ * if a handler is to run before. */
+#define REGISTERS_AGAIN (-514)
+
+/* Has the call that the thread is stopped in come to something else. On aarch64, where that is in
+ * the same register: sets the first argument of one that is to begin. */
+void registers_set_result(struct registers_set *s, int64_t value);
+
 /* What a system call has come to, at its end. */
 int64_t registers_get_result(const struct registers_set *s);
 

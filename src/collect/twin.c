@@ -263,8 +263,8 @@ static bool is_left(pid_t pid, pid_t parent)
 
 enum mood { GLAD, WILLING, UNWILLING };
 
-/* System calls that a stop does no harm to, and those that it ends (signal(7)); of others it may
- * depend. */
+/* System calls that a stop does no harm to, and those whose time limit begins anew (resume.h); of
+ * others it may depend. */
 static enum mood judge_call(long number)
 {
 	static const long continued[] = {

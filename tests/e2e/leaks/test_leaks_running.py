@@ -117,6 +117,18 @@ def test_a_copy_is_nothing_to_the_program(record, midden, need_victim):
     assert running.finish(input=b"\n").status == 5
 
 
+@pytest.mark.parametrize("copied", [False, True])
+def test_waits_that_a_stop_would_end_go_on(record, midden, need_victim, copied):
+    running, pid = start(record, need_victim("lost_waiter"), env={"MIDDEN_TWIN": str(int(copied))})
+    wait_until(lambda: len(list(Path(f"/proc/{pid}/task").iterdir())) == 4, "all threads are there")
+    for _ in range(5):
+        found = ask_json(midden, pid)
+        assert found["copied"] == copied and found["stopped"]
+        assert sums(found)["definite"] == (300, 3)
+    done = running.finish(input=b"\n")
+    assert (done.status, done.stdout) == (5, b"0 ended\n")
+
+
 @pytest.mark.parametrize("calls", [18, 22, 26, 30])
 def test_a_program_goes_on_when_its_collector_is_killed_in_the_middle_of_a_look(record, midden, need_victim, calls):
     # strace kills the collector at one of its calls to ptrace: it makes some 40 of them, and these have the program's registers changed.

@@ -196,14 +196,20 @@ struct scene {
 	struct regions regions;
 };
 
-static inline struct scene stop_target(pid_t pid)
+static inline struct scene stop_target_with(pid_t pid, struct resume *resume)
 {
 	struct scene s = {.t = {.way = way, .undertaker = undertaker}};
 	struct error e = {0};
 
+	s.h.resume = s.t.halt.resume = resume;
 	assert_int_equal(regions_read(&s.regions, pid, &e), 0);
 	assert_int_equal(halt_start(&s.h, pid, &e), 0);
 	return s;
+}
+
+static inline struct scene stop_target(pid_t pid)
+{
+	return stop_target_with(pid, NULL);
 }
 
 /* Lets the target go. False: there can be no copy. */

@@ -1,0 +1,322 @@
+/* resume.c -- waits of the target that a stop would end, and which go on nevertheless.
+ * Runs: in the collector process, one thread, when somebody wants to know what is lost.
+ * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "collect/resume.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collect/halt.h"
+#include "format/clock.h"
+
+#define RING_ENTER   426 /* their numbers everywhere; Linux 5.1 to 5.11 */
+#define PIDFD_OPEN   434
+#define PIDFD_GETFD  438
+#define EPOLL_PWAIT2 441
+#define RING_TIMED   8u	 /* IORING_ENTER_EXT_ARG */
+#define RING_TIME    16u /* in what that points to: the address of a limit */
+#define ENDLESS_NS   UINT64_MAX
+#define UNKNOWN_NS   0
+#define SEEING_MOST  3u
+/* A sleep in the call that was begun again, and the next stop. */
+#define SLEEPS_BETWEEN 2u
+
+struct status {
+	pid_t pid;
+	uint64_t sleeps;
+	uint64_t pending, caught; /* signals, the first one in the lowest bit */
+};
+
+static struct status read_status(pid_t tid)
+{
+	struct status s = {0};
+	char path[64], line[256], name[32];
+	uint64_t number, bits;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
+	FILE *file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%31[^:]: %" SCNu64, name, &number) != 2)
+			number = 0;
+		if (sscanf(line, "%31[^:]: %" SCNx64, name, &bits) != 2)
+			continue;
+		if (strcmp(name, "voluntary_ctxt_switches") == 0)
+			s.sleeps = number;
+		else if (strcmp(name, "Tgid") == 0)
+			s.pid = (pid_t)number;
+		else if (strcmp(name, "SigPnd") == 0 || strcmp(name, "ShdPnd") == 0)
+			s.pending |= bits;
+		else if (strcmp(name, "SigCgt") == 0)
+			s.caught = bits;
+	}
+	if (file)
+		(void)fclose(file);
+	return s;
+}
+
+uint64_t resume_count_sleeps(pid_t tid)
+{
+	return read_status(tid).sleeps;
+}
+
+/* ---- the calls, and their time limits -------------------------------------------------------- */
+
+enum limit { LIMIT_NONE, LIMIT_MS, LIMIT_TIME, LIMIT_RECEIVE, LIMIT_SEND, LIMIT_RING };
+
+/* None of them has done anything yet when it ends with EINTR. */
+struct waiting_call {
+	long number;
+	enum limit limit;
+	unsigned argument; /* which has it, or its address */
+	int64_t overdue;   /* what the call returns when its time is over */
+};
+
+static const struct waiting_call calls[] = {
+	{SYS_epoll_pwait, LIMIT_MS, 3, 0},
+	{EPOLL_PWAIT2, LIMIT_TIME, 3, 0},
+	{SYS_rt_sigtimedwait, LIMIT_TIME, 2, -EAGAIN},
+	{SYS_semop, LIMIT_NONE, 0, 0},
+	{SYS_semtimedop, LIMIT_TIME, 3, -EAGAIN},
+	{SYS_io_getevents, LIMIT_TIME, 4, 0},
+	{SYS_read, LIMIT_RECEIVE, 0, -EAGAIN}, /* of sockets, and of inotify, which has no limit */
+	{SYS_readv, LIMIT_RECEIVE, 0, -EAGAIN},
+	{SYS_recvfrom, LIMIT_RECEIVE, 0, -EAGAIN},
+	{SYS_recvmsg, LIMIT_RECEIVE, 0, -EAGAIN},
+	{SYS_accept, LIMIT_RECEIVE, 0, -EAGAIN},
+	{SYS_accept4, LIMIT_RECEIVE, 0, -EAGAIN},
+	{SYS_write, LIMIT_SEND, 0, -EAGAIN},
+	{SYS_writev, LIMIT_SEND, 0, -EAGAIN},
+	{SYS_sendto, LIMIT_SEND, 0, -EAGAIN},
+	{SYS_sendmsg, LIMIT_SEND, 0, -EAGAIN},
+	{SYS_connect, LIMIT_SEND, 0, -EINPROGRESS},
+	{RING_ENTER, LIMIT_RING, 4, -ETIME},
+#ifdef SYS_epoll_wait
+	{SYS_epoll_wait, LIMIT_MS, 3, 0},
+#endif
+};
+
+static const struct waiting_call *find_call(long number)
+{
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (calls[i].number == number)
+			return &calls[i];
+	return NULL;
+}
+
+static uint64_t add_up(int64_t seconds, int64_t ns)
+{
+	const int64_t most = INT64_MAX / 1000000000 - 1;
+
+	if (seconds < 0 || ns < 0 || seconds > most)
+		return ENDLESS_NS;
+	return (uint64_t)seconds * 1000000000u + (uint64_t)ns;
+}
+
+static bool read_target(pid_t pid, uint64_t address, void *to, size_t bytes)
+{
+	struct iovec local = {.iov_base = to, .iov_len = bytes};
+	struct iovec remote = {.iov_base = (void *)(uintptr_t)address, /* NOLINT */
+			       .iov_len = bytes};
+
+	return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)bytes;
+}
+
+static uint64_t read_time(pid_t pid, uint64_t address)
+{
+	struct timespec t;
+
+	if (!address)
+		return ENDLESS_NS;
+	return read_target(pid, address, &t, sizeof(t)) ? add_up(t.tv_sec, t.tv_nsec) : UNKNOWN_NS;
+}
+
+static uint64_t read_ring_limit(pid_t pid, const uint64_t *arguments)
+{
+	uint64_t address;
+
+	if (!(arguments[3] & RING_TIMED))
+		return ENDLESS_NS;
+	if (!read_target(pid, arguments[4] + RING_TIME, &address, sizeof(address)))
+		return UNKNOWN_NS;
+	return read_time(pid, address);
+}
+
+static uint64_t read_option(int fd, int option)
+{
+	struct timeval t = {0};
+	socklen_t bytes = sizeof(t);
+
+	if (getsockopt(fd, SOL_SOCKET, option, &t, &bytes) != 0)
+		return errno == ENOTSOCK ? ENDLESS_NS : UNKNOWN_NS;
+	bool is_none = t.tv_sec == 0 && t.tv_usec == 0;
+	return is_none ? ENDLESS_NS : add_up(t.tv_sec, t.tv_usec * 1000);
+}
+
+static uint64_t read_socket_limit(pid_t pid, int number, int option)
+{
+	int process = (int)syscall(PIDFD_OPEN, pid, 0);
+	int fd = process < 0 ? -1 : (int)syscall(PIDFD_GETFD, process, number, 0);
+	uint64_t limit = fd < 0 ? UNKNOWN_NS : read_option(fd, option);
+
+	if (fd >= 0)
+		(void)close(fd);
+	if (process >= 0)
+		(void)close(process);
+	return limit;
+}
+
+static uint64_t find_limit(const struct waiting_call *call, pid_t pid, const uint64_t *arguments)
+{
+	uint64_t value = arguments[call->argument];
+	int ms = (int)value;
+
+	switch (call->limit) {
+	case LIMIT_MS:
+		return ms < 0 ? ENDLESS_NS : add_up(ms / 1000, ms % 1000 * INT64_C(1000000));
+	case LIMIT_RING:
+		return read_ring_limit(pid, arguments);
+	case LIMIT_TIME:
+		return read_time(pid, value);
+	case LIMIT_RECEIVE:
+		return read_socket_limit(pid, (int)value, SO_RCVTIMEO);
+	case LIMIT_SEND:
+		return read_socket_limit(pid, (int)value, SO_SNDTIMEO);
+	default:
+		return ENDLESS_NS;
+	}
+}
+
+/* ---- what is to become of one ---------------------------------------------------------------- */
+
+/* Since when we have been in the way of a wait: of one that we begin again now, since now. */
+static uint64_t find_since(const struct resume_wait *before, pid_t tid, uint64_t sleeps)
+{
+	bool is_same = sleeps && before->tid == tid && before->sleeps + SLEEPS_BETWEEN == sleeps;
+
+	return is_same ? before->since_ns : clock_monotonic_ns();
+}
+
+static int64_t judge(struct resume *r, const struct halt_thread *t, const struct registers_ended *e)
+{
+	const struct waiting_call *call = find_call(e->number);
+
+	if (!call)
+		return -EINTR;
+	struct status now = read_status(t->tid);
+	uint64_t limit = find_limit(call, now.pid, e->arguments);
+	struct resume_wait *wait = &r->waits[(unsigned)t->tid % RESUME_SLOTS];
+	if (limit == ENDLESS_NS)
+		return REGISTERS_AGAIN;
+	uint64_t since = find_since(wait, t->tid, t->sleeps ? t->sleeps : now.sleeps);
+	/* Of an unknown limit nobody can tell whether it is over. */
+	if (limit == UNKNOWN_NS && wait->since_ns == since)
+		return -EINTR;
+	if (limit != UNKNOWN_NS && clock_monotonic_ns() - since >= limit)
+		return call->overdue;
+	*wait = (struct resume_wait){t->tid, now.sleeps, since};
+	return REGISTERS_AGAIN;
+}
+
+/* ---- what a thread waits in ------------------------------------------------------------------ */
+
+/* The file is empty of numbers while the thread runs. */
+static bool read_call(struct resume_seen *seen, pid_t tid)
+{
+	char path[64], text[256] = "";
+	uint64_t *a = seen->call.arguments;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/syscall", (int)tid);
+	FILE *file = fopen(path, "re");
+	bool is_read = file && fgets(text, sizeof(text), file);
+	if (file)
+		(void)fclose(file);
+	return is_read && sscanf(text,
+				 "%ld %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
+				 " %" SCNx64 " %" SCNx64 " %" SCNx64,
+				 &seen->call.number, &a[0], &a[1], &a[2], &a[3], &a[4], &a[5],
+				 &seen->call.sp, &seen->call.pc) == 9;
+}
+
+void resume_see(struct resume_seen *seen, pid_t tid)
+{
+	if (registers_hold_call())
+		return;
+	/* One that was just about to sleep has done so by the second time. */
+	for (unsigned i = 0; i < SEEING_MOST && !seen->is_known; i++) {
+		seen->sleeps = resume_count_sleeps(tid);
+		if (!read_call(seen, tid) || !find_call(seen->call.number))
+			return;
+		seen->is_known = resume_count_sleeps(tid) == seen->sleeps;
+	}
+}
+
+/* It was asleep in the call that was seen, and has not slept since but for our stop. All else that
+ * it could have done is to be woken in this very moment, to come back to this place of the program
+ * before we stopped it, and to make the call with another first argument and the same others. */
+static const struct registers_ended *find_seen(const struct halt_thread *t)
+{
+	const struct resume_seen *seen = &t->seen;
+
+	if (!seen->is_known)
+		return NULL;
+	uint64_t sleeps = t->sleeps ? t->sleeps : resume_count_sleeps(t->tid);
+	return sleeps == seen->sleeps + 1 ? &seen->call : NULL;
+}
+
+/* ---- a thread that goes on ------------------------------------------------------------------- */
+
+static uint64_t get_bit(int signal)
+{
+	return signal ? UINT64_C(1) << (signal - 1) : 0;
+}
+
+/* Whether a handler is to run when the thread goes on: the call ends for that. */
+static bool is_interrupted(const struct halt_thread *t, uint64_t mask)
+{
+	struct status now = read_status(t->tid);
+
+	return now.caught & ((now.pending & ~mask) | get_bit(t->signal));
+}
+
+/* A handler that the program lets in only while it waits finds the mask of before: its signal is
+ * held back until the call has begun. One that is let in at any time may run before it, as it may
+ * in every program. */
+static void set_back(const struct halt_thread *t, struct registers_set *s,
+		     const struct registers_ended *call)
+{
+	uint64_t mask;
+
+	if (ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(mask), &mask) != 0 ||
+	    is_interrupted(t, mask) || ptrace(PTRACE_SETSIGMASK, t->tid, sizeof(mask), &mask) != 0)
+		return;
+	registers_rewind(s);
+	registers_set_result(s, (int64_t)call->arguments[0]);
+	(void)registers_load(t->tid, s);
+}
+
+void resume_call(struct resume *r, const struct halt_thread *t)
+{
+	struct registers_set s;
+	struct registers_ended ended;
+
+	if (!registers_save(t->tid, &s) || !registers_find_ended(&s, find_seen(t), &ended))
+		return;
+	int64_t result = judge(r, t, &ended);
+	if (result == REGISTERS_AGAIN && !registers_hold_call()) {
+		set_back(t, &s, &ended);
+	} else if (result != -EINTR) {
+		registers_set_result(&s, result);
+		(void)registers_load(t->tid, &s);
+	}
+}
