@@ -3,13 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { Source } from "./load/source.ts";
-import { BottomUp } from "./model/bottomup.ts";
+import { Answers } from "./model/answers.ts";
 import type { CallTree } from "./model/calltree.ts";
 import { carryState } from "./model/next.ts";
 import { Profile } from "./model/profile.ts";
-import { answer, COLUMNS, figuresOf, isOfPages, isTimed, type Answer, type Question } from "./model/question.ts";
+import { figuresOf, isOfPages, type Answer, type Question } from "./model/question.ts";
+import { rehearsals } from "./model/rehearsals.ts";
 import type { Work } from "./model/stacks.ts";
-import { TopDown } from "./model/topdown.ts";
 import { Union } from "./model/union.ts";
 import { FIRST_STATE, parseState, printState, tidyState, type State } from "./state.ts";
 
@@ -41,8 +41,7 @@ export class App {
   readonly old: Profile | null;
   state: State;
   onChange: () => void = () => {};
-  private answers = new Map<string, Answer>();
-  private trees = new Map<string, CallTree>();
+  private readonly answers = new Answers();
   private both: Union | null = null;
 
   constructor(readonly source: Source) {
@@ -101,7 +100,6 @@ export class App {
     this.blocks = profile;
     this.mapped = null;
     this.answers.clear();
-    this.trees.clear();
     this.clampRange();
     this.onChange();
   }
@@ -131,12 +129,13 @@ export class App {
     };
   }
 
-  /** Remembered: pages ask the same over and over. */
+  /** Remembered: pages ask the same over and over. To be asked for again whenever the page is shown or changed: its
+   * memory is used anew when others have been asked for. */
   answer(q: Question = this.question()): Answer {
-    return remember(this.answers, JSON.stringify(q), () => answer(this.profile, q));
+    return this.answers.of(this.profile, q);
   }
 
-  /** The profile's stacks, all of them and apart. */
+  /** The profile's stacks, all of them and apart. As `answer`: not to be kept. */
   tree(): CallTree {
     return this.makeTree(false, false);
   }
@@ -147,15 +146,8 @@ export class App {
   }
 
   private makeTree(fold: boolean, byThread: boolean): CallTree {
-    const { inverted } = this.state;
-    const by = this.state.byLine ? "line" : "function";
-    const q = this.question();
-    const key = `${inverted} ${by} ${fold} ${byThread} ${JSON.stringify(q)}`;
-    return remember(this.trees, key, () => {
-      const threads = byThread ? this.profile.byThread(isTimed(q)) : null;
-      const a = threads ? threads.deal(this.answer(q), COLUMNS[q.figure] ?? [null, "allocations"]) : this.answer(q);
-      return inverted ? new BottomUp(this.profile.reversed(by, fold), a, threads) : new TopDown(this.profile.shape(by, fold), a, threads);
-    });
+    const { inverted, byLine } = this.state;
+    return this.answers.tree(this.profile, this.question(), { inverted, by: byLine ? "line" : "function", fold, byThread });
   }
 
   /** The two profiles side by side; only if there is one to compare with. */
@@ -177,29 +169,4 @@ export class App {
   nameOf(frame: number): string {
     return frame < this.profile.frameCount ? this.profile.functionName(frame) : this.profile.threadName(frame - this.profile.frameCount);
   }
-}
-
-/** Asks ahead, and forgets the answers: what has run once is compiled, and on a busy machine that is half of what the
- * first question of a kind takes. */
-function rehearsals(p: Profile): Work[] {
-  const all: Question = { figure: "peak", range: null, thread: null, functions: "", module: "" };
-  const last = p.pack.f64("point.time_ns").length - 1;
-  const questions: Question[] = [{ ...all, functions: "a" }];
-  if (last > 0) questions.push({ ...all, figure: "growth", range: { from: last >> 1, to: last } });
-  return questions.flatMap((q) => {
-    let a: Answer;
-    return [{ step: () => Boolean((a = answer(p, q))) }, { step: () => Boolean(new TopDown(p.shape("function", false), a)) }];
-  });
-}
-
-const REMEMBERED = 8;
-
-function remember<T>(known: Map<string, T>, key: string, make: () => T): T {
-  let value = known.get(key);
-  if (value === undefined) {
-    value = make();
-    if (known.size >= REMEMBERED) known.delete(known.keys().next().value as string);
-    known.set(key, value);
-  }
-  return value;
 }

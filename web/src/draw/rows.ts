@@ -25,6 +25,7 @@ export class Rows {
 
   /** On paper there is no scrolling: the first rows are there, one below the other. */
   private print(count: number): void {
+    if (!this.element.isConnected) return;
     this.fill(0, count);
     this.inner.style.height = `${count * ROW}px`;
   }
@@ -47,7 +48,9 @@ export class Rows {
     this.draw();
   }
 
+  /** A page that is not in sight is filled anew when it comes back: what its rows are made of may be gone by now. */
   private draw(): void {
+    if (!this.element.isConnected) return;
     const first = Math.max(0, Math.floor(this.element.scrollTop / ROW) - SPARE);
     const last = Math.min(this.count, Math.ceil((this.element.scrollTop + this.element.clientHeight) / ROW) + SPARE);
     const key = `${first} ${last}`;

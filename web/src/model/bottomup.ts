@@ -3,8 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { ByThread } from "./bythread.ts";
-import { CallTree, chosenRows, sortNodes, type TreeNode } from "./calltree.ts";
-import type { Answer } from "./question.ts";
+import { CallTree, chosenRows, placesIn, sortNodes, type TreeNode } from "./calltree.ts";
+import type { Arrays } from "./memory.ts";
+import type { Answer, Figures } from "./question.ts";
 import { BLOCK, leastByBlock, type Common, type Reversed } from "./reversed.ts";
 import { Sums } from "./sums.ts";
 
@@ -23,14 +24,14 @@ function leastBetween(c: Common, from: number, to: number): number {
 /** By order of rows: thread's rows stay in theirs for every figure. */
 const known = new WeakMap<Uint32Array, Common>();
 
-/** What rows have in common when they are not those of `reversed` one after the other. */
-export function findCommon(reversed: Reversed, order: Uint32Array, siteOf: Uint32Array | null): Common {
+/** What rows have in common when they are not those of `reversed` one after the other. `arrays`: where to put it, if it
+ * is for one answer alone. */
+export function findCommon(reversed: Reversed, order: Uint32Array, siteOf: Uint32Array | null, arrays?: Arrays): Common {
   const found = known.get(order);
   if (found) return found;
-  const places = new Uint32Array(reversed.order.length);
-  for (let i = 0; i < places.length; i++) places[reversed.order[i]!] = i;
-  const lengths = new Uint16Array(order.length);
-  const shared = new Uint16Array(order.length);
+  const places = placesIn(reversed.order);
+  const lengths = arrays?.u16(order.length) ?? new Uint16Array(order.length);
+  const shared = arrays?.u16(order.length) ?? new Uint16Array(order.length);
   for (let i = 0, before = 0; i < lengths.length; i++) {
     const place = places[siteOf ? siteOf[order[i]!]! : order[i]!]!;
     lengths[i] = reversed.lengths[place]!;
@@ -56,12 +57,17 @@ export class BottomUp extends CallTree {
     // Those with nothing of this figure too: tables show the others beside it.
     this.order = chosenRows(answer, threads ? threads.inOrder(reversed.order) : reversed.order);
     const isWhole = this.order === reversed.order;
-    this.common = isWhole ? reversed : findCommon(reversed, this.order, threads?.siteOf ?? null);
-    this.sums = isWhole ? reversed.sums() : new Sums(this.order);
-    const sizes = answer.question.figure === "growth" ? this.sums.ofSizes(answer.values) : null; // nothing else is ever negative
-    this.values = this.sums.of(answer.values);
-    this.sizes = sizes ?? this.values;
+    this.common = isWhole ? reversed : findCommon(reversed, this.order, threads?.siteOf ?? null, answer.chosen ? answer.arrays : undefined);
+    this.sums = isWhole ? reversed.sums() : new Sums(this.order, false);
+    const { values } = this.figures();
+    this.values = this.sumsOf(values);
+    this.sizes = answer.question.figure === "growth" ? this.sums.ofSizes(values, answer.arrays) : this.values; // nothing else is ever negative
     this.root = this.makeNode(null, -1, 0, this.order.length);
+  }
+
+  /** The rows are those that are chosen. */
+  protected override figures(): Figures {
+    return this.answer.whole ?? this.answer;
   }
 
   private siteAt(i: number): number {

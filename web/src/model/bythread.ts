@@ -1,7 +1,7 @@
 // bythread.ts -- a profile's stacks with threads told apart: a row for each thread's share of a site.
 // SPDX-License-Identifier: Apache-2.0
 
-import { countUp } from "./calltree.ts";
+import { countUp, placesIn } from "./calltree.ts";
 import { boundBlocks, boundBytes, samplePeriod } from "./interval.ts";
 import type { Profile } from "./profile.ts";
 import type { Answer } from "./question.ts";
@@ -49,8 +49,7 @@ export class ByThread {
   }
 
   private putInOrder(sites: Uint32Array): Uint32Array {
-    const place = new Uint32Array(sites.length);
-    for (let i = 0; i < sites.length; i++) place[sites[i]!] = i;
+    const place = placesIn(sites);
     const keys = new Uint32Array(this.siteOf.length);
     for (let row = 0; row < keys.length; row++) keys[row] = place[this.siteOf[row]!]!;
     const bySite = sortByCounting(countUp(keys.length), keys, sites.length);
@@ -71,18 +70,18 @@ export class ByThread {
     return values;
   }
 
-  /** An answer by site, dealt out to the rows. `columns` are those that it was read from. */
+  /** An answer by site, dealt out to the rows, in its own arrays. `columns` are those that it was read from. */
   deal(a: Answer, columns: [string | null, string]): Answer {
     const bytes = this.share(a, a.bytes, columns[0]);
     const blocks = this.share(a, a.blocks, columns[1]);
     let chosen: Uint8Array | null = null;
     if (a.chosen) {
-      chosen = new Uint8Array(this.siteOf.length);
+      chosen = a.arrays.u8(this.siteOf.length);
       for (let row = 0; row < chosen.length; row++) chosen[row] = a.chosen[this.siteOf[row]!]!;
     }
     const period = samplePeriod(this.profile);
     const counts = a.values === a.blocks;
-    const variance = a.variance && (counts ? boundBlocks(blocks, bytes, period) : boundBytes(bytes, period));
+    const variance = a.variance && (counts ? boundBlocks(blocks, bytes, period, a.arrays) : boundBytes(bytes, period, a.arrays));
     return { ...a, bytes, blocks, values: counts ? blocks : bytes, variance, chosen, whole: null };
   }
 
@@ -92,7 +91,7 @@ export class ByThread {
     const threads = this.profile.pack.u32("part.thread");
     const { siteOf, partOf } = this;
     const { chosen } = a;
-    const values = new Float64Array(siteOf.length);
+    const values = a.arrays.f64(siteOf.length);
     for (let row = 0; row < values.length; row++) {
       const at = partOf[row]!;
       if (at < 0) values[row] = by[siteOf[row]!]!;

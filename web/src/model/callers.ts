@@ -1,6 +1,7 @@
 // callers.ts -- one function: what goes through it, who calls it, what it calls.
 // SPDX-License-Identifier: Apache-2.0
 
+import { withArrays, type Arrays } from "./memory.ts";
 import type { Answer } from "./question.ts";
 import { orderBy } from "./order.ts";
 import { OF_FUNCTION } from "./outermost.ts";
@@ -64,9 +65,8 @@ export interface FunctionRow {
 }
 
 /** By function: what goes through it, and what it has itself. */
-function sumByFunction(p: Profile, values: Float64Array, through: Float64Array): [Float64Array, Float64Array] {
-  const total = new Float64Array(p.frameCount);
-  const self = new Float64Array(p.frameCount);
+function sumByFunction(p: Profile, values: Float64Array, through: Float64Array, arrays: Arrays): [Float64Array, Float64Array] {
+  const [total, self] = [arrays.f64(p.frameCount), arrays.f64(p.frameCount)];
   const { frames, frameGroup } = p;
   const bits = p.outermostBits();
   const ends = p.leafFrames();
@@ -77,13 +77,17 @@ function sumByFunction(p: Profile, values: Float64Array, through: Float64Array):
 
 /** Every function with what goes through it (each stack once) and what it allocates itself. */
 export function allFunctions(p: Profile, a: Answer): FunctionRow[] {
-  const [total, self] = sumByFunction(p, a.values, p.through(a.values));
-  const [totalVariance, selfVariance] = a.variance ? sumByFunction(p, a.variance, valuesThrough(p, a.variance)) : [null, null];
+  return sortFunctions(withArrays(p.memory, (arrays) => listFunctions(p, a, arrays)), "self");
+}
+
+function listFunctions(p: Profile, a: Answer, arrays: Arrays): FunctionRow[] {
+  const [total, self] = sumByFunction(p, a.values, p.through(a.values), arrays);
+  const [totalVariance, selfVariance] = a.variance ? sumByFunction(p, a.variance, valuesThrough(p, a.variance, arrays.f64(p.parents.length)), arrays) : [null, null];
   const rows: FunctionRow[] = [];
   for (let g = 0; g < p.frameCount; g++)
     if (total[g] !== 0 || self[g] !== 0)
       rows.push({ group: g, total: total[g]!, self: self[g]!, totalVariance: totalVariance?.[g] ?? 0, selfVariance: selfVariance?.[g] ?? 0 });
-  return sortFunctions(rows, "self");
+  return rows;
 }
 
 /** Those with most of one first; of several with as much, those with most of the other. */

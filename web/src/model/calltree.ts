@@ -82,21 +82,26 @@ export abstract class CallTree {
     return this.answer;
   }
 
+  /** Running sums along the tree's rows. */
+  protected sumsOf(values: Float64Array): Float64Array {
+    return this.sums.of(values, this.answer.arrays);
+  }
+
   /** What the rows of a node come to; `values` are by row. */
   total(node: TreeNode, values: Float64Array): number {
-    const sums = this.sums.of(values);
+    const sums = this.sumsOf(values);
     return sums[node.to]! - sums[node.from]!;
   }
 
   /** The same for many nodes. */
   adder(values: Float64Array): (node: TreeNode) => number {
-    const sums = this.sums.of(values);
+    const sums = this.sumsOf(values);
     return (node) => sums[node.to]! - sums[node.from]!;
   }
 
   /** The same of those that end in it. */
   private own(node: TreeNode, values: Float64Array): number {
-    const sums = this.sums.of(values);
+    const sums = this.sumsOf(values);
     return sums[this.ownEnd(node)]! - sums[node.from]!;
   }
 
@@ -148,12 +153,24 @@ export function countUp(count: number): Uint32Array {
   return numbers;
 }
 
+const placed = new WeakMap<Uint32Array, Uint32Array>();
+
+/** By row: its place in an order of all. Remembered as long as somebody has the order. */
+export function placesIn(order: Uint32Array): Uint32Array {
+  let places = placed.get(order);
+  if (!places) {
+    placed.set(order, (places = new Uint32Array(order.length)));
+    for (let i = 0; i < order.length; i++) places[order[i]!] = i;
+  }
+  return places;
+}
+
 /** Rows that the answer's filters let through, in their order. */
 export function chosenRows(answer: Answer, order: Uint32Array): Uint32Array {
   const { chosen } = answer;
   if (!chosen) return order;
-  const rows = new Uint32Array(order.length);
+  const rows = answer.arrays.u32(order.length);
   let count = 0;
   for (let i = 0; i < order.length; i++) if (chosen[order[i]!]) rows[count++] = order[i]!;
-  return rows.slice(0, count);
+  return rows.subarray(0, count);
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Profile } from "./profile.ts";
-import { ofThread } from "./question.ts";
+import { ofThread, type Answer } from "./question.ts";
 
 export interface FigureColumn {
   id: string;
@@ -19,7 +19,7 @@ export const FIGURE_COLUMNS: FigureColumn[] = [
   { id: "temporary", title: "Temporary", column: "temporary", bytes: false },
 ];
 
-/** By site: of one thread, or of all. */
-export function figureColumn(p: Profile, column: string, thread: number | null): Float64Array {
-  return thread === null ? p.pack.f64(`site.${column}`) : ofThread(p, column, thread);
+/** By site: beside the figure that was asked for, of the same thread. */
+export function figureColumn(p: Profile, column: string, { question, arrays }: Answer): Float64Array {
+  return question.thread === null ? p.pack.f64(`site.${column}`) : ofThread(p, column, question.thread, arrays);
 }

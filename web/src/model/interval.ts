@@ -1,6 +1,7 @@
 // interval.ts -- within what an estimate of a sampled profile lies: as src/model/interval.c has it.
 // SPDX-License-Identifier: Apache-2.0
 
+import type { Arrays } from "./memory.ts";
 import type { Profile } from "./profile.ts";
 
 const Z_95 = 1.959963984540054; // deviations that hold 95 % of a normal distribution
@@ -51,11 +52,19 @@ export function varianceOf(p: Profile, column: string): Float64Array | null {
 }
 
 /** The most that the variance of bytes can be, where nothing of it was kept. */
-export function boundBytes(bytes: Float64Array, period: number): Float64Array {
-  return bytes.map((b) => Math.abs(b) * period);
+export function boundBytes(bytes: Float64Array, period: number, arrays: Arrays): Float64Array {
+  const variance = arrays.f64(bytes.length);
+  for (let i = 0; i < variance.length; i++) variance[i] = Math.abs(bytes[i]!) * period;
+  return variance;
 }
 
-/** The same of blocks: as many as go into the bytes. */
-export function boundBlocks(blocks: Float64Array, bytes: Float64Array, period: number): Float64Array {
-  return blocks.map((n, i) => Math.abs(n) * period * Math.min(1, bytes[i]! ? Math.abs(n / bytes[i]!) : 1));
+/** The same of so many blocks: as many as go into the bytes. */
+export function boundOfBlocks(blocks: number, bytes: number, period: number): number {
+  return Math.abs(blocks) * period * Math.min(1, bytes ? Math.abs(blocks / bytes) : 1);
+}
+
+export function boundBlocks(blocks: Float64Array, bytes: Float64Array, period: number, arrays: Arrays): Float64Array {
+  const variance = arrays.f64(blocks.length);
+  for (let i = 0; i < variance.length; i++) variance[i] = boundOfBlocks(blocks[i]!, bytes[i]!, period);
+  return variance;
 }

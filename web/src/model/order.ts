@@ -4,47 +4,77 @@
 const FEW = 500;
 const DIGITS = 1 << 16;
 
-/** The bits of numbers in two halves, as whole numbers that are the smaller the larger the number is. */
-function fallingBits(keys: Float64Array): [Uint32Array, Uint32Array] {
-  const [low, high] = [new Uint32Array(keys.length), new Uint32Array(keys.length)];
-  const one = new Float64Array(1);
-  const bits = new Uint32Array(one.buffer);
-  for (let i = 0; i < keys.length; i++) {
-    one[0] = keys[i]! + 0; // there is one 0 alone
-    const isNegative = bits[1]! >>> 31; // these are in that order already
-    low[i] = isNegative ? bits[0]! : ~bits[0]!;
-    high[i] = isNegative ? bits[1]! : ~bits[1]! & 0x7fffffff;
+/** What sorting works with. It is kept: pages sort tens of thousands of rows at every click. */
+class Bench {
+  readonly keys: Float64Array;
+  /** The bits of keys in two halves, as whole numbers that are the smaller the larger the key is. */
+  readonly low: Uint32Array;
+  readonly high: Uint32Array;
+  order: Uint32Array;
+  other: Uint32Array;
+
+  constructor(readonly room: number) {
+    this.keys = new Float64Array(room);
+    [this.low, this.high, this.order, this.other] = [new Uint32Array(room), new Uint32Array(room), new Uint32Array(room), new Uint32Array(room)];
   }
-  return [low, high];
+
+  readBits(count: number): void {
+    const { keys, low, high } = this;
+    const bits = new Uint32Array(keys.buffer);
+    for (let i = 0; i < count; i++) {
+      keys[i]! += 0; // there is one 0 alone
+      const least = bits[2 * i]!;
+      const most = bits[2 * i + 1]!;
+      const isNegative = most >>> 31; // these are in that order already
+      low[i] = isNegative ? least : ~least;
+      high[i] = isNegative ? most : ~most & 0x7fffffff;
+    }
+  }
+
+  /** By one digit of each; equal ones stay as they were. */
+  sortByDigit(count: number, bits: Uint32Array, shift: number): void {
+    starts.fill(0);
+    for (let i = 0; i < count; i++) starts[((bits[i]! >>> shift) & (DIGITS - 1)) + 1]!++;
+    if (starts[((bits[0]! >>> shift) & (DIGITS - 1)) + 1] === count) return;
+    for (let digit = 0; digit < DIGITS; digit++) starts[digit + 1]! += starts[digit]!;
+    const { order, other } = this;
+    for (let i = 0; i < count; i++) other[starts[(bits[order[i]!]! >>> shift) & (DIGITS - 1)]!++] = order[i]!;
+    [this.order, this.other] = [other, order];
+  }
 }
 
-/** Puts `order` in that of one digit of each, equal ones as they were; the same array if all are equal. */
-function sortByDigit(order: Uint32Array, bits: Uint32Array, shift: number, starts: Uint32Array): Uint32Array {
-  starts.fill(0);
-  for (let i = 0; i < bits.length; i++) starts[((bits[i]! >>> shift) & (DIGITS - 1)) + 1]!++;
-  if (starts[((bits[0]! >>> shift) & (DIGITS - 1)) + 1] === bits.length) return order;
-  for (let digit = 0; digit < DIGITS; digit++) starts[digit + 1]! += starts[digit]!;
-  const sorted = new Uint32Array(order.length);
-  for (let i = 0; i < order.length; i++) sorted[starts[(bits[order[i]!]! >>> shift) & (DIGITS - 1)]!++] = order[i]!;
-  return sorted;
+const starts = new Uint32Array(DIGITS + 1);
+let bench = new Bench(FEW);
+
+function benchFor(count: number): Bench {
+  if (bench.room < count) bench = new Bench(Math.max(count, 2 * bench.room));
+  return bench;
+}
+
+/** Puts the first keys on the bench in order: where each stands, until the next call. */
+function sortKeys(b: Bench, count: number): Uint32Array {
+  for (let i = 0; i < count; i++) b.order[i] = i;
+  const order = b.order.subarray(0, count);
+  const { keys } = b;
+  if (count <= FEW) return order.sort((x, y) => keys[y]! - keys[x]! || x - y);
+  b.readBits(count);
+  for (const bits of [b.low, b.high]) for (const shift of [0, 16]) b.sortByDigit(count, bits, shift);
+  return b.order.subarray(0, count);
 }
 
 /** Where each number stands, the largest first; equal ones stay as they are. */
 export function largestFirst(keys: Float64Array): Uint32Array {
-  let order = new Uint32Array(keys.length);
-  for (let i = 0; i < order.length; i++) order[i] = i;
-  if (keys.length <= FEW) return order.sort((a, b) => keys[b]! - keys[a]! || a - b);
-  const [low, high] = fallingBits(keys);
-  const starts = new Uint32Array(DIGITS + 1);
-  for (const [bits, shift] of [[low, 0], [low, 16], [high, 0], [high, 16]] as const) order = sortByDigit(order, bits, shift, starts) as typeof order;
-  return order;
+  const b = benchFor(keys.length);
+  b.keys.set(keys);
+  return sortKeys(b, keys.length).slice();
 }
 
 /** Things by a number of theirs, the largest first; equal ones stay as they are. */
 export function orderBy<T>(things: T[], key: (thing: T) => number): T[] {
-  const keys = new Float64Array(things.length);
-  for (let i = 0; i < keys.length; i++) keys[i] = key(things[i]!);
-  const order = largestFirst(keys);
+  const b = benchFor(things.length);
+  const { keys } = b;
+  for (let i = 0; i < things.length; i++) keys[i] = key(things[i]!);
+  const order = sortKeys(b, things.length);
   const sorted = new Array<T>(order.length);
   for (let i = 0; i < order.length; i++) sorted[i] = things[order[i]!]!;
   return sorted;

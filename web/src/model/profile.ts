@@ -5,6 +5,7 @@ import type { Pack } from "../load/pack.ts";
 import { findCommon } from "./bottomup.ts";
 import { ByThread } from "./bythread.ts";
 import { Index } from "./index.ts";
+import { Arrays, Memory, withArrays } from "./memory.ts";
 import { Names } from "./names.ts";
 import { Outermost } from "./outermost.ts";
 import { Reversed } from "./reversed.ts";
@@ -27,6 +28,7 @@ const THROUGH_KEPT = 2;
 const SUMMED = ["at_peak_bytes", "at_peak_blocks", "live_bytes", "live_blocks", "allocated_bytes", "allocations", "temporary"];
 
 export class Profile implements Stacks {
+  readonly memory = new Memory(); // of its answers
   readonly siteCount: number;
   readonly frameCount: number;
   readonly parents: Uint32Array;
@@ -162,7 +164,7 @@ export class Profile implements Stacks {
     const last = this.lastThrough;
     const at = last.findIndex((one) => one.values === values);
     const [found] = last.splice(at < 0 ? THROUGH_KEPT - 1 : at, 1);
-    last.unshift(at < 0 ? { values, through: valuesThrough(this, values, found?.through) } : found!);
+    last.unshift(at < 0 ? { values, through: valuesThrough(this, values, found?.through.fill(0) ?? new Float64Array(this.parents.length)) } : found!);
     return last[0]!.through;
   }
 
@@ -184,7 +186,7 @@ export class Profile implements Stacks {
       { step: () => Boolean(this.links()) },
       { step: () => this.stepShape() },
       { step: () => this.beginReversed("function", false).step() },
-      ...SUMMED.map((column) => ({ step: () => Boolean(this.shape("function", false).sums().of(this.pack.f64(`site.${column}`))) })),
+      ...SUMMED.flatMap((column) => [() => this.shape("function", false), () => this.reversed("function", false)].map((tree) => ({ step: () => Boolean(tree().sums().of(this.pack.f64(`site.${column}`))) }))),
       { step: () => this.stepOutermost() },
       { step: () => Boolean(this.nodesOfFunction(0)) },
       { step: () => Boolean(this.nodesOfFile(0)) },
@@ -234,10 +236,13 @@ export class Profile implements Stacks {
   }
 
   /** By site: 1 if one of these frames is on its stack. */
-  sitesWith(frames: Uint8Array): Uint8Array {
-    const has = nodesBelow(this, frames);
-    const sites = new Uint8Array(this.siteCount);
-    for (let i = 0; i < sites.length; i++) sites[i] = has[this.leaves[i]!]!;
+  sitesWith(frames: Uint8Array, arrays: Arrays): Uint8Array {
+    const sites = arrays.u8(this.siteCount);
+    const { leaves } = this;
+    withArrays(this.memory, (own) => {
+      const has = nodesBelow(this, frames, own);
+      for (let i = 0; i < sites.length; i++) sites[i] = has[leaves[i]!]!;
+    });
     return sites;
   }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { boundBlocks, boundBytes, samplePeriod, varianceOf } from "./interval.ts";
+import { Arrays, withArrays } from "./memory.ts";
 import type { Profile } from "./profile.ts";
 
 export type Figure = "peak" | "leaked" | "allocated" | "calls" | "temporary" | "live" | "growth" | "resident" | "pinned";
@@ -42,6 +43,8 @@ export interface Figures {
 /** By site; what is left out is 0. */
 export interface Answer extends Figures {
   question: Question;
+  /** What all of these and what is worked out of them are in; some are columns of the profile. */
+  arrays: Arrays;
   /** Of `values`, where blocks were sampled (interval.ts); null: they are exact. */
   variance: Float64Array | null;
   total: number;
@@ -78,51 +81,48 @@ export function isTimed(q: Question): boolean {
   return isOfPages(q.figure) || q.figure === "live" || q.figure === "growth" || (q.range !== null && q.figure === "peak");
 }
 
-/** Of the last two calls of lastChanges: for the next ones. */
-const rooms: Uint32Array[] = [];
-
-function takeRoom(count: number): Uint32Array {
-  const room = rooms.length < 2 ? null : rooms.shift()!;
-  const next = room?.length === count ? room.fill(0) : new Uint32Array(count);
-  rooms.push(next);
-  return next;
-}
-
-/** By site: the last of the changes between two places of their table, plus one; 0: there is none. It holds until the
- * call after the next. One loop for all that asks for times, so that it is compiled when it is needed; and what it writes
- * to is small enough for a cache. */
-function lastChanges(p: Profile, from: number, to: number): Uint32Array {
+/** By site: the last of the changes between two places of their table, plus one; 0: there is none. One loop for all that
+ * asks for times, so that it is compiled when it is needed; and what it writes to is small enough for a cache. */
+function lastChanges(p: Profile, from: number, to: number, arrays: Arrays): Uint32Array {
   const sites = p.pack.u32("change.site");
-  const last = takeRoom(p.siteCount);
+  const last = arrays.u32(p.siteCount);
   for (let i = from; i < to; i++) last[sites[i]!] = i + 1;
   return last;
 }
 
-/** What each site came to by its last change, less what it had by the one before; 0 where nothing changed. */
-function valuesOf(values: Float64Array, last: Uint32Array, before: Uint32Array | null): Float64Array {
-  const all = new Float64Array(last.length);
-  for (let i = 0; i < all.length; i++) {
-    if (!last[i]) continue;
-    const old = before ? before[i]! : 0;
-    all[i] = values[last[i]! - 1]! - (old ? values[old - 1]! : 0);
-  }
+/** What each site came to by its last change; 0 where nothing changed. */
+function valuesOf(values: Float64Array, last: Uint32Array, arrays: Arrays): Float64Array {
+  const all = arrays.f64(last.length);
+  for (let i = 0; i < all.length; i++) if (last[i]) all[i] = values[last[i]! - 1]!;
   return all;
 }
 
-function changesOf(p: Profile, last: Uint32Array, before: Uint32Array | null): [Float64Array, Float64Array] {
-  return [valuesOf(p.pack.f64("change.live_bytes"), last, before), valuesOf(p.pack.f64("change.live_blocks"), last, before)];
+/** The same, less what it had by the change before. */
+function differences(values: Float64Array, last: Uint32Array, before: Uint32Array, arrays: Arrays): Float64Array {
+  const all = valuesOf(values, last, arrays);
+  for (let i = 0; i < all.length; i++) if (last[i] && before[i]) all[i]! -= values[before[i]! - 1]!;
+  return all;
 }
 
+const CHANGES = ["change.live_bytes", "change.live_blocks"] as const;
+
 /** What each site had live at a point, bytes and blocks. */
-export function liveAt(p: Profile, point: number): [Float64Array, Float64Array] {
-  return changesOf(p, lastChanges(p, 0, firstAfter(p.pack.u32("change.point"), point)), null);
+function liveAt(p: Profile, point: number, arrays: Arrays): [Float64Array, Float64Array] {
+  const end = firstAfter(p.pack.u32("change.point"), point);
+  return withArrays(p.memory, (own) => {
+    const last = lastChanges(p, 0, end, own);
+    return CHANGES.map((column) => valuesOf(p.pack.f64(column), last, arrays)) as [Float64Array, Float64Array];
+  });
 }
 
 /** What each site has more at the end of a range than at its beginning; 0 where nothing changed within. */
-function growthIn(p: Profile, range: Range): [Float64Array, Float64Array] {
+function growthIn(p: Profile, range: Range, arrays: Arrays): [Float64Array, Float64Array] {
   const points = p.pack.u32("change.point");
   const [begin, end] = [firstAfter(points, range.from), firstAfter(points, range.to)];
-  return changesOf(p, lastChanges(p, begin, end), lastChanges(p, 0, begin));
+  return withArrays(p.memory, (own) => {
+    const [last, before] = [lastChanges(p, begin, end, own), lastChanges(p, 0, begin, own)];
+    return CHANGES.map((column) => differences(p.pack.f64(column), last, before, arrays)) as [Float64Array, Float64Array];
+  });
 }
 
 /** The first place of a rising row of numbers that has a larger one. */
@@ -144,17 +144,18 @@ export function highestPoint(p: Profile, range: Range): number {
   return best;
 }
 
-function ofColumns(p: Profile, q: Question): [Float64Array, Float64Array] {
+function ofColumns(p: Profile, q: Question, arrays: Arrays): [Float64Array, Float64Array] {
   const [bytes, blocks] = COLUMNS[q.figure]!;
-  if (q.thread === null) return [bytes ? p.pack.f64(`site.${bytes}`) : new Float64Array(p.siteCount), p.pack.f64(`site.${blocks}`)];
-  return [bytes ? ofThread(p, bytes, q.thread) : new Float64Array(p.siteCount), ofThread(p, blocks, q.thread)];
+  const { thread } = q;
+  const column = (name: string): Float64Array => (thread === null ? p.pack.f64(`site.${name}`) : ofThread(p, name, thread, arrays));
+  return [bytes ? column(bytes) : arrays.f64(p.siteCount), column(blocks)];
 }
 
 /** A thread's share of every site. */
-export function ofThread(p: Profile, column: string, serial: number): Float64Array {
+export function ofThread(p: Profile, column: string, serial: number, arrays: Arrays): Float64Array {
   const only = p.pack.u32("site.thread");
   const whole = p.pack.f64(`site.${column}`);
-  const values = new Float64Array(p.siteCount);
+  const values = arrays.f64(p.siteCount);
   for (let i = 0; i < values.length; i++) if (only[i] === serial) values[i] = whole[i]!;
   const site = p.pack.u32("part.site");
   const thread = p.pack.u32("part.thread");
@@ -163,19 +164,19 @@ export function ofThread(p: Profile, column: string, serial: number): Float64Arr
   return values;
 }
 
-function ofTime(p: Profile, q: Question): [Float64Array, Float64Array, string] {
-  if (isOfPages(q.figure)) return ofLook(p, q);
+function ofTime(p: Profile, q: Question, arrays: Arrays): [Float64Array, Float64Array, string] {
+  if (isOfPages(q.figure)) return ofLook(p, q, arrays);
   const last = p.pack.f64("point.time_ns").length - 1;
   const range = q.range ?? { from: 0, to: last };
-  if (last < 0) return [new Float64Array(p.siteCount), new Float64Array(p.siteCount), "the profile has no time line"];
-  if (q.figure === "growth" && q.range) return [...growthIn(p, range), ""];
+  if (last < 0) return [arrays.f64(p.siteCount), arrays.f64(p.siteCount), "the profile has no time line"];
+  if (q.figure === "growth" && q.range) return [...growthIn(p, range, arrays), ""];
   const point = q.figure === "peak" ? highestPoint(p, range) : range.to;
-  return [...liveAt(p, point), q.figure === "peak" ? "the highest point of the range" : ""];
+  return [...liveAt(p, point, arrays), q.figure === "peak" ? "the highest point of the range" : ""];
 }
 
 /** What each site held of the heap's pages. */
-function ofLook(p: Profile, q: Question): [Float64Array, Float64Array, string] {
-  const [bytes, blocks] = [new Float64Array(p.siteCount), new Float64Array(p.siteCount)];
+function ofLook(p: Profile, q: Question, arrays: Arrays): [Float64Array, Float64Array, string] {
+  const [bytes, blocks] = [arrays.f64(p.siteCount), arrays.f64(p.siteCount)];
   const look = p.findLook(q.look ?? -1);
   if (!look) return [bytes, blocks, "the profile does not tell what is resident"];
   const [surveys, sites] = [p.pack.u32("pin.survey"), p.pack.u32("pin.site")];
@@ -189,29 +190,29 @@ function ofLook(p: Profile, q: Question): [Float64Array, Float64Array, string] {
 }
 
 /** Which sites have these words in a function's and a module's name; null: all. */
-function chooseSites(p: Profile, q: Question): Uint8Array | null {
-  const named = chooseByName(p, q);
+function chooseSites(p: Profile, q: Question, arrays: Arrays): Uint8Array | null {
+  const named = chooseByName(p, q, arrays);
   const kind = MAP_KINDS.indexOf(q.maps ?? "");
   if (kind < 0) return named;
   const kinds = p.pack.u32("site.kind");
-  const chosen = new Uint8Array(kinds.length);
+  const chosen = arrays.u8(kinds.length);
   for (let i = 0; i < kinds.length; i++) if (kinds[i] === kind && (!named || named[i])) chosen[i] = 1;
   return chosen;
 }
 
-function chooseByName(p: Profile, q: Question): Uint8Array | null {
+function chooseByName(p: Profile, q: Question, arrays: Arrays): Uint8Array | null {
   if (!q.functions && !q.module) return null;
-  const hasFunction = q.functions ? p.sitesWith(p.search(q.functions)) : null;
+  const hasFunction = q.functions ? p.sitesWith(p.search(q.functions), arrays) : null;
   if (!q.module) return hasFunction;
   const rank = p.modules().indexOf(q.module);
-  const chosen = p.sitesWith(Uint8Array.from(p.moduleRanks(), (r) => (r === rank ? 1 : 0)));
+  const chosen = p.sitesWith(Uint8Array.from(p.moduleRanks(), (r) => (r === rank ? 1 : 0)), arrays);
   if (hasFunction) for (let i = 0; i < chosen.length; i++) chosen[i]! &= hasFunction[i]!;
   return chosen;
 }
 
 /** A copy with 0 for what is not chosen: the profile's own columns stay as they are. */
-function only(values: Float64Array, chosen: Uint8Array): Float64Array {
-  const kept = new Float64Array(values.length);
+function only(values: Float64Array, chosen: Uint8Array, arrays: Arrays): Float64Array {
+  const kept = arrays.f64(values.length);
   for (let i = 0; i < kept.length; i++) if (chosen[i]) kept[i] = values[i]!;
   return kept;
 }
@@ -222,18 +223,18 @@ function sum(values: Float64Array, chosen: Uint8Array | null): number {
   return all;
 }
 
-/** What is chosen of them, made when it is first asked for: a tree from the root never does. */
+/** What is chosen of them, made when it is first asked for: trees never do. */
 class Chosen implements Figures {
   private made: { bytes?: Float64Array; blocks?: Float64Array } = {};
 
-  constructor(private readonly whole: Figures, private readonly chosen: Uint8Array) {}
+  constructor(private readonly whole: Figures, private readonly chosen: Uint8Array, private readonly arrays: Arrays) {}
 
   get bytes(): Float64Array {
-    return (this.made.bytes ??= only(this.whole.bytes, this.chosen));
+    return (this.made.bytes ??= only(this.whole.bytes, this.chosen, this.arrays));
   }
 
   get blocks(): Float64Array {
-    return (this.made.blocks ??= only(this.whole.blocks, this.chosen));
+    return (this.made.blocks ??= only(this.whole.blocks, this.chosen, this.arrays));
   }
 
   get values(): Float64Array {
@@ -241,39 +242,46 @@ class Chosen implements Figures {
   }
 }
 
+function addTo(values: Float64Array, more: Float64Array): Float64Array {
+  for (let i = 0; i < values.length; i++) values[i]! += more[i]!;
+  return values;
+}
+
 /** Of what was live at a time nothing was kept but the sums; a change is as doubtful as both its ends. */
-function varianceOfAnswer(p: Profile, q: Question, bytes: Float64Array, blocks: Float64Array): Float64Array | null {
+function varianceOfAnswer(p: Profile, q: Question, { bytes, blocks }: Figures, arrays: Arrays): Float64Array | null {
   const period = samplePeriod(p);
   if (!period) return null;
   if (q.figure === "growth" && q.range) {
-    const [[from], [to]] = [liveAt(p, q.range.from), liveAt(p, q.range.to)];
-    return boundBytes(to.map((b, i) => b + from[i]!), period);
+    const { from, to } = q.range;
+    return withArrays(p.memory, (own) => boundBytes(addTo(liveAt(p, from, own)[0], liveAt(p, to, own)[0]), period, arrays));
   }
   const [ofBytes, ofBlocks] = COLUMNS[q.figure] ?? [null, ""];
   const counts = countsBlocks(q.figure);
   const kept = isTimed(q) || q.thread !== null ? null : varianceOf(p, counts ? ofBlocks : ofBytes!);
-  return kept ?? (counts ? boundBlocks(blocks, bytes, period) : boundBytes(bytes, period));
+  return kept ?? (counts ? boundBlocks(blocks, bytes, period, arrays) : boundBytes(bytes, period, arrays));
 }
 
 export function answer(p: Profile, q: Question): Answer {
+  const arrays = new Arrays(p.memory);
   let note = "";
   let bytes: Float64Array;
   let blocks: Float64Array;
   if (isTimed(q)) {
-    [bytes, blocks, note] = ofTime(p, q);
+    [bytes, blocks, note] = ofTime(p, q, arrays);
     if (q.thread !== null) note = isOfPages(q.figure) ? "threads are not told apart here" : "threads are not told apart over time";
   } else {
-    [bytes, blocks] = ofColumns(p, q);
+    [bytes, blocks] = ofColumns(p, q, arrays);
     if (q.range) note = `${q.figure} is kept for the whole recording only`;
   }
-  let variance = varianceOfAnswer(p, q, bytes, blocks);
-  const chosen = chooseSites(p, q);
-  if (chosen) variance = variance && only(variance, chosen);
   const whole: Figures = { bytes, blocks, values: countsBlocks(q.figure) ? blocks : bytes };
-  const kept = chosen ? new Chosen(whole, chosen) : whole;
+  let variance = varianceOfAnswer(p, q, whole, arrays);
+  const chosen = chooseSites(p, q, arrays);
+  if (chosen) variance = variance && only(variance, chosen, arrays);
+  const kept = chosen ? new Chosen(whole, chosen, arrays) : whole;
   const [totalBytes, totalBlocks] = [sum(bytes, chosen), sum(blocks, chosen)];
   return {
     question: q,
+    arrays,
     get bytes() { return kept.bytes; },
     get blocks() { return kept.blocks; },
     get values() { return kept.values; },

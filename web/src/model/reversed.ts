@@ -80,7 +80,7 @@ export class Reversed implements Common, Work {
 
   /** Along `order`, for all trees without filters. */
   sums(): Sums {
-    return (this.added ??= new Sums(this.order));
+    return (this.added ??= new Sums(this.order, true));
   }
 
   /** Deals a run out by the frames that its rows go on with. */

@@ -34,7 +34,7 @@ export class Shape implements Work {
   private all = new Uint32Array(0); // by node: sites below it
   private readonly stages = [() => this.gatherSome(), () => this.countSites(), () => this.addSites(), () => this.placeSites(), () => this.orderSites()];
 
-  constructor(readonly stacks: Stacks, private readonly links: Links, readonly by: GroupBy, readonly fold: boolean) {
+  constructor(readonly stacks: Stacks, private links: Links | null, readonly by: GroupBy, readonly fold: boolean) {
     const nodes = stacks.parents.length;
     this.frames = new Uint32Array(nodes);
     this.starts = new Uint32Array(nodes + 1);
@@ -55,7 +55,7 @@ export class Shape implements Work {
 
   /** Along `order`, for all trees without filters. */
   sums(): Sums {
-    return (this.added ??= new Sums(this.order));
+    return (this.added ??= new Sums(this.order, true));
   }
 
   private gatherSome(): boolean {
@@ -71,7 +71,7 @@ export class Shape implements Work {
   /** Finds the children of a node: those of all its members, by function. */
   private gather(node: number): void {
     const { members, following, seen, child, nodeOf } = this;
-    const { first, next } = this.links;
+    const { first, next } = this.links!;
     const { frames, frameGroup } = this.stacks;
     const byFunction = this.by === "function";
     this.starts[node] = this.count;
@@ -140,6 +140,7 @@ export class Shape implements Work {
     this.order = new Uint32Array(leaves.length);
     for (let site = 0; site < leaves.length; site++) this.order[place[nodeOf[leaves[site]!]!]!++] = site;
     // What it was made with is not needed any more.
+    this.links = null;
     this.own = this.all = this.nodeOf = this.child = new Uint32Array(0);
     this.members = this.following = this.seen = new Int32Array(0);
     return true;

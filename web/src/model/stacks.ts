@@ -4,6 +4,8 @@
 // Most of what stacks have they have in common: the tree has a tenth of the frames that they have one
 // by one. All here goes by node number: parents come before their children, and row 0 is the root.
 
+import type { Arrays } from "./memory.ts";
+
 export interface Stacks {
   parents: Uint32Array; // by node
   frames: Uint32Array; // by node; the root has none
@@ -57,19 +59,18 @@ export function onlyAbove(leaves: Uint32Array, parents: Uint32Array, frames: Uin
   return above;
 }
 
-/** By node: what goes through it. `memory`: of an earlier answer, which nobody needs any more. */
-export function valuesThrough(s: Stacks, values: Float64Array, memory?: Float64Array): Float64Array {
+/** By node: what goes through it, in `through`, which is all 0. */
+export function valuesThrough(s: Stacks, values: Float64Array, through: Float64Array): Float64Array {
   const { parents, leaves } = s;
-  const through = memory?.fill(0) ?? new Float64Array(parents.length);
   for (let site = 0; site < leaves.length; site++) through[leaves[site]!]! += values[site]!;
   for (let i = through.length - 1; i > 0; i--) through[parents[i]!]! += through[i]!;
   return through;
 }
 
 /** By node: 1 if one of these frames is on the way to it. */
-export function nodesBelow(s: Stacks, isWanted: Uint8Array): Uint8Array {
+export function nodesBelow(s: Stacks, isWanted: Uint8Array, arrays: Arrays): Uint8Array {
   const { parents, frames } = s;
-  const has = new Uint8Array(parents.length);
+  const has = arrays.u8(parents.length);
   for (let i = 1; i < has.length; i++) has[i] = has[parents[i]!]! | isWanted[frames[i]!]!;
   return has;
 }

@@ -1,23 +1,25 @@
 // sums.ts -- running sums along an order of rows: what any run of rows comes to is then one subtraction.
 // SPDX-License-Identifier: Apache-2.0
 
-/** What comes before each place, and all at the end. `sizes`: where to put the same of what was added and what was
- * taken away, together. */
-function runningSums(values: Float64Array, order: Uint32Array, sizes: Float64Array | null): Float64Array {
-  const sums = new Float64Array(order.length + 1);
+import type { Arrays } from "./memory.ts";
+
+/** What comes before each place, and all at the end. */
+function runningSums(values: Float64Array, order: Uint32Array, sums: Float64Array): Float64Array {
   let sum = 0;
-  let size = 0;
-  for (let i = 0; i < order.length; i++) {
-    const value = values[order[i]!]!;
-    sums[i + 1] = sum += value;
-    if (sizes) sizes[i + 1] = size += value < 0 ? -value : value;
-  }
+  for (let i = 0; i < order.length; i++) sums[i + 1] = sum += values[order[i]!]!;
   return sums;
 }
 
-/** The same of what is chosen, out of the sums of all: far faster than to look every value up. */
-function chosenSums(all: Float64Array, counts: Uint32Array): Float64Array {
-  const sums = new Float64Array(all.length);
+/** The same of what was added and what was taken away, together. A loop of its own: it would be compiled anew whenever
+ * the other has run in its place. */
+function runningSizes(values: Float64Array, order: Uint32Array, sizes: Float64Array): Float64Array {
+  let size = 0;
+  for (let i = 0; i < order.length; i++) sizes[i + 1] = size += Math.abs(values[order[i]!]!);
+  return sizes;
+}
+
+/** The sums of what is chosen, out of those of all: far faster than to look every value up. */
+function chosenSums(all: Float64Array, counts: Uint32Array, sums: Float64Array): Float64Array {
   let sum = 0;
   for (let i = 1; i < all.length; i++) {
     if (counts[i] !== counts[i - 1]) sum += all[i]! - all[i - 1]!;
@@ -29,24 +31,42 @@ function chosenSums(all: Float64Array, counts: Uint32Array): Float64Array {
 export class Sums {
   private readonly known = new WeakMap<Float64Array, Float64Array>();
   private readonly sizes = new WeakMap<Float64Array, Float64Array>();
+  private all: Sums | null = null;
+  private counts: Uint32Array | null = null;
 
-  /** `all` and `counts`: the sums of all rows, of which these are of the chosen ones. */
-  constructor(readonly order: Uint32Array, private readonly all: Sums | null = null, private readonly counts: Uint32Array | null = null) {}
+  /** `isKept`: for all trees; else they go with the answer that their tree is of. */
+  constructor(readonly order: Uint32Array, private readonly isKept: boolean) {}
 
-  /** Of values by row. Remembered as long as somebody has the values. */
-  of(values: Float64Array): Float64Array {
-    let sums = this.known.get(values);
-    if (!sums) this.known.set(values, (sums = this.all ? chosenSums(this.all.of(values), this.counts!) : runningSums(values, this.order, null)));
+  /** Of the chosen ones of these rows. */
+  ofChosen(counts: Uint32Array): Sums {
+    const sums = new Sums(this.order, false);
+    [sums.all, sums.counts] = [this, counts];
     return sums;
   }
 
-  /** The same of what was added and what was taken away, together; what is not chosen is 0 in these. */
-  ofSizes(values: Float64Array): Float64Array {
+  /** What is kept for all trees is made of what the profile has; all else is made of an answer. */
+  private room(values: Float64Array, arrays?: Arrays): Float64Array {
+    const count = this.order.length + 1;
+    return arrays && (!this.isKept || arrays.has(values)) ? arrays.f64(count) : new Float64Array(count);
+  }
+
+  /** Of values by row. Remembered as long as somebody has the values; `arrays` are those of the answer that the tree is of. */
+  of(values: Float64Array, arrays?: Arrays): Float64Array {
+    let sums = this.known.get(values);
+    if (!sums) {
+      const room = this.room(values, arrays);
+      sums = this.all ? chosenSums(this.all.of(values, arrays), this.counts!, room) : runningSums(values, this.order, room);
+      this.known.set(values, sums);
+    }
+    return sums;
+  }
+
+  /** The same of what was added and what was taken away, together. */
+  ofSizes(values: Float64Array, arrays?: Arrays): Float64Array {
     let sizes = this.sizes.get(values);
     if (!sizes) {
-      sizes = new Float64Array(this.order.length + 1);
-      const sums = runningSums(values, this.order, sizes); // which is asked for next
-      if (!this.all) this.known.set(values, sums);
+      const room = this.room(values, arrays);
+      sizes = this.all ? chosenSums(this.all.ofSizes(values, arrays), this.counts!, room) : runningSizes(values, this.order, room);
       this.sizes.set(values, sizes);
     }
     return sizes;
@@ -54,8 +74,8 @@ export class Sums {
 }
 
 /** How many of the first rows are chosen, by place. */
-export function countChosen(order: Uint32Array, chosen: Uint8Array): Uint32Array {
-  const counts = new Uint32Array(order.length + 1);
+export function countChosen(order: Uint32Array, chosen: Uint8Array, arrays: Arrays): Uint32Array {
+  const counts = arrays.u32(order.length + 1);
   for (let i = 0, count = 0; i < order.length; i++) counts[i + 1] = count += chosen[order[i]!]!;
   return counts;
 }

@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { ByThread } from "./bythread.ts";
-import { CallTree, chosenRows, sortNodes, type TreeNode } from "./calltree.ts";
+import { CallTree, chosenRows, placesIn, sortNodes, type TreeNode } from "./calltree.ts";
+import type { Arrays } from "./memory.ts";
 import type { Answer, Figures } from "./question.ts";
 import type { Shape } from "./shape.ts";
 import { countChosen, Sums } from "./sums.ts";
@@ -11,13 +12,12 @@ import { countChosen, Sums } from "./sums.ts";
 /** By order of rows: threads' rows stay in theirs for every figure. */
 const known = new WeakMap<Uint32Array, Uint32Array>();
 
-/** Where the sites of these rows are in the shape's order. */
-export function findPlaces(shape: Shape, rows: Uint32Array, siteOf: Uint32Array): Uint32Array {
+/** Where the sites of these rows are in the shape's order. `arrays`: as in bottomup.ts. */
+export function findPlaces(shape: Shape, rows: Uint32Array, siteOf: Uint32Array, arrays?: Arrays): Uint32Array {
   const made = known.get(rows);
   if (made) return made;
-  const places = new Uint32Array(shape.order.length);
-  for (let i = 0; i < places.length; i++) places[shape.order[i]!] = i;
-  const found = new Uint32Array(rows.length);
+  const places = placesIn(shape.order);
+  const found = arrays?.u32(rows.length) ?? new Uint32Array(rows.length);
   for (let i = 0; i < found.length; i++) found[i] = places[siteOf[rows[i]!]!]!;
   known.set(rows, found);
   return found;
@@ -37,12 +37,12 @@ export class TopDown extends CallTree {
   constructor(private readonly shape: Shape, answer: Answer, threads: ByThread | null = null) {
     super(answer, false, shape.by, threads);
     this.order = threads ? chosenRows(answer, threads.inOrder(shape.order)) : shape.order;
-    this.places = threads && findPlaces(shape, this.order, threads.siteOf);
-    this.counts = !threads && answer.chosen ? countChosen(this.order, answer.chosen) : null;
-    this.sums = threads ? new Sums(this.order) : this.counts ? new Sums(this.order, shape.sums(), this.counts) : shape.sums();
-    const sizes = answer.question.figure === "growth" ? this.sums.ofSizes(answer.values) : null; // nothing else is ever negative
-    this.values = this.sums.of(sizes ? answer.values : this.figures().values);
-    this.sizes = sizes ?? this.values;
+    this.places = threads && findPlaces(shape, this.order, threads.siteOf, answer.chosen ? answer.arrays : undefined);
+    this.counts = !threads && answer.chosen ? countChosen(this.order, answer.chosen, answer.arrays) : null;
+    this.sums = threads ? new Sums(this.order, false) : this.counts ? shape.sums().ofChosen(this.counts) : shape.sums();
+    const { values } = this.figures();
+    this.values = this.sumsOf(values);
+    this.sizes = answer.question.figure === "growth" ? this.sums.ofSizes(values, answer.arrays) : this.values; // nothing else is ever negative
     this.root = this.makeNode(null, -1, 0, 0, this.order.length);
   }
 

@@ -4,6 +4,7 @@
 // Functions are the same if name and module are; lines and addresses may differ from build to build.
 // The program is the same whatever its file is called, and a library whatever its version, as in `midden diff`.
 
+import { Arrays, Memory } from "./memory.ts";
 import type { Profile } from "./profile.ts";
 import { answer, type Answer, type Question } from "./question.ts";
 import { Reversed } from "./reversed.ts";
@@ -26,6 +27,7 @@ export class Union implements Stacks, Work {
   /** By function: a frame of the new profile, or of the old one if only that has it. */
   private readonly subjects: { profile: Profile; frame: number }[] = [];
   private readonly known = new Map<string, number>();
+  private readonly memory = new Memory();
   private readonly ids: [Uint32Array, Uint32Array];
   private readonly numbered = [0, 0];
   private links: Links | null = null;
@@ -48,6 +50,7 @@ export class Union implements Stacks, Work {
     () => Boolean((this.links = new Links(this.parents))),
     () => Boolean((this.made = new Shape(this, this.links!, "function", false))),
     () => this.made!.step(),
+    () => this.drop(),
     () => Boolean((this.turned = new Reversed(this, "function", false))),
     () => this.turned!.step(),
   ];
@@ -56,6 +59,13 @@ export class Union implements Stacks, Work {
   step(): boolean {
     if (this.stages[0]?.()) this.stages.shift();
     return this.stages.length === 0;
+  }
+
+  /** What stacks are laid side by side with is not needed any more. */
+  private drop(): boolean {
+    this.known.clear();
+    this.links = null;
+    return true;
   }
 
   /** The tree of calls of both. */
@@ -132,17 +142,21 @@ export class Union implements Stacks, Work {
    * `now` the part of the new profile. What the old one has is the difference. */
   answer(q: Question): { both: Answer; now: Float64Array; totals: [number, number] } {
     const answers = [answer(this.now, q), answer(this.old, { ...q, range: null, thread: null })] as const;
-    const now = new Float64Array(this.siteCount);
+    const arrays = new Arrays(this.memory);
+    const now = arrays.f64(this.siteCount);
     now.set(answers[0].values);
     // Each site is of one profile: to add up is to put one after the other.
-    const values = now.slice();
+    const values = arrays.f64(this.siteCount);
+    values.set(answers[0].values);
     values.set(answers[1].values, this.now.siteCount);
     const [a, b] = [answers[0].variance, answers[1].variance];
-    const variance = a || b ? new Float64Array(this.siteCount) : null;
+    const variance = a || b ? arrays.f64(this.siteCount) : null;
     if (a) variance!.set(a);
     if (b) variance!.set(b, this.now.siteCount);
+    answers.forEach((one) => one.arrays.giveBack()); // they have been copied
     const both: Answer = {
       question: q,
+      arrays,
       values,
       bytes: values, // nobody asks for the two apart
       blocks: values,

@@ -88,6 +88,7 @@ class ComparePage {
     const { inverted } = app.state;
     if (key === this.key && inverted === this.turned) return;
     if (key !== this.key) {
+      this.data?.both.arrays.giveBack(); // the tree that looks at them is replaced below
       this.data = this.union.answer(question);
       this.fillRows();
     }

@@ -7,6 +7,7 @@ import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatShare } from "../draw/format.ts";
 import { boxAt, flameInk, layOut, paint, paintAhead, type Box, type IcicleSource } from "../draw/icicle.ts";
 import type { CallTree, TreeNode } from "../model/calltree.ts";
+import { withArrays } from "../model/memory.ts";
 import { countsBlocks, isTimed } from "../model/question.ts";
 import type { Work } from "../model/stacks.ts";
 import { FIGURE_NAMES, makeControls } from "./controls.ts";
@@ -135,7 +136,7 @@ class FlamePage {
     this.boxes = layOut(source, width);
     paint(this.canvas, width, source, this.boxes, flameInk());
     const hits = app.profile.search(app.state.search);
-    const share = app.state.search ? searchShare(this.tree(), source.root, app.profile.sitesWith(hits)) : 0;
+    const share = app.state.search ? withArrays(app.profile.memory, (arrays) => searchShare(this.tree(), source.root, app.profile.sitesWith(hits, arrays))) : 0;
     clear(this.found, app.state.search ? `${formatShare(share, source.root.size)} of what is shown` : "");
     this.showLegend(isDark());
     if (!this.boxes.length) clear(this.path, "Nothing to show: no stack has anything of this figure.");

@@ -89,7 +89,7 @@ class TablePage {
   /** A figure by site, of the chosen thread if there is one. */
   private column(name: string): Float64Array {
     let values = this.columns.get(name);
-    if (!values) this.columns.set(name, (values = figureColumn(this.app.profile, name, this.tree!.answer.question.thread)));
+    if (!values) this.columns.set(name, (values = figureColumn(this.app.profile, name, this.tree!.answer)));
     return values;
   }
 

@@ -4,7 +4,7 @@
 import type { App } from "../app.ts";
 import { h } from "../draw/dom.ts";
 import { formatBytes, formatCount } from "../draw/format.ts";
-import { blocksWithin, boundBlocks, bytesWithin, errorOf, samplePeriod, varianceOf, type Interval } from "../model/interval.ts";
+import { blocksWithin, boundOfBlocks, bytesWithin, errorOf, samplePeriod, varianceOf, type Interval } from "../model/interval.ts";
 import { countsBlocks, type Answer } from "../model/question.ts";
 
 function words(i: Interval, show: (n: number) => string): string {
@@ -34,7 +34,7 @@ export function withinBoundBytes(app: App, bytes: number): string {
 
 /** The same of `blocks` that have so many bytes. */
 export function withinBoundBlocks(app: App, blocks: number, bytes: number): string {
-  return withinBlocks(blocks, boundBlocks(Float64Array.of(blocks), Float64Array.of(bytes), samplePeriod(app.profile))[0]!);
+  return withinBlocks(blocks, boundOfBlocks(blocks, bytes, samplePeriod(app.profile)));
 }
 
 /** Of a column of sites, summed by `total`. */
