@@ -22,6 +22,20 @@ export function doWhenIdle(works: Work[], done: () => void = () => {}): void {
   whenIdle(go);
 }
 
+/** Has the browser collect the garbage of loading now. It does so when enough has been made since it last did, and that
+ * would be in the middle of a click. Nobody writes to this memory: a system gives it only when it is written to. */
+export function provokeCollection(bytes: number): Work[] {
+  const made: ArrayBuffer[] = [];
+  const make = (): void => {
+    try {
+      made.push(new ArrayBuffer(bytes));
+    } catch {
+      // There is not as much: then the garbage is collected when its time comes.
+    }
+  };
+  return [{ step: () => (make(), true) }, { step: () => ((made.length = 0), true) }];
+}
+
 const AT_ONCE = 20; // children: more than are in sight
 const A_STEP = 10;
 const BEGIN_MS = 250; // who goes on at once does not wait for what nobody has looked at

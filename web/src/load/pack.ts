@@ -49,6 +49,10 @@ export class Pack {
     if (this.header.schema !== 1) throw new Error(`the data has schema ${this.header.schema}, this page reads 1`);
   }
 
+  get byteLength(): number {
+    return this.bytes.byteLength;
+  }
+
   /** What the program mapped itself, as if maps were blocks; null if that was not recorded. */
   ofMaps(): Pack | null {
     return this.has("map.node") ? new Pack(this.bytes, this) : null;

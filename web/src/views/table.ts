@@ -106,13 +106,14 @@ class TablePage {
     const key = this.key();
     const byName = this.app.state.sort === "name";
     const list: TreeNode[] = [];
-    const add = (node: TreeNode): void => {
-      if (node.depth > 0) list.push(node);
-      if (!this.open.has(node)) return;
+    const addInside = (node: TreeNode): void => {
       const children = tree.open(node);
-      for (const child of byName ? this.sortByName(children) : this.app.state.sort ? orderBy(children, key) : children) add(child);
+      for (const child of byName ? this.sortByName(children) : this.app.state.sort ? orderBy(children, key) : children) {
+        list.push(child);
+        if (this.open.has(child)) addInside(child);
+      }
     };
-    add(tree.root);
+    addInside(tree.root); // which is always open
     this.list = list;
     this.at = chosen ? list.indexOf(chosen) : Math.min(this.at, Math.max(0, list.length - 1));
     this.rows.set(list.length, (i) => this.makeRow(i));
