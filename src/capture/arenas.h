@@ -58,11 +58,12 @@ static inline bool arenas_has_in(const struct arenas_window *w, uint64_t address
 	return bits >> page % 64 & 1;
 }
 
-/* The first window that an address can be in; NULL: it is in another one, or in none. */
-static inline const struct arenas_window *arenas_find_first(uint64_t address)
+/* The first of all windows that an address can be in; NULL: it is in another one, or in none. */
+static inline const struct arenas_window *arenas_find_first(const struct arenas_window *all,
+							    uint64_t address)
 {
 	const uint64_t number = arenas_number(address);
-	const struct arenas_window *w = &arenas_windows[number % ARENAS_WINDOWS];
+	const struct arenas_window *w = &all[number % ARENAS_WINDOWS];
 
 	/* As in arenas_find. */
 	return atomic_load_explicit(&w->number, memory_order_acquire) == number ? w : NULL;
@@ -74,18 +75,24 @@ NOINLINE bool arenas_has_elsewhere(uint64_t address);
 static inline bool arenas_has(const void *block)
 {
 	const uint64_t address = (uint64_t)(uintptr_t)block;
-	const struct arenas_window *w = arenas_find_first(address);
+	const struct arenas_window *w = arenas_find_first(arenas_windows, address);
 
 	return likely(w) ? arenas_has_in(w, address) : arenas_has_elsewhere(address);
 }
 
-/* Nearly the same, without a call: false may mean that it is in another window. */
-static inline bool arenas_has_surely(const void *block)
+/* arenas_has_surely where the windows must not be named. */
+static inline bool arenas_has_among(const struct arenas_window *all, const void *block)
 {
 	const uint64_t address = (uint64_t)(uintptr_t)block;
-	const struct arenas_window *w = arenas_find_first(address);
+	const struct arenas_window *w = arenas_find_first(all, address);
 
 	return likely(w) && arenas_has_in(w, address);
+}
+
+/* Nearly the same as arenas_has, without a call: false may mean that it is in another window. */
+static inline bool arenas_has_surely(const void *block)
+{
+	return arenas_has_among(arenas_windows, block);
 }
 
 void arenas_add(const void *arena, size_t bytes);

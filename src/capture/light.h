@@ -28,15 +28,32 @@ enum light_mode {
 };
 extern _Atomic uint32_t light_mode HIDDEN;
 
-/* True: the allocation is counted, and need but be made. */
-static inline bool light_take(size_t bytes, uint32_t api)
+/* True: the thread's allocation is counted, and need but be made. */
+static inline bool light_take_by(struct thread *t, size_t bytes, uint32_t api)
 {
-	struct thread *t = thread_self;
-
 	if (unlikely(bytes + 1 >= t->allowance))
 		return false;
 	t->allowance -= bytes + 1;
 	t->light.calls[api]++;
+	return true;
+}
+
+/* The same, by the calling one. */
+static inline bool light_take(size_t bytes, uint32_t api)
+{
+	return light_take_by(thread_self, bytes, api);
+}
+
+#define LIGHT_SMALL_BYTES 512u /* more is malloc's, in all versions of Python */
+
+/* The same for a request to Python's allocator, where none but small objects are sampled. */
+static inline bool light_take_small(struct thread *t, size_t bytes)
+{
+	if (unlikely(bytes > LIGHT_SMALL_BYTES))
+		return true;
+	if (unlikely(bytes + 1 >= t->small_left))
+		return false;
+	t->small_left -= bytes + 1;
 	return true;
 }
 

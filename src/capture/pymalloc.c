@@ -12,21 +12,14 @@
 #include "capture/arenas.h"
 #include "capture/hot.h"
 #include "capture/light.h"
+#include "capture/nearby.h"
 #include "capture/sampler.h"
 #include "capture/sieve.h"
 #include "capture/say.h"
 
-#define SMALL_BYTES 512u /* more is malloc's, in all versions of Python */
+#define SMALL_BYTES LIGHT_SMALL_BYTES
 
-/* As in Python's headers: PyMemAllocatorEx, PyObjectArenaAllocator, PyMemAllocatorDomain. */
-struct allocator {
-	void *context;
-	void *(*malloc)(void *context, size_t bytes);
-	void *(*calloc)(void *context, size_t count, size_t bytes);
-	void *(*realloc)(void *context, void *block, size_t bytes);
-	void (*free)(void *context, void *block);
-};
-
+/* As in Python's headers: PyObjectArenaAllocator, PyMemAllocatorDomain. */
 struct arena_allocator {
 	void *context;
 	void *(*alloc)(void *context, size_t bytes);
@@ -148,14 +141,7 @@ static NOINLINE void record_free(const struct allocator *inner, void *block)
 /* True: a request of this size is counted, and need but be made. */
 static inline bool take(size_t bytes)
 {
-	struct thread *t = thread_self;
-
-	if (unlikely(bytes > SMALL_BYTES))
-		return true;
-	if (unlikely(bytes + 1 >= t->small_left))
-		return false;
-	t->small_left -= bytes + 1;
-	return true;
+	return light_take_small(thread_self, bytes);
 }
 
 /* Whether the thread counts down to its next sample; a new one begins to. Other programs than those
@@ -363,7 +349,7 @@ static inline bool release(const void *block)
 	static void *sampled_##domain##_realloc(void *context, void *block, size_t bytes)          \
 	{                                                                                          \
 		(void)context;                                                                     \
-		if (likely(!sieve_may_hold(block)) && take(bytes))                                 \
+		if ((!block || likely(!sieve_may_hold(block))) && take(bytes))                     \
 			return real_##domain.realloc(real_##domain.context, block, bytes);         \
 		return sample_realloc(&real_##domain, block, bytes);                               \
 	}                                                                                          \
@@ -433,7 +419,7 @@ static bool is_ours(const struct allocator *a)
 	for (unsigned i = 0; i < HOOKS_KINDS; i++)
 		if (a->malloc == mem_hooks[i].malloc || a->malloc == obj_hooks[i].malloc)
 			return true;
-	return false;
+	return nearby_holds((uint64_t)(uintptr_t)a->malloc);
 }
 
 /* ---- arenas ---------------------------------------------------------------------------------- */
@@ -483,16 +469,35 @@ static void install_arenas(void)
 
 /* ---- taking the allocators' place ------------------------------------------------------------ */
 
-static void take_place(int domain, struct allocator *inner, struct allocator hooks)
+/* Notes what does the work in a domain. False: ours have its place already. */
+static bool note_inner(int domain, struct allocator *inner)
 {
 	struct allocator now;
 
 	python.get(domain, &now);
 	if (is_ours(&now))
-		return;
+		return false;
 	*inner = now;
-	hooks.context = now.context;
-	python.set(domain, &hooks);
+	return true;
+}
+
+static void take_places(uint32_t mode)
+{
+	bool has_mem = note_inner(DOMAIN_MEM, &real_mem),
+	     has_obj = note_inner(DOMAIN_OBJ, &real_obj);
+	struct nearby_plan plan = {.mem = {real_mem, mem_hooks[mode]},
+				   .obj = {real_obj, obj_hooks[mode]},
+				   .sure_bytes = sure_bytes};
+
+	plan.mem.hooks.context = real_mem.context;
+	plan.obj.hooks.context = real_obj.context;
+	if (mode != SEGMENT_PYMALLOC_EXACT)
+		nearby_place(&plan, mode == HOOKS_COUNTED ? NEARBY_COUNTED : NEARBY_SAMPLED,
+			     (uint64_t)(uintptr_t)python.get);
+	if (has_mem)
+		python.set(DOMAIN_MEM, &plan.mem.hooks);
+	if (has_obj)
+		python.set(DOMAIN_OBJ, &plan.obj.hooks);
 }
 
 /* What the interpreter's allocators are called; "" if they are not its own ones. 3.12 takes a lock
@@ -515,8 +520,7 @@ static void install(void)
 	const uint32_t mode = h->mode == SEGMENT_MODE_SAMPLE ? HOOKS_COUNTED : h->pymalloc;
 
 	install_arenas();
-	take_place(DOMAIN_MEM, &real_mem, mem_hooks[mode]);
-	take_place(DOMAIN_OBJ, &real_obj, obj_hooks[mode]);
+	take_places(mode);
 	show(SEGMENT_SMALL_HOOKED);
 	show_arenas();
 }

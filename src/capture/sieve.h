@@ -30,15 +30,21 @@ static inline uint32_t sieve_hash(const void *block)
 	return (uint32_t)((uintptr_t)block >> 4) % SIEVE_HASHES;
 }
 
+/* sieve_may_hold where the words must not be named. */
+static inline bool sieve_has(const _Atomic uint64_t *words, const void *block)
+{
+	uint32_t hash = sieve_hash(block);
+	uint64_t word =
+		atomic_load_explicit(&words[hash / SIEVE_WORD_HASHES], memory_order_relaxed);
+
+	return (uint32_t)word >> hash % SIEVE_WORD_HASHES & 1;
+}
+
 /* False: nobody has this block in mind. Whoever made it has entered it before anybody else had its
  * address. */
 static inline bool sieve_may_hold(const void *block)
 {
-	uint32_t hash = sieve_hash(block);
-	uint64_t word =
-		atomic_load_explicit(&sieve_words[hash / SIEVE_WORD_HASHES], memory_order_relaxed);
-
-	return (uint32_t)word >> hash % SIEVE_WORD_HASHES & 1;
+	return sieve_has(sieve_words, block);
 }
 
 /* Enters a block; takes one out that is in it. */

@@ -6,6 +6,7 @@
 #include <sys/uio.h>
 
 #include "capture/modules.h"
+#include "capture/nearby.h"
 #include "capture/returns.h"
 #include "capture/walk.h"
 
@@ -86,7 +87,9 @@ NOINLINE enum walk_result walk_step_signal(struct walk *w, struct memo_frame *ou
 	if (!walk_may_stay(w) || !walk_read(w, out->ra_at, &out->ra_value) ||
 	    !walk_read(w, out->sp_at, &out->sp_value) || !walk_read(w, out->fp_at, &out->fp_value))
 		return WALK_LOST;
-	if (walk_move(w, out->ra_value, out->sp_value, out->fp_value) == WALK_END)
+	/* A copy of code has no unwind tables; what it is a copy of has. */
+	if (walk_move(w, nearby_get_origin(out->ra_value), out->sp_value, out->fp_value) ==
+	    WALK_END)
 		return WALK_END;
 	w->exact = MEMO_EXACT;
 	return WALK_ON;

@@ -78,6 +78,23 @@ def test_thread_local_storage_is_reached_without_a_call(library):
     assert "__tls_get_addr" not in dynamic_names(library, "--undefined-only")
 
 
+def test_what_is_copied_refers_to_nothing_but_itself(library):
+    """Code that nearby.c copies elsewhere: jumps, calls and addresses that depend on where it is stay within it."""
+    done = tree.run("objdump", "-dw", "--no-show-raw-insn", "-j", "nearby", library)
+    lines = re.findall(r"^ *([0-9a-f]+):\t(.*)$", done.stdout, re.M)
+    assert len(lines) > 100, done.stderr
+    start = int(re.search(r"^0*([0-9a-f]+) <", done.stdout, re.M)[1], 16)
+    end = int(lines[-1][0], 16)
+    page = start - start % 4096  # adrp gives the page of an address
+    strange = []
+    for _, text in lines:
+        targets = [int(target, 16) for target in re.findall(r"\b([0-9a-f]+) <", text)]
+        within = all((page if text.startswith("adrp") else start) <= target <= end for target in targets)
+        if not within or re.match(r"(call|bl)\b", text):
+            strange.append(text)
+    assert strange == []
+
+
 def test_every_header_compiles_alone(tmp_path):
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:

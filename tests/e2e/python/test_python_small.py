@@ -3,11 +3,13 @@
 SPDX-License-Identifier: Apache-2.0
 """
 
+import ctypes
+import os
 import signal
 import subprocess
 
 import pytest
-from interpreters import DEBIAN, INTERPRETERS, Stacks
+from interpreters import DEBIAN, HERE, INTERPRETERS, Stacks
 
 # Floats are 24 bytes each; the list that holds them and the bytearray are malloc's.
 KNOWN = """
@@ -166,3 +168,89 @@ def test_with_sample_a_small_object_that_grows_becomes_mallocs(record, tmp_path)
 def test_with_sample_and_off_small_objects_are_in_no_figure(record, known):
     stats = record.run([DEBIAN, known], options=["--sample", "--pymalloc", "off"]).stats
     assert stats["allocations"] < 50_000 and "small_objects" not in stats
+
+
+# Prints what may be run of the program itself, of midden, and of no file.
+CODE = """
+for line in open("/proc/self/maps"):
+    span, may, *_, name = line.rstrip("\\n").split(" ", 5)
+    if "x" in may and (name.strip() == "" or "python" in name or "libmidden" in name):
+        print(*span.split("-"), may, name.strip() or "none")
+"""
+
+
+def find_code(recording):
+    """(start, end, permissions) of what the program, libmidden.so and no file at all may run."""
+    found = {"python": [], "libmidden": [], "none": []}
+    for line in recording.stdout.decode().splitlines():
+        start, end, may, name = line.split()
+        kind = next(kind for kind in found if kind in name.rpartition("/")[2])
+        found[kind].append((int(start, 16), int(end, 16), may))
+    return found
+
+
+@pytest.mark.parametrize("options", [[], ["--sample"]])
+def test_hooks_lie_beside_an_interpreter_that_is_far_from_libraries(record, options):
+    found = find_code(record.run([DEBIAN, "-c", CODE], options=options))
+    if abs(found["python"][0][0] - found["libmidden"][0][0]) < 2**31:
+        pytest.skip("this Python is close to libraries")
+    assert [may for _, _, may in found["none"]] == ["r-xp"]
+    assert 0 < found["python"][0][0] - found["none"][0][1] < 2**26
+
+
+@pytest.mark.parametrize("options", [["--pymalloc", "exact"], ["--pymalloc", "off"]])
+def test_hooks_that_record_everything_stay_where_they_are(record, options):
+    assert find_code(record.run([DEBIAN, "-c", CODE], options=options))["none"] == []
+
+
+def forbid_new_code():
+    """As MemoryDenyWriteExecute= of systemd does: what was written to is never run."""
+    if ctypes.CDLL(None).prctl(65, 1, 0, 0, 0) != 0:  # PR_SET_MDWE, from Linux 6.3 on
+        os._exit(77)
+
+
+@pytest.mark.parametrize("options", [[], ["--sample"]])
+def test_where_no_code_may_be_made_small_objects_are_sampled_too(record, known, options):
+    recording = record.run([DEBIAN, "-c", CODE], options=options, preexec_fn=forbid_new_code)
+    if recording.status == 77:
+        pytest.skip("this kernel forbids nobody to make code")
+    assert (recording.status, find_code(recording)["none"]) == (0, [])
+    stats = record.run([DEBIAN, known], options=options, preexec_fn=forbid_new_code).stats
+    assert (stats["small_objects"], stats["foreign_frees"], stats["lost_events"]) == ("sampled", 0, 0)
+    assert closely(stats["peak_bytes"], FLOATS + ARRAY + 150_000 * 8, 0.67)
+
+
+# Works until a handler has interrupted a copy of the hooks three times.
+INTERRUPTED = """
+import ctypes, sys, time
+interrupt = ctypes.CDLL(sys.argv[1])
+for line in open("/proc/self/maps"):
+    span, may, *_, name = line.rstrip("\\n").split(" ", 5)
+    if may == "r-xp" and name.strip() == "":
+        interrupt.interrupt_begin(*(ctypes.c_uint64(int(end, 16)) for end in span.split("-")))
+        break
+else:
+    sys.exit(77)
+def work():
+    end = time.monotonic() + 60
+    while interrupt.interrupt_count() < 3 and time.monotonic() < end:
+        [str(number) for number in range(1000)]
+work()
+print(interrupt.interrupt_count())
+"""
+
+
+def test_the_stack_of_a_handler_that_interrupts_a_hook_is_whole(record, midden, tmp_path):
+    library = tmp_path / "interrupt.so"
+    source = HERE / "interrupt.c"
+    subprocess.run(["cc", "-shared", "-fPIC", "-O2", "-g", source, "-o", library], check=True)
+    recording = record.run([DEBIAN, "-c", INTERRUPTED, library])
+    if recording.status == 77:
+        pytest.skip("this Python is close to libraries")
+    assert recording.status == 0, recording.stderr
+    met = int(recording.stdout)
+    assert met >= 3
+    stacks = [(frames, stack) for frames, stack in Stacks(midden, recording.path).all if frames[0][0] == "allocate"]
+    assert sum(stack["allocations"] for _, stack in stacks) == met
+    assert all("work" in [function for function, *_ in frames] for frames, _ in stacks), stacks
+    assert recording.stats["truncated_stacks"] == 0
