@@ -1,4 +1,5 @@
-/* twin_death_test.c -- a collector that is killed in the middle of making a copy harms nobody.
+/* twin_death_test.c -- a collector that is killed in the middle of making a copy harms nobody, and a
+ * target that is leaves no copy.
  * Runs: as a test program, with a child as target and others as collectors.
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
@@ -10,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include <dirent.h>
+#include <errno.h>
 #include <sys/ptrace.h>
 
 #include "collect/registers.h"
@@ -37,8 +40,9 @@ static void allow_others(void)
 	(void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
 }
 
-static unsigned calls_left; /* to ptrace, until this process is killed; 0: it is not */
+static unsigned calls_left; /* to ptrace, until somebody is killed; 0: nobody is */
 static bool dies_before;
+static pid_t doomed; /* who: 0 this process */
 
 /* In place of the C library's. */
 long ptrace(enum __ptrace_request request, ...) /* NOLINT: its name is not ours */
@@ -51,10 +55,12 @@ long ptrace(enum __ptrace_request request, ...) /* NOLINT: its name is not ours 
 	va_end(list);
 	bool dies = calls_left && --calls_left == 0;
 	if (dies && dies_before)
-		(void)raise(SIGKILL);
+		(void)kill(doomed ? doomed : getpid(), SIGKILL);
 	long result = syscall(SYS_ptrace, request, pid, address, data);
+	int why = errno;
 	if (dies)
-		(void)raise(SIGKILL);
+		(void)kill(doomed ? doomed : getpid(), SIGKILL);
+	errno = why;
 	return result;
 }
 
@@ -178,6 +184,102 @@ static void check_deaths(bool (*work)(void))
 	check_deaths_of(work);
 }
 
+/* ---- a target that is killed ----------------------------------------------------------------- */
+
+/* Whether this process traces one that lives. */
+static bool has_tracees(void)
+{
+	const struct dirent *entry;
+	char path[300], line[256];
+	bool found = false;
+
+	DIR *all = opendir("/proc");
+	while (all && (entry = readdir(all))) {
+		(void)snprintf(path, sizeof(path), "/proc/%s/status", entry->d_name);
+		FILE *file = fopen(path, "re");
+		while (file && fgets(line, sizeof(line), file)) {
+			if (strncmp(line, "State:\tZ", 8) == 0 ||
+			    strncmp(line, "State:\tX", 8) == 0)
+				break;
+			if (strncmp(line, "TracerPid:", 10) == 0)
+				found |= strtol(line + 10, NULL, 10) == getpid();
+		}
+		if (file)
+			(void)fclose(file);
+	}
+	if (all)
+		(void)closedir(all);
+	return found;
+}
+
+/* A look at a target that is killed in the middle of it, from which nothing may stay. */
+static bool look_at_doomed(pid_t pid)
+{
+	struct scene s = {.t = {.way = way, .undertaker = undertaker}};
+	struct error e = {0};
+	bool is_clean = false;
+
+	if (regions_read(&s.regions, pid, &e) == 0 && halt_start(&s.h, pid, &e) == 0) {
+		if (twin_make(&s.t, &s.h, &s.regions, pid))
+			twin_settle(&s.t);
+		halt_end(&s.h);
+		twin_end(&s.t);
+	}
+	for (unsigned i = 0; i < PATIENCE_MS && !is_clean; i++) {
+		(void)usleep(i ? 1000 : 0);
+		is_clean = halt_settle(&s.h) && !has_tracees();
+	}
+	return is_clean;
+}
+
+/* False: the look came to its end before. */
+static bool look_and_kill(pid_t pid, unsigned calls, bool before)
+{
+	int status = 0;
+	pid_t collector = fork();
+
+	if (collector == 0) {
+		calls_left = calls;
+		dies_before = before;
+		doomed = pid;
+		_exit(!look_at_doomed(pid) ? 1 : calls_left ? 2 : 0);
+	}
+	assert_true(collector > 0);
+	assert_int_equal(waitpid(collector, &status, 0), collector);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) != 1);
+	return WEXITSTATUS(status) == 0;
+}
+
+static void check_kills(void)
+{
+	bool died = true;
+
+	for (unsigned calls = 1; died; calls++) {
+		assert_true(calls < 1000);
+		for (int before = 0; before < 2; before++) {
+			int status = 0;
+
+			atomic_store(&common->ready, 0);
+			pid_t pid = start(poll_with_timeout, allow_others);
+			wait_until_asleep(pid);
+			died = look_and_kill(pid, calls, before);
+			(void)kill(pid, SIGKILL);
+			assert_int_equal(waitpid(pid, &status, 0), pid);
+			/* Copies that are for this process. */
+			while (undertaker && waitpid(-1, NULL, WNOHANG) > 0)
+				continue;
+		}
+	}
+}
+
+static void test_of_a_target_that_is_killed_no_copy_stays(void **state)
+{
+	(void)state;
+	check_kills();
+	undertaker = getpid();
+	check_kills();
+}
+
 static void test_a_read_outlives_collectors_that_are_killed(void **state)
 {
 	(void)state;
@@ -204,6 +306,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_wait_outlives_collectors_that_are_killed,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_loop_outlives_collectors_that_are_killed,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_of_a_target_that_is_killed_no_copy_stays,
 						set_up, tear_down),
 	};
 
