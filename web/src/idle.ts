@@ -4,9 +4,10 @@
 import type { Work } from "./model/stacks.ts";
 
 const PIECE_MS = 12; // less than a frame, so that nothing the user does has to wait
+const LATEST_MS = 2000; // a browser that is never idle gets to it nevertheless
 
 function whenIdle(go: () => void): void {
-  if ("requestIdleCallback" in window) requestIdleCallback(go);
+  if ("requestIdleCallback" in window) requestIdleCallback(go, { timeout: LATEST_MS });
   else setTimeout(go, 50);
 }
 
