@@ -43,7 +43,7 @@ test-quick: ## unit and rule tests only, without sanitizers
 	@tests/run.py unit rules
 
 test-portability: ## other Debian releases, arm64 and amd64, gcc and clang, musl (1 to 3 hours; QUICK=1: 5 to 20 minutes)
-	@$(SETUP) build test portability
+	@$(SETUP) build test portability $(if $(QUICK),,machine)
 	@cmake --preset release -DMIDDEN_TESTS=ON -DMIDDEN_WERROR=ON >/dev/null
 	@cmake --build $(BUILD) --target midden libmidden
 	@tools/portability.py $(if $(QUICK),--quick)

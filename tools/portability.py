@@ -6,7 +6,8 @@ usage: portability.py [--quick] [--list] [CELL...]      for example bullseye/amd
 Each release is laid out once below BUILD/portability/roots by mmdebstrap, from the mirror that apt uses here:
 packages are unpacked, none is set up, and nothing of this machine is changed. A cell is a build in there with
 warnings as errors, the unit tests, and the end-to-end tests of exactness, death and Python with its own Python.
-The other architecture is compiled by cross compilers and runs under qemu-user.
+The other architecture is compiled by cross compilers and runs under qemu-user; tests that this cannot run are run under
+a kernel of its own in an emulated machine.
 
 What cannot be laid out (no root, no mirror, no mmdebstrap) is skipped and says so. Ends with one line:
 `N passed, N failed` (and `, N skipped`). Logs are in BUILD/portability/logs, the table in results.md beside.
@@ -387,10 +388,106 @@ class PythonCell(HostCell):
         return super().run(with_cross)
 
 
+# What is run as the first process of a machine: each test, what it says if it fails, and the end.
+INIT = """#!/bin/sh
+busybox mount -t proc proc /proc
+busybox mount -t sysfs sys /sys
+busybox mount -t devtmpfs dev /dev
+busybox mkdir /dev/shm
+busybox ip link set lo up
+cd /tests
+for name in *; do
+    busybox timeout 900 ./$name >/tmp/said 2>&1
+    status=$?
+    [ $status = 0 ] || busybox cat /tmp/said
+    echo "midden: $name ended with $status"
+done
+busybox poweroff -f
+"""
+
+
+class KernelCell(Cell):
+    """Unit tests that user-mode emulators cannot run, under a kernel of the other architecture: what asks the kernel
+    about other processes, stops them and has them make system calls."""
+
+    MACHINES = {"arm64": ("virt", "cortex-a72", "ttyAMA0"), "amd64": ("q35", "max", "ttyS0")}
+    LIBRARIES = "libc6 libcmocka0 libzstd1 libxxhash0 libdw1 libelf1 zlib1g liblzma5 libbz2-1.0 libgcc-s1".split()
+
+    def __init__(self):
+        super().__init__("bookworm", other_architecture(), "gcc")
+        self.name = "kernel-cross"
+
+    def lay_out_machine(self):
+        root = HERE / "roots" / self.name
+        names = [f"linux-image-cloud-{self.architecture}", "busybox-static", *self.LIBRARIES]
+        if not is_laid_out(root, " ".join(names)):
+            extract(self.release, root, [self.architecture], names)
+            (root / ".packages").write_text(" ".join(names))
+        return root
+
+    def find_tests(self, tree):
+        """The programs of tests that have the label, as far as they have been built."""
+        listed = ask("ctest", "--test-dir", tree, "-N", "-L", "kernel")
+        names = re.findall(r": (\w+)\.(\w+)$", listed, re.MULTILINE)
+        return [path for path in (tree / "tests/unit" / room / name for room, name in names) if path.exists()]
+
+    def pack(self, machine, tests):
+        """All files that the machine has, in the form in which a kernel takes them."""
+        files = HERE / "builds" / self.name
+        shutil.rmtree(files, ignore_errors=True)
+        for name in ("bin", "lib", "tests", "tmp", "proc", "sys", "dev"):
+            (files / name).mkdir(parents=True)
+        shutil.copy(machine / "bin/busybox", files / "bin")
+        (files / "bin/sh").symlink_to("busybox")
+        for path in [*machine.glob("lib/ld-linux*"), *machine.glob("lib64/ld-linux*")]:
+            (files / path.parent.name).mkdir(exist_ok=True)
+            shutil.copy(path, files / path.parent.name)
+        for path in [*machine.glob(f"lib/{self.machine}-*/*.so*"), *machine.glob(f"usr/lib/{self.machine}-*/*.so*")]:
+            shutil.copy(path, files / "lib")
+        for path in tests:
+            shutil.copy(path, files / "tests")
+        (files / "init").write_text(INIT)
+        (files / "init").chmod(0o755)
+        packed = HERE / "builds" / f"{self.name}.cpio"
+        with open(packed, "wb") as output:
+            subprocess.run("find . | cpio -o -H newc", shell=True, cwd=files, stdout=output, check=True, stderr=subprocess.DEVNULL)
+        return packed
+
+    def boot(self, machine, packed):
+        kind, processor, console = self.MACHINES[self.architecture]
+        kernel = next((machine / "boot").glob("vmlinuz-*"))
+        command = [f"qemu-system-{self.machine}", "-M", kind, "-cpu", processor, "-smp", "2", "-m", "2048"]
+        command += ["-nographic", "-nic", "none", "-no-reboot", "-kernel", kernel, "-initrd", packed]
+        command += ["-append", f"console={console} quiet panic=-1"]
+        log = HERE / "logs" / f"{self.name}-machine.log"
+        with open(log, "w") as output:
+            try:
+                subprocess.run(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, timeout=STEP_SECONDS_MOST)
+            except subprocess.TimeoutExpired:
+                raise Failed(f"not done after {STEP_SECONDS_MOST} s, see {log}") from None
+        return log
+
+    def run(self, with_cross):
+        if not shutil.which(f"qemu-system-{self.machine}") or not shutil.which("cpio"):
+            raise Skipped(f"qemu-system-{self.machine} or cpio is missing")
+        with laid_out(self.release, with_cross) as root:
+            release = Release(root, HERE / "builds" / f"{self.release}/{self.architecture}/gcc", HERE / "none", HERE / "logs/kernel-cross.log")
+            release.log.write_text("")
+            self.build(release)
+            tests = self.find_tests(release.build / "tree")
+        machine = self.lay_out_machine()
+        log = self.boot(machine, self.pack(machine, tests))
+        ended = re.findall(r"midden: (\w+) ended with (\d+)", log.read_text())
+        failed = [name for name, status in ended if status != "0"]
+        if failed or len(ended) != len(tests):
+            raise Failed(f"{', '.join(failed) or 'it stopped early'}, see {log}")
+        return f"{len(ended)} unit tests"
+
+
 def all_cells():
     native, other = native_architecture(), other_architecture()
     releases = [Cell(r, a, c) for r in RELEASES for a in (native, other) for c in COMPILERS]
-    return [HostCell("musl", "musl"), HostCell("victims-cross", "crossarch"), PythonCell(), *releases]
+    return [HostCell("musl", "musl"), HostCell("victims-cross", "crossarch"), PythonCell(), *releases, KernelCell()]
 
 
 def quick_cells():

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the Debian packages that are missing: setup.sh build [test] [portability] [bench] [programs]
+# Installs the Debian packages that are missing: setup.sh build [test] [portability] [machine] [bench] [programs]
 # As root or through sudo; otherwise prints the one line to run.
 # SPDX-License-Identifier: Apache-2.0
 set -eu
@@ -7,8 +7,14 @@ set -eu
 build="gcc make cmake ninja-build pkg-config libdw-dev libelf-dev libzstd-dev libxxhash-dev libiberty-dev
        zlib1g-dev libmicrohttpd-dev libncurses-dev"
 case $(dpkg --print-architecture 2>/dev/null || uname -m) in
-arm64 | aarch64) cross="gcc-x86-64-linux-gnu g++-x86-64-linux-gnu libc6-dev-amd64-cross" ;;
-*) cross="gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross" ;;
+arm64 | aarch64)
+	cross="gcc-x86-64-linux-gnu g++-x86-64-linux-gnu libc6-dev-amd64-cross"
+	machine="qemu-system-x86 cpio"
+	;;
+*)
+	cross="gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross"
+	machine="qemu-system-arm cpio"
+	;;
 esac
 test="g++ clang clang-format clang-tidy llvm libclang-rt-14-dev libcmocka-dev binutils
       libunwind-dev libc6-dbg python3 python3-dev libpython3-dev python3-pytest python3-pytest-xdist valgrind heaptrack gdb git xz-utils perl
@@ -31,6 +37,7 @@ for group in "$@"; do
 	build) wanted="$wanted $build" ;;
 	test) wanted="$wanted $test" ;;
 	portability) wanted="$wanted $portability" ;;
+	machine) wanted="$wanted $machine" ;;
 	bench) wanted="$wanted $bench" ;;
 	programs) wanted="$wanted $programs" ;;
 	*)

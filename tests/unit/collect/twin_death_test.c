@@ -1,5 +1,5 @@
-/* twin_death_test.c -- a collector that is killed in the middle of making a copy harms nobody, and a
- * target that is leaves no copy.
+/* twin_death_test.c -- a collector that is killed in the middle of making a copy harms nobody, and
+ * a target that is killed leaves no copy.
  * Runs: as a test program, with a child as target and others as collectors.
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
