@@ -78,9 +78,10 @@ def test_thread_local_storage_is_reached_without_a_call(library):
     assert "__tls_get_addr" not in dynamic_names(library, "--undefined-only")
 
 
-def test_what_is_copied_refers_to_nothing_but_itself(library):
-    """Code that nearby.c copies elsewhere: jumps, calls and addresses that depend on where it is stay within it."""
-    done = tree.run("objdump", "-dw", "--no-show-raw-insn", "-j", "nearby", library)
+def find_strange(file):
+    """What code that nearby.c copies elsewhere must not have: jumps, calls and addresses that depend on where it is and
+    do not stay within it."""
+    done = tree.run("objdump", "-drw", "--no-show-raw-insn", "-j", "nearby", file)
     lines = re.findall(r"^ *([0-9a-f]+):\t(.*)$", done.stdout, re.M)
     assert len(lines) > 100, done.stderr
     start = int(re.search(r"^0*([0-9a-f]+) <", done.stdout, re.M)[1], 16)
@@ -88,11 +89,30 @@ def test_what_is_copied_refers_to_nothing_but_itself(library):
     page = start - start % 4096  # adrp gives the page of an address
     strange = []
     for _, text in lines:
-        targets = [int(target, 16) for target in re.findall(r"\b([0-9a-f]+) <", text)]
+        instruction, is_open, relocation = text.partition(": R_")
+        targets = [] if is_open else [int(target, 16) for target in re.findall(r"\b([0-9a-f]+) <", instruction)]
         within = all((page if text.startswith("adrp") else start) <= target <= end for target in targets)
-        if not within or re.match(r"(call|bl)\b", text):
+        is_own = not is_open or re.search(r"\t(nearby|nearby_words)\b", relocation)
+        if not within or not is_own or re.match(r"(call|bl)", text):
             strange.append(text)
-    assert strange == []
+    return strange
+
+
+def test_what_is_copied_refers_to_nothing_but_itself(library):
+    assert find_strange(library) == []
+
+
+@pytest.mark.parametrize("kind", ["Debug", "MinSizeRel", "-O1", "-Og", "-O3"])
+def test_however_it_is_built_what_is_copied_refers_to_nothing_but_itself(tmp_path, kind):
+    if not (shutil.which("cmake") and shutil.which("ninja")):
+        pytest.skip("cmake and ninja are not installed")
+    choice = ["-DCMAKE_BUILD_TYPE=None", f"-DCMAKE_C_FLAGS={kind}"] if kind[0] == "-" else [f"-DCMAKE_BUILD_TYPE={kind}"]
+    done = tree.run("cmake", "-G", "Ninja", "-S", ".", "-B", tmp_path, "-DMIDDEN_CAPTURE_ONLY=ON", *choice)
+    assert done.returncode == 0, done.stderr
+    file = "src/capture/CMakeFiles/libmidden.dir/nearby.c.o"
+    done = tree.run("ninja", "-C", tmp_path, file)
+    assert done.returncode == 0, done.stdout
+    assert find_strange(tmp_path / file) == []
 
 
 def test_every_header_compiles_alone(tmp_path):
