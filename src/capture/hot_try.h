@@ -37,7 +37,7 @@ static HOT struct thread *hot_try_enter(uint64_t *stamp)
 static HOT void hot_try_stamp(struct thread *t, uint64_t stamp, uint32_t what)
 {
 	t->stamp = stamp;
-	t->pos[0] = (stamp - t->clock_base) << 8 | what;
+	t->pos[0] = (stamp_to_ticks(t, stamp) - t->clock_base) << 8 | what;
 }
 
 /* hot_block of a malloc. */

@@ -9,7 +9,8 @@ NOINLINE uint64_t stamp_read(struct thread *t)
 
 	if (!stamp_peek(t, &stamp))
 		return clock_monotonic_ns();
-	return t->stamp = stamp;
+	t->stamp = stamp;
+	return stamp_to_ticks(t, stamp);
 }
 
 /* Twice as long as needed, for a thread that sees late that it is not alone any more. */

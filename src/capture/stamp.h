@@ -9,6 +9,9 @@
  * are spaced as the last sixteen were. Otherwise, and as soon as there is a second thread, it is
  * read for each.
  *
+ * Stamps are kept in sixteenths of a tick: counters of 25 MHz are common on aarch64, where an event
+ * takes less than a tick, and estimates that are a whole one apart would run away from the clock.
+ *
  * An estimate can be ahead of the true time by STAMP_AHEAD ticks at most. No other stream may have
  * a stamp between: whoever opens one waits until that time is over (stamp_settle). */
 #ifndef MIDDEN_CAPTURE_STAMP_H
@@ -22,18 +25,29 @@
 #include "format/clock.h"
 
 #define STAMP_RUN_BITS 4 /* of events to one reading, while hurried */
-#define STAMP_STEP_MAX 2048u
-#define STAMP_AHEAD    ((uint64_t)STAMP_STEP_MAX << STAMP_RUN_BITS)
+#define STAMP_AHEAD    (UINT64_C(2048) << STAMP_RUN_BITS)
 
-/* A little less than the mean of the last ones, so that few run ahead of the clock. */
+/* To what is kept, since the beginning of the recording; and back. */
+static inline uint64_t stamp_from_ticks(const struct thread *t, uint64_t ticks)
+{
+	return (ticks - t->clock_base) << STAMP_RUN_BITS;
+}
+
+static inline uint64_t stamp_to_ticks(const struct thread *t, uint64_t stamp)
+{
+	return (stamp >> STAMP_RUN_BITS) + t->clock_base;
+}
+
+/* A little less than the mean of the last ones, so that few run ahead of the clock: the ticks of
+ * sixteen events are the sixteenths of one. 0, and each is read, while the clock stands still. */
 static inline uint64_t stamp_get_step(const struct thread *t, uint64_t now)
 {
-	uint64_t mean = (now - t->stamp_read) >> STAMP_RUN_BITS;
+	uint64_t mean = now - t->stamp_read;
 	uint64_t step = mean - mean / 8;
 
-	if (!t->stamp_hurried || step == 0)
+	if (!t->stamp_hurried)
 		return 1;
-	return step < STAMP_STEP_MAX ? step : STAMP_STEP_MAX;
+	return step < STAMP_AHEAD ? step : STAMP_AHEAD;
 }
 
 /* The counter has been read, into a stretch of estimates, within it, or out of it: says how the
@@ -43,8 +57,10 @@ static inline void stamp_turn(struct thread *t, uint64_t now, uint32_t hurried)
 	t->stamp_step = stamp_get_step(t, now);
 	t->stamp_read = now;
 	t->stamp_hurried = hurried;
-	if (now > t->stamp) /* else estimates ran ahead; a stream never goes back */
-		t->stamp = now;
+	if (stamp_from_ticks(t, now) > t->stamp)
+		t->stamp = stamp_from_ticks(t, now);
+	else
+		t->stamp_hurried = 1; /* estimates ran ahead; a stream never goes back */
 	t->stamp_end = hurried ? t->stamp + (t->stamp_step << STAMP_RUN_BITS) : 0;
 }
 
@@ -55,13 +71,14 @@ static inline uint64_t stamp_read_alone(struct thread *t)
 	uint32_t hurried = atomic_load_explicit(&process->header->hurried, memory_order_relaxed);
 
 	if (!(hurried | t->stamp_hurried))
-		return t->stamp = now;
+		return t->stamp = stamp_from_ticks(t, now);
 	stamp_turn(t, now, hurried);
 	return t->stamp;
 }
 
-/* The stamp for an event that is being made, by the counter; false: the kernel has to be asked. An
- * estimate is the next one's too until somebody leaves it in t->stamp. Calls nothing. */
+/* The stamp for an event that is being made, by the counter, as it is kept; false: the kernel has
+ * to be asked. An estimate is the next one's too until somebody leaves it in t->stamp. Calls
+ * nothing. */
 static inline bool stamp_peek(struct thread *t, uint64_t *stamp)
 {
 	/* A second thread makes it ORDERED before it does anything that we could depend on.
@@ -71,7 +88,7 @@ static inline bool stamp_peek(struct thread *t, uint64_t *stamp)
 
 	*stamp = t->stamp + t->stamp_step;
 	if (clock == PROCESS_CLOCK_ORDERED)
-		*stamp = clock_counter();
+		*stamp = stamp_from_ticks(t, clock_counter());
 	else if (unlikely(*stamp >= t->stamp_end)) {
 		if (unlikely(clock != PROCESS_CLOCK_ALONE))
 			return false;
@@ -91,7 +108,8 @@ static inline uint64_t stamp_take(struct thread *t)
 
 	if (unlikely(clock == PROCESS_CLOCK_ORDERED || next >= t->stamp_end))
 		return stamp_read(t);
-	return t->stamp = next;
+	t->stamp = next;
+	return stamp_to_ticks(t, next);
 }
 
 /* From now on there are more threads than one. Returns when no estimate is ahead. */

@@ -75,6 +75,41 @@ static void in_a_hurry_the_clock_is_read_for_each_sixteenth(void **state)
 	}
 }
 
+/* Sixteen events take ten ticks, by a counter of 25 MHz. */
+static void estimates_keep_to_a_clock_that_is_slower_than_events(void **state)
+{
+	struct thread *t = begin(1);
+
+	(void)state;
+	(void)stamp_take(t);
+	uint64_t now = t->stamp_read;
+	for (int i = 0; i < ROUNDS; i++) {
+		while (t->stamp + t->stamp_step < t->stamp_end)
+			(void)stamp_take(t);
+		now += 10;
+		stamp_turn(t, now, 1);
+		assert_in_range(stamp_to_ticks(t, t->stamp), now, now + RUN);
+	}
+}
+
+static void stamps_do_not_go_back_when_the_hurry_is_over(void **state)
+{
+	struct thread *t = begin(1);
+	uint64_t last = stamp_take(t) + STAMP_AHEAD;
+
+	(void)state;
+	t->stamp = stamp_from_ticks(t, last);
+	t->stamp_end = 0;
+	atomic_store(&process->header->hurried, 0);
+	while (t->stamp_hurried) {
+		uint64_t stamp = stamp_take(t);
+
+		assert_true(stamp >= last);
+		last = stamp;
+	}
+	assert_true(stamp_take(t) >= last);
+}
+
 static void a_long_pause_is_seen_with_the_next_reading(void **state)
 {
 	struct thread *t = begin(1);
@@ -112,6 +147,8 @@ int main(void)
 		cmocka_unit_test(without_hurry_every_stamp_is_read),
 		cmocka_unit_test(in_a_hurry_stamps_never_go_back_nor_far_ahead),
 		cmocka_unit_test(in_a_hurry_the_clock_is_read_for_each_sixteenth),
+		cmocka_unit_test(estimates_keep_to_a_clock_that_is_slower_than_events),
+		cmocka_unit_test(stamps_do_not_go_back_when_the_hurry_is_over),
 		cmocka_unit_test(a_long_pause_is_seen_with_the_next_reading),
 		cmocka_unit_test(what_comes_after_a_second_thread_is_later_than_any_estimate),
 	};
