@@ -31,7 +31,7 @@ struct halt_thread {
 	int signal;		 /* that was about to be delivered; 0 none */
 	bool is_quiet;		 /* stopped for our asking and nothing else */
 	bool is_halted;		 /* together with the whole process, by a signal */
-	uint64_t sleeps;	 /* before it ran on our order (resume.h); 0: it did not */
+	struct resume_past past; /* before it ran on our order; zero: it did not */
 	struct resume_seen seen; /* before it was asked */
 	uint64_t sp;		 /* of the stack; 0: not known */
 	uint64_t pointer;	 /* to its descriptor and thread-local variables; 0: not known */

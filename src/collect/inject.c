@@ -371,7 +371,8 @@ struct inject_answer inject_run(const struct inject_target *target, struct halt_
 	    ptrace(PTRACE_GETSIGMASK, t->tid, SIGNALS_BYTES, &j.signals) != 0)
 		return j.answer;
 	t->is_quiet = false;
-	t->sleeps = target->is_ours ? 0 : resume_count_sleeps(t->tid);
+	if (!target->is_ours)
+		t->past = resume_read_past(t->tid);
 	if (!target->is_ours && !(registers_hold_call() && has_way_back(target)) &&
 	    makes_call_again(target, &s))
 		run_inside(&j);

@@ -29,7 +29,7 @@
 #define ENDLESS_NS   UINT64_MAX
 #define UNKNOWN_NS   0
 #define SEEING_MOST  3u
-/* A sleep in the call that was begun again, and the next stop. */
+/* A sleep in the call that was begun again, unless it comes to none, and the next stop. */
 #define SLEEPS_BETWEEN 2u
 
 struct status {
@@ -65,9 +65,29 @@ static struct status read_status(pid_t tid)
 	return s;
 }
 
-uint64_t resume_count_sleeps(pid_t tid)
+/* 0 where the kernel does not count it. */
+static uint64_t read_awake_ns(pid_t tid)
+{
+	char path[64];
+	uint64_t ran, waited, sum = 0;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)tid);
+	FILE *file = fopen(path, "re");
+	if (file && fscanf(file, "%" SCNu64 " %" SCNu64, &ran, &waited) == 2)
+		sum = ran + waited;
+	if (file)
+		(void)fclose(file);
+	return sum;
+}
+
+static uint64_t count_sleeps(pid_t tid)
 {
 	return read_status(tid).sleeps;
+}
+
+struct resume_past resume_read_past(pid_t tid)
+{
+	return (struct resume_past){count_sleeps(tid), read_awake_ns(tid)};
 }
 
 /* ---- the calls, and their time limits -------------------------------------------------------- */
@@ -199,12 +219,36 @@ static uint64_t find_limit(const struct waiting_call *call, pid_t pid, const uin
 
 /* ---- what is to become of one ---------------------------------------------------------------- */
 
-/* Since when we have been in the way of a wait: of one that we begin again now, since now. */
-static uint64_t find_since(const struct resume_wait *before, pid_t tid, uint64_t sleeps)
+/* Since when we have been in the way of the wait that a thread is in; 0: we have not. */
+static uint64_t find_since(const struct resume_wait *before, pid_t tid,
+			   const struct resume_past *past)
 {
-	bool is_same = sleeps && before->tid == tid && before->sleeps + SLEEPS_BETWEEN == sleeps;
+	uint64_t sleeps = past->sleeps - before->past.sleeps;
+	uint64_t awake_from = before->past.awake_ns, awake_to = past->awake_ns;
 
-	return is_same ? before->since_ns : clock_monotonic_ns();
+	if (!past->sleeps || before->tid != tid || sleeps > SLEEPS_BETWEEN)
+		return 0;
+	return before->since_ns + (awake_from && awake_to ? awake_to - awake_from : 0);
+}
+
+static struct resume_wait *get_wait(struct resume *r, pid_t tid)
+{
+	return &r->waits[(unsigned)tid % RESUME_SLOTS];
+}
+
+/* A thread that was met awake may be on its way to the wait yet, as if there had been no stop. */
+static void carry_on(struct resume *r, const struct halt_thread *t)
+{
+	struct resume_wait *wait = get_wait(r, t->tid);
+
+	if (wait->tid != t->tid)
+		return;
+	const struct resume_past now = resume_read_past(t->tid);
+	const struct resume_past *past = t->past.sleeps ? &t->past : &now;
+	if (past->sleeps == wait->past.sleeps + 1) {
+		wait->past.sleeps = now.sleeps;
+		wait->past.awake_ns += now.awake_ns - past->awake_ns;
+	}
 }
 
 static int64_t judge(struct resume *r, const struct halt_thread *t, const struct registers_ended *e)
@@ -213,18 +257,20 @@ static int64_t judge(struct resume *r, const struct halt_thread *t, const struct
 
 	if (!call)
 		return -EINTR;
-	struct status now = read_status(t->tid);
-	uint64_t limit = find_limit(call, now.pid, e->arguments);
-	struct resume_wait *wait = &r->waits[(unsigned)t->tid % RESUME_SLOTS];
+	pid_t pid = read_status(t->tid).pid;
+	uint64_t limit = find_limit(call, pid, e->arguments);
 	if (limit == ENDLESS_NS)
 		return REGISTERS_AGAIN;
-	uint64_t since = find_since(wait, t->tid, t->sleeps ? t->sleeps : now.sleeps);
+	struct resume_wait *wait = get_wait(r, t->tid);
+	const struct resume_past past = resume_read_past(t->tid);
+	uint64_t since = find_since(wait, t->tid, t->past.sleeps ? &t->past : &past);
+	uint64_t now = clock_monotonic_ns();
 	/* Of an unknown limit nobody can tell whether it is over. */
-	if (limit == UNKNOWN_NS && wait->since_ns == since)
+	if (limit == UNKNOWN_NS && since)
 		return -EINTR;
-	if (limit != UNKNOWN_NS && clock_monotonic_ns() - since >= limit)
+	if (limit != UNKNOWN_NS && since && now >= since + limit)
 		return call->overdue;
-	*wait = (struct resume_wait){t->tid, now.sleeps, since};
+	*wait = (struct resume_wait){t->tid, past, since ? since : now};
 	return REGISTERS_AGAIN;
 }
 
@@ -254,10 +300,10 @@ void resume_see(struct resume_seen *seen, pid_t tid)
 		return;
 	/* One that was just about to sleep has done so by the second time. */
 	for (unsigned i = 0; i < SEEING_MOST && !seen->is_known; i++) {
-		seen->sleeps = resume_count_sleeps(tid);
+		seen->sleeps = count_sleeps(tid);
 		if (!read_call(seen, tid) || !find_call(seen->call.number))
 			return;
-		seen->is_known = resume_count_sleeps(tid) == seen->sleeps;
+		seen->is_known = count_sleeps(tid) == seen->sleeps;
 	}
 }
 
@@ -270,7 +316,7 @@ static const struct registers_ended *find_seen(const struct halt_thread *t)
 
 	if (!seen->is_known)
 		return NULL;
-	uint64_t sleeps = t->sleeps ? t->sleeps : resume_count_sleeps(t->tid);
+	uint64_t sleeps = t->past.sleeps ? t->past.sleeps : count_sleeps(t->tid);
 	return sleeps == seen->sleeps + 1 ? &seen->call : NULL;
 }
 
@@ -310,8 +356,10 @@ void resume_call(struct resume *r, const struct halt_thread *t)
 	struct registers_set s;
 	struct registers_ended ended;
 
-	if (!registers_save(t->tid, &s) || !registers_find_ended(&s, find_seen(t), &ended))
+	if (!registers_save(t->tid, &s) || !registers_find_ended(&s, find_seen(t), &ended)) {
+		carry_on(r, t);
 		return;
+	}
 	int64_t result = judge(r, t, &ended);
 	if (result == REGISTERS_AGAIN && !registers_hold_call()) {
 		set_back(t, &s, &ended);

@@ -9,7 +9,8 @@
  *
  * A time limit begins anew then. So that looks which follow each other do not make a wait endless,
  * it is remembered when the first one fell into it; from when that is as long ago as the limit,
- * the wait ends as one whose time is over. It takes twice its time at most.
+ * the wait ends as one whose time is over. It takes twice its time at most. What the thread has not
+ * slept through does not count: it may have come back from the wait, and be in another one.
  *
  * On x86_64 all that is needed for this is in the registers. On aarch64 the first argument is gone
  * when the thread has stopped, and the kernel has decided that the call is over. So what the thread
@@ -26,12 +27,21 @@
 
 struct halt_thread;
 
-#define RESUME_SLOTS 512u
+/* As many as a target can have threads. Numbers of threads follow each other: none but a program
+ * that makes and ends very many has two in one place. */
+#define RESUME_SLOTS 65536u
+
+/* What a thread has done so far. */
+struct resume_past {
+	uint64_t sleeps;   /* how often it went to sleep, the stop that it is in included; 0: not
+			      known */
+	uint64_t awake_ns; /* how long it has run, or waited for its turn */
+};
 
 /* A wait with a time limit that was begun again. */
 struct resume_wait {
-	pid_t tid;	 /* 0: none */
-	uint64_t sleeps; /* of the thread, until it was let go */
+	pid_t tid;		 /* 0: none */
+	struct resume_past past; /* of the thread, until it was let go */
 	uint64_t since_ns;
 };
 
@@ -50,8 +60,7 @@ struct resume_seen {
 /* To be called right before a thread is asked to stop. */
 void resume_see(struct resume_seen *seen, pid_t tid);
 
-/* How often a thread has gone to sleep, the stop that it is in included; 0: not known. */
-uint64_t resume_count_sleeps(pid_t tid);
+struct resume_past resume_read_past(pid_t tid);
 
 /* Has the call of a thread that is about to be let go continue, if it is one that would not. */
 void resume_call(struct resume *r, const struct halt_thread *t);

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/inotify.h>
 #include <sys/sem.h>
@@ -114,7 +115,7 @@ static bool is_over_in_time(uint64_t before, bool is_right)
 {
 	uint64_t took = read_clock_ms() - before;
 
-	atomic_store(&common->slept, 1);
+	atomic_fetch_add(&common->slept, 1);
 	/* Who stops it is its parent too, and must not take its status. */
 	while (!atomic_load(&common->word))
 		(void)usleep(1000);
@@ -149,6 +150,27 @@ static bool receive_in_vain(void)
 
 	(void)setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	return is_over_in_time(before, recv(ends[0], &byte, 1, 0) == -1 && errno == EAGAIN);
+}
+
+static bool wait_in_epoll_on_order(void)
+{
+	while (!atomic_load(&common->rounds))
+		(void)usleep(1000);
+	return wait_in_epoll_in_vain();
+}
+
+/* Finds something at once when it goes on after a look, works without sleeping, and waits anew. */
+static bool work_between_waits(void)
+{
+	struct epoll_event event;
+	int empty = epoll_create1(EPOLL_CLOEXEC);
+	bool found = epoll_wait(add_pipe(), &event, 1, LATE_MS) == 1;
+	uint64_t before = read_clock_ms();
+	while (read_clock_ms() - before < 2 * LIMIT_MS)
+		continue;
+	atomic_store(&common->rounds, 1);
+	before = read_clock_ms();
+	return is_over_in_time(before, found && epoll_wait(empty, &event, 1, LIMIT_MS) == 0);
 }
 
 static void handle(int number)
@@ -305,15 +327,84 @@ static void test_a_wait_for_changes_of_files_goes_on(void **state)
 }
 
 /* Looks that follow each other more often than the limit lasts do not make it endless. */
+static void check_ends_in_time(const pid_t *pids, unsigned count, unsigned looks)
+{
+	uint64_t before = read_clock_ms();
+
+	for (unsigned i = 0;
+	     atomic_load(&common->slept) < count && read_clock_ms() - before < LATE_MS; i++) {
+		(void)usleep(LIMIT_MS * 1000 / 10);
+		for (unsigned k = 0; k < count * looks && atomic_load(&common->slept) < count; k++)
+			look_once(pids[k % count], 0, i % 2);
+	}
+	assert_int_equal(atomic_load(&common->slept), count);
+	atomic_store(&common->word, 1);
+	for (unsigned i = 0; i < count; i++)
+		check_end(pids[i]);
+}
+
 static void check_end_in_time(bool (*work)(void))
 {
 	pid_t pid = start(work, NULL);
 
-	for (unsigned i = 0; !atomic_load(&common->slept); i++) {
-		(void)usleep(LIMIT_MS * 1000 / 10);
-		if (!atomic_load(&common->slept))
-			look_once(pid, 0, i % 2);
+	check_ends_in_time(&pid, 1, 1);
+}
+
+static void stand_back(void)
+{
+	const struct sched_param none = {0};
+
+	(void)sched_setscheduler(0, SCHED_BATCH, &none);
+}
+
+/* On one processor, where the target does not get to sleep again before the second stop. */
+static void test_a_wait_ends_in_time_where_stops_follow_at_once(void **state)
+{
+	cpu_set_t before, one;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+	CPU_ZERO(&one);
+	CPU_SET((size_t)sched_getcpu(), &one);
+	(void)sched_setaffinity(0, sizeof(one), &one);
+	pid_t pid = start(wait_in_epoll_in_vain, stand_back);
+	check_ends_in_time(&pid, 1, 2);
+	(void)sched_setaffinity(0, sizeof(before), &before);
+}
+
+/* As threads of a program that has very many. */
+static void test_waits_of_threads_with_like_numbers_end_in_time(void **state)
+{
+	const unsigned like = 512;
+	pid_t pids[2];
+
+	(void)state;
+	pids[0] = start(wait_in_epoll_on_order, NULL);
+	for (unsigned i = 0; i < 20 * like; i++) {
+		pids[1] = start(wait_in_epoll_on_order, NULL);
+		if (((unsigned)pids[0] - (unsigned)pids[1]) % like == 0)
+			break;
+		(void)kill(pids[1], SIGKILL);
+		(void)waitpid(pids[1], NULL, 0);
 	}
+	atomic_store(&common->rounds, 1);
+	check_ends_in_time(pids, 2, 1);
+}
+
+/* Between the looks the thread has not slept but in the second one. */
+static void test_a_wait_after_work_does_not_end_early(void **state)
+{
+	(void)state;
+	pid_t pid = start(work_between_waits, NULL);
+	wait_until_asleep(pid);
+	struct scene s = stop_target_with(pid, &resume);
+	assert_int_equal(write(pipe_ends[1], "e", 1), 1);
+	halt_end(&s.h);
+	leave_target(&s);
+	while (!atomic_load(&common->rounds))
+		(void)usleep(1000);
+	wait_until_asleep(pid);
+	look_once(pid, 0, false);
 	atomic_store(&common->word, 1);
 	check_end(pid);
 }
@@ -399,6 +490,9 @@ int main(void)
 		TEST(test_epoll_ends_when_its_time_is_over),
 		TEST(test_a_wait_for_a_signal_ends_when_its_time_is_over),
 		TEST(test_receiving_ends_when_its_time_is_over),
+		TEST(test_a_wait_ends_in_time_where_stops_follow_at_once),
+		TEST(test_waits_of_threads_with_like_numbers_end_in_time),
+		TEST(test_a_wait_after_work_does_not_end_early),
 		TEST(test_a_signal_ends_epoll_once),
 		TEST(test_a_signal_that_nobody_handles_ends_nothing),
 		TEST(test_a_process_that_was_stopped_finds_its_wait_ended),
