@@ -113,13 +113,15 @@ static const struct waiting_call calls[] = {
 	{SYS_readv, LIMIT_RECEIVE, 0, -EAGAIN},
 	{SYS_recvfrom, LIMIT_RECEIVE, 0, -EAGAIN},
 	{SYS_recvmsg, LIMIT_RECEIVE, 0, -EAGAIN},
+	{SYS_recvmmsg, LIMIT_RECEIVE, 0, -EAGAIN},
 	{SYS_accept, LIMIT_RECEIVE, 0, -EAGAIN},
 	{SYS_accept4, LIMIT_RECEIVE, 0, -EAGAIN},
 	{SYS_write, LIMIT_SEND, 0, -EAGAIN},
 	{SYS_writev, LIMIT_SEND, 0, -EAGAIN},
 	{SYS_sendto, LIMIT_SEND, 0, -EAGAIN},
 	{SYS_sendmsg, LIMIT_SEND, 0, -EAGAIN},
-	{SYS_connect, LIMIT_SEND, 0, -EINPROGRESS},
+	{SYS_sendmmsg, LIMIT_SEND, 0, -EAGAIN},
+	{SYS_connect, LIMIT_SEND, 0, -EINPROGRESS}, /* but see find_overdue */
 	{RING_ENTER, LIMIT_RING, 4, -ETIME},
 #ifdef SYS_epoll_wait
 	{SYS_epoll_wait, LIMIT_MS, 3, 0},
@@ -172,6 +174,17 @@ static uint64_t read_ring_limit(pid_t pid, const uint64_t *arguments)
 	return read_time(pid, address);
 }
 
+/* A descriptor of the target's, or -1. */
+static int copy_descriptor(pid_t pid, int number)
+{
+	int process = (int)syscall(PIDFD_OPEN, pid, 0);
+	int fd = process < 0 ? -1 : (int)syscall(PIDFD_GETFD, process, number, 0);
+
+	if (process >= 0)
+		(void)close(process);
+	return fd;
+}
+
 static uint64_t read_option(int fd, int option)
 {
 	struct timeval t = {0};
@@ -185,15 +198,33 @@ static uint64_t read_option(int fd, int option)
 
 static uint64_t read_socket_limit(pid_t pid, int number, int option)
 {
-	int process = (int)syscall(PIDFD_OPEN, pid, 0);
-	int fd = process < 0 ? -1 : (int)syscall(PIDFD_GETFD, process, number, 0);
+	int fd = copy_descriptor(pid, number);
 	uint64_t limit = fd < 0 ? UNKNOWN_NS : read_option(fd, option);
 
 	if (fd >= 0)
 		(void)close(fd);
-	if (process >= 0)
-		(void)close(process);
 	return limit;
+}
+
+/* Between processes a connection is there or not; others are still under way. */
+static bool is_local(pid_t pid, int number)
+{
+	int domain = AF_UNSPEC;
+	socklen_t bytes = sizeof(domain);
+	int fd = copy_descriptor(pid, number);
+
+	if (fd < 0)
+		return false;
+	(void)getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &bytes);
+	(void)close(fd);
+	return domain == AF_UNIX;
+}
+
+static int64_t find_overdue(const struct waiting_call *call, pid_t pid, const uint64_t *arguments)
+{
+	if (call->number == SYS_connect && is_local(pid, (int)arguments[0]))
+		return -EAGAIN;
+	return call->overdue;
 }
 
 static uint64_t find_limit(const struct waiting_call *call, pid_t pid, const uint64_t *arguments)
@@ -269,7 +300,7 @@ static int64_t judge(struct resume *r, const struct halt_thread *t, const struct
 	if (limit == UNKNOWN_NS && since)
 		return -EINTR;
 	if (limit != UNKNOWN_NS && since && now >= since + limit)
-		return call->overdue;
+		return find_overdue(call, pid, e->arguments);
 	*wait = (struct resume_wait){t->tid, past, since ? since : now};
 	return REGISTERS_AGAIN;
 }

@@ -17,6 +17,7 @@
 #include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/un.h>
 #include <time.h>
 
 #include "twin_target.h"
@@ -92,6 +93,17 @@ static bool read_with_limit(void)
 	return read(ends[0], &byte, 1) == 1;
 }
 
+static bool receive_many_with_limit(void)
+{
+	const struct timeval limit = {.tv_sec = 3600};
+	char byte;
+	struct iovec to = {&byte, 1};
+	struct mmsghdr message = {.msg_hdr = {.msg_iov = &to, .msg_iovlen = 1}};
+
+	(void)setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	return recvmmsg(ends[0], &message, 1, 0, NULL) == 1;
+}
+
 static int watched = -1;
 static char watched_path[] = "/tmp/midden-resume-XXXXXX";
 
@@ -150,6 +162,26 @@ static bool receive_in_vain(void)
 
 	(void)setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	return is_over_in_time(before, recv(ends[0], &byte, 1, 0) == -1 && errno == EAGAIN);
+}
+
+/* A queue that is full, and that nobody empties. */
+static bool connect_in_vain(void)
+{
+	const struct timeval limit = {.tv_usec = LIMIT_MS * 1000};
+	struct sockaddr_un name = {.sun_family = AF_UNIX};
+	socklen_t bytes = sizeof(name);
+	int listening = socket(AF_UNIX, SOCK_STREAM, 0), first = socket(AF_UNIX, SOCK_STREAM, 0),
+	    second = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	/* One without a path: the kernel chooses it. */
+	if (bind(listening, (struct sockaddr *)&name, sizeof(name.sun_family)) ||
+	    listen(listening, 0) || getsockname(listening, (struct sockaddr *)&name, &bytes) ||
+	    connect(first, (struct sockaddr *)&name, bytes))
+		return false;
+	(void)setsockopt(second, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+	uint64_t before = read_clock_ms();
+	return is_over_in_time(before, connect(second, (struct sockaddr *)&name, bytes) == -1 &&
+					       errno == EAGAIN);
 }
 
 static bool wait_in_epoll_on_order(void)
@@ -301,7 +333,8 @@ static void test_a_wait_for_a_semaphore_goes_on(void **state)
 
 static void test_sockets_with_a_limit_go_on(void **state)
 {
-	bool (*const works[])(void) = {receive_with_limit, read_with_limit};
+	bool (*const works[])(void) = {receive_with_limit, read_with_limit,
+				       receive_many_with_limit};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(works) / sizeof(works[0]); i++) {
@@ -409,6 +442,12 @@ static void test_a_wait_after_work_does_not_end_early(void **state)
 	check_end(pid);
 }
 
+static void test_connecting_ends_when_its_time_is_over(void **state)
+{
+	(void)state;
+	check_end_in_time(connect_in_vain);
+}
+
 static void test_epoll_ends_when_its_time_is_over(void **state)
 {
 	(void)state;
@@ -490,6 +529,7 @@ int main(void)
 		TEST(test_epoll_ends_when_its_time_is_over),
 		TEST(test_a_wait_for_a_signal_ends_when_its_time_is_over),
 		TEST(test_receiving_ends_when_its_time_is_over),
+		TEST(test_connecting_ends_when_its_time_is_over),
 		TEST(test_a_wait_ends_in_time_where_stops_follow_at_once),
 		TEST(test_waits_of_threads_with_like_numbers_end_in_time),
 		TEST(test_a_wait_after_work_does_not_end_early),
