@@ -573,8 +573,13 @@ void pymalloc_check(void)
 	python.get(DOMAIN_OBJ, &now);
 	if (is_ours(&now))
 		return;
-	sure_bytes = strcmp(get_name(), "pymalloc") == 0 ? SMALL_BYTES : 0;
-	if (strncmp(get_name(), "malloc", 6) == 0) /* and malloc_debug */
+	/* Others than its own stand before ours, as tracemalloc's do, and call them: before those
+	 * ours would call themselves without end. */
+	const char *name = get_name();
+	if (!*name)
+		return;
+	sure_bytes = strcmp(name, "pymalloc") == 0 ? SMALL_BYTES : 0;
+	if (strncmp(name, "malloc", 6) == 0) /* and malloc_debug */
 		show(SEGMENT_SMALL_MALLOC);
 	else
 		install();

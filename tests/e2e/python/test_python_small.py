@@ -170,6 +170,16 @@ def test_with_sample_and_off_small_objects_are_in_no_figure(record, known):
     assert stats["allocations"] < 50_000 and "small_objects" not in stats
 
 
+@pytest.mark.parametrize("python", INTERPRETERS)
+def test_with_sample_tracemalloc_may_stand_before_the_hooks(record, python, known):
+    # So rare that the first sample, when the interpreter is looked at, comes behind tracemalloc.
+    recording = record.run([python, "-X", "tracemalloc", known], options=["--sample=64M"])
+    assert recording.status == 0, recording.stderr
+    stats = recording.stats
+    assert (stats["small_objects"], stats["foreign_frees"], stats["lost_events"]) == ("sampled", 0, 0)
+    assert stats["allocations"] > 150_000
+
+
 # Prints what may be run of the program itself, of midden, and of no file.
 CODE = """
 for line in open("/proc/self/maps"):
