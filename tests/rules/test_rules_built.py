@@ -102,7 +102,7 @@ def test_what_is_copied_refers_to_nothing_but_itself(library):
     assert find_strange(library) == []
 
 
-@pytest.mark.parametrize("kind", ["Debug", "MinSizeRel", "-O1", "-Og", "-O3"])
+@pytest.mark.parametrize("kind", ["Debug", "MinSizeRel", "-O1", "-Og", "-O3", "-O2 -flto"])
 def test_however_it_is_built_what_is_copied_refers_to_nothing_but_itself(tmp_path, kind):
     if not (shutil.which("cmake") and shutil.which("ninja")):
         pytest.skip("cmake and ninja are not installed")
