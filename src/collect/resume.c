@@ -185,19 +185,32 @@ static int copy_descriptor(pid_t pid, int number)
 	return fd;
 }
 
+/* Other files are not to be touched: closing one may need the target, which is stopped. */
+static bool is_socket(pid_t pid, int number)
+{
+	static const char socket[] = "socket:[";
+	char path[64], name[sizeof(socket) - 1];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, number);
+	return readlink(path, name, sizeof(name)) == (ssize_t)sizeof(name) &&
+	       memcmp(name, socket, sizeof(name)) == 0;
+}
+
 static uint64_t read_option(int fd, int option)
 {
 	struct timeval t = {0};
 	socklen_t bytes = sizeof(t);
 
 	if (getsockopt(fd, SOL_SOCKET, option, &t, &bytes) != 0)
-		return errno == ENOTSOCK ? ENDLESS_NS : UNKNOWN_NS;
+		return UNKNOWN_NS;
 	bool is_none = t.tv_sec == 0 && t.tv_usec == 0;
 	return is_none ? ENDLESS_NS : add_up(t.tv_sec, t.tv_usec * 1000);
 }
 
 static uint64_t read_socket_limit(pid_t pid, int number, int option)
 {
+	if (!is_socket(pid, number))
+		return ENDLESS_NS;
 	int fd = copy_descriptor(pid, number);
 	uint64_t limit = fd < 0 ? UNKNOWN_NS : read_option(fd, option);
 
@@ -211,7 +224,7 @@ static bool is_local(pid_t pid, int number)
 {
 	int domain = AF_UNSPEC;
 	socklen_t bytes = sizeof(domain);
-	int fd = copy_descriptor(pid, number);
+	int fd = is_socket(pid, number) ? copy_descriptor(pid, number) : -1;
 
 	if (fd < 0)
 		return false;
@@ -363,7 +376,7 @@ static bool is_interrupted(const struct halt_thread *t, uint64_t mask)
 {
 	struct status now = read_status(t->tid);
 
-	return now.caught & ((now.pending & ~mask) | get_bit(t->signal));
+	return !now.pid || now.caught & ((now.pending & ~mask) | get_bit(t->signal));
 }
 
 /* A handler that the program lets in only while it waits finds the mask of before: its signal is
