@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collect/target_read.h"
+
 #define OPTIONS	      (PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE)
 #define MORTAL	      (OPTIONS | PTRACE_O_EXITKILL)
 #define STRAYS_MOST   16u
@@ -41,15 +43,6 @@ struct dispatch {
 	uint64_t mode, selector, offset, bytes;
 };
 
-static bool read_target(pid_t pid, uint64_t address, void *to, size_t bytes)
-{
-	struct iovec local = {.iov_base = to, .iov_len = bytes};
-	struct iovec remote = {.iov_base = (void *)(uintptr_t)address, /* NOLINT */
-			       .iov_len = bytes};
-
-	return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)bytes;
-}
-
 /* ---- the instruction ------------------------------------------------------------------------- */
 
 static bool is_gate(pid_t pid, uint64_t address)
@@ -58,7 +51,7 @@ static bool is_gate(pid_t pid, uint64_t address)
 
 	/* It may be the last one of a page that nothing follows. */
 	for (size_t count = sizeof(bytes); count; count /= 2)
-		if (read_target(pid, address, bytes, count))
+		if (target_read(pid, address, bytes, count))
 			return registers_find_gate(bytes, count) == 0;
 	return false;
 }
@@ -67,7 +60,7 @@ static uint64_t search(const struct region *region, pid_t pid, uint64_t most)
 {
 	uint64_t bytes = region->end - region->start < most ? region->end - region->start : most;
 	unsigned char *code = mem_new(bytes, 1);
-	uint64_t found = read_target(pid, region->start, code, bytes)
+	uint64_t found = target_read(pid, region->start, code, bytes)
 				 ? registers_find_gate(code, bytes)
 				 : bytes;
 
@@ -132,11 +125,11 @@ static bool is_in_sequence(const struct inject_target *target, pid_t tid, uint64
 		return true;
 	if (!place.pointer)
 		return false;
-	if (!read_target(target->pid, place.pointer + 8, &current, sizeof(current)))
+	if (!target_read(target->pid, place.pointer + 8, &current, sizeof(current)))
 		return true;
 	if (!current)
 		return false;
-	return !read_target(target->pid, current, &section, sizeof(section)) ||
+	return !target_read(target->pid, current, &section, sizeof(section)) ||
 	       at - section.start < section.bytes;
 }
 

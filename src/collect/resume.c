@@ -13,11 +13,11 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
-#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "collect/halt.h"
+#include "collect/target_read.h"
 #include "format/clock.h"
 
 #define RING_ENTER   426 /* their numbers everywhere; Linux 5.1 to 5.11 */
@@ -145,22 +145,13 @@ static uint64_t add_up(int64_t seconds, int64_t ns)
 	return (uint64_t)seconds * 1000000000u + (uint64_t)ns;
 }
 
-static bool read_target(pid_t pid, uint64_t address, void *to, size_t bytes)
-{
-	struct iovec local = {.iov_base = to, .iov_len = bytes};
-	struct iovec remote = {.iov_base = (void *)(uintptr_t)address, /* NOLINT */
-			       .iov_len = bytes};
-
-	return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)bytes;
-}
-
 static uint64_t read_time(pid_t pid, uint64_t address)
 {
 	struct timespec t;
 
 	if (!address)
 		return ENDLESS_NS;
-	return read_target(pid, address, &t, sizeof(t)) ? add_up(t.tv_sec, t.tv_nsec) : UNKNOWN_NS;
+	return target_read(pid, address, &t, sizeof(t)) ? add_up(t.tv_sec, t.tv_nsec) : UNKNOWN_NS;
 }
 
 static uint64_t read_ring_limit(pid_t pid, const uint64_t *arguments)
@@ -169,7 +160,7 @@ static uint64_t read_ring_limit(pid_t pid, const uint64_t *arguments)
 
 	if (!(arguments[3] & RING_TIMED))
 		return ENDLESS_NS;
-	if (!read_target(pid, arguments[4] + RING_TIME, &address, sizeof(address)))
+	if (!target_read(pid, arguments[4] + RING_TIME, &address, sizeof(address)))
 		return UNKNOWN_NS;
 	return read_time(pid, address);
 }
