@@ -242,15 +242,19 @@ bool cold_is_on_signal_stack(void)
 	return HOST_CALL2(SYS_sigaltstack, 0, &stack) == 0 && (stack.ss_flags & SS_ONSTACK);
 }
 
-/* Whether the hook that keeps the thread busy is gone: a signal handler that interrupted it has
- * jumped out (longjmp), so that we are called from no further in than it was. */
-static bool is_cut_off(struct thread *t, uint64_t frame)
+bool cold_has_left(struct thread *t, uint32_t hook, uint64_t frame)
 {
-	uint32_t outwards = (uint32_t)frame - (uint32_t)(uintptr_t)t->limit;
+	uint32_t outwards = (uint32_t)frame - hook;
 
 	/* The hook may have been the first one so far in, and not have come to its walk. */
 	return outwards <= (uint32_t)INT32_MAX && stackrange_covers(&t->stack, frame) &&
 	       !cold_is_on_signal_stack();
+}
+
+/* Whether the hook that keeps the thread busy is gone. */
+static bool is_cut_off(struct thread *t, uint64_t frame)
+{
+	return cold_has_left(t, (uint32_t)(uintptr_t)t->limit, frame);
 }
 
 /* In a fork child whose thread has left the hook that its parent began: begins as any child. */

@@ -36,6 +36,10 @@ bool cold_mask(void *block, uint64_t frame);
 void cold_unmask(bool masked);
 #define COLD_MASK(block) cold_mask((block), ARCH_CFA())
 
+/* Whether a hook is gone that a signal handler may have interrupted and jumped out of (longjmp):
+ * whether a call by `frame` comes from no further in. `hook` is the lower half of its frame. */
+bool cold_has_left(struct thread *t, uint32_t hook, uint64_t frame);
+
 /* Whether the calling thread is on its alternate signal stack. */
 bool cold_is_on_signal_stack(void);
 

@@ -6,6 +6,52 @@
 #include "capture/boot.h"
 #include "capture/cold.h"
 
+/* ---- calls that are part of another ---------------------------------------------------------- */
+
+/* The lower half of where a frame is, less one: never 0, and less than that of any frame that is no
+ * further in. */
+static uint32_t mask_of(uint64_t frame)
+{
+	return (uint32_t)frame - 1;
+}
+
+/* A signal handler may have jumped out of the call that masks others: that has not been counted. */
+static NOINLINE bool is_still_masked(struct thread *t, uint64_t frame)
+{
+	if (!cold_has_left(t, t->tags.masking, frame))
+		return true;
+	t->tags.masking = 0;
+	thread_count(&t->slot->losses.lost_events);
+	return false;
+}
+
+/* Whether a call by `frame` is part of one that masks it. */
+static inline bool is_masked(struct thread *t, uint64_t frame)
+{
+	return unlikely(t->tags.masking) && is_still_masked(t, frame);
+}
+
+static inline bool mask(struct thread *t, uint64_t frame)
+{
+	if (!t->tags.counts || is_masked(t, frame))
+		return false;
+	t->tags.masking = mask_of(frame);
+	return true;
+}
+
+bool counting_mask(uint64_t frame)
+{
+	return mask(thread_self, frame);
+}
+
+void counting_unmask(bool masked)
+{
+	if (masked)
+		thread_self->tags.masking = 0;
+}
+
+/* ---- sizes ----------------------------------------------------------------------------------- */
+
 /* So many sizes in a row that agree: the allocator is the one we know. */
 #define TRIALS 32
 
@@ -31,30 +77,29 @@ static void compare(const void *block, uint64_t size)
 }
 
 /* Some allocators allocate when they are asked for the first time (gperftools), through the names
- * that we stand in for: that must not ask again. */
+ * that we stand in for: that must not ask again. 0: it would. */
 static uint64_t ask_allocator(void *block)
 {
 	struct thread *t = thread_self;
 
 	if (!t->tags.counts)
 		return real.usable_size(block);
-	if (t->tags.asking)
+	if (!mask(t, ARCH_CFA()))
 		return 0;
-	t->tags.asking = true;
 	uint64_t size = real.usable_size(block);
-	t->tags.asking = false;
+	t->tags.masking = 0;
 	return size;
 }
 
 /* With SEGMENT_TAG_EXTRA, from the allocator. */
 static uint64_t ask_size(void *block)
 {
-	uint64_t size = ask_allocator(block) + SEGMENT_TAG_EXTRA;
+	uint64_t size = ask_allocator(block);
 
-	if (!real.may_nest && !has_words() &&
+	if (size && !real.may_nest && !has_words() &&
 	    atomic_load_explicit(&agreed, memory_order_relaxed) >= 0)
-		compare(block, size);
-	return size;
+		compare(block, size + SEGMENT_TAG_EXTRA);
+	return size + SEGMENT_TAG_EXTRA;
 }
 
 void counting_trust(struct thread *t)
@@ -90,7 +135,7 @@ static struct segment_tag_counts *enter(uint64_t frame)
 		if (!t->tags.counts)
 			return NULL;
 	}
-	return t->tags.masked || t->tags.asking ? &t->uncounted : &t->tags.at->counts;
+	return is_masked(t, frame) ? &t->uncounted : &t->tags.at->counts;
 }
 
 void counting_note(void *block, size_t bytes, uint32_t api, uint64_t frame)
@@ -144,20 +189,4 @@ void counting_note_move(uint64_t usable_bytes, void *moved, size_t bytes, uint64
 	c->calls[SEGMENT_API_REALLOC]++;
 	c->requested_bytes += bytes;
 	(void)counting_add_slowly(c, moved);
-}
-
-bool counting_mask(void)
-{
-	struct thread *t = thread_self;
-
-	if (!t->tags.counts || t->tags.masked)
-		return false;
-	t->tags.masked = true;
-	return true;
-}
-
-void counting_unmask(bool masked)
-{
-	if (masked)
-		thread_self->tags.masked = false;
 }

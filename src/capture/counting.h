@@ -83,7 +83,7 @@ void counting_note_move(uint64_t usable_bytes, void *moved, size_t bytes, uint64
 
 /* While a function runs that may be built on others that we stand in for: what these do is counted
  * where nobody looks. False: an outer one sees to it. */
-bool counting_mask(void);
+bool counting_mask(uint64_t frame);
 void counting_unmask(bool masked);
 
 #endif

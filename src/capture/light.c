@@ -310,7 +310,7 @@ NOINLINE void light_move_end(const struct light_move *m, void *moved, size_t byt
 NOINLINE bool light_mask(uint64_t frame)
 {
 	if (is_counting())
-		return counting_mask();
+		return counting_mask(frame);
 	/* Whoever is inside another call is told so when it comes to counting. */
 	struct thread *t = thread_is_busy(thread_self) ? NULL : enter(frame, 0);
 

@@ -48,9 +48,9 @@ struct tags {
 	uint64_t epoch;	 /* the process, in the upper half: tells its handles from others' */
 	uint32_t failed; /* tags that there was no room for, entered and not left */
 	uint32_t serial;
+	/* While what is counted is of no interest, whose work that is: counting.c. Otherwise 0. */
+	uint32_t masking;
 	bool counts;		  /* tag mode */
-	bool masked;		  /* what is counted now is of no interest */
-	bool asking;		  /* nor is it, while the allocator is asked for a size */
 	struct tags_entry *cache; /* TAGS_CACHE of them; what others left there does no harm */
 };
 

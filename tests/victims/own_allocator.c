@@ -16,6 +16,7 @@
 #define ALIGNMENT   16u
 
 void free_sized(void *block, size_t bytes);
+size_t malloc_usable_size(void *block);
 extern void (*own_allocator_pause)(void);
 void (*own_allocator_pause)(void);
 
@@ -67,10 +68,15 @@ void *calloc(size_t count, size_t bytes)
 	return malloc(count * bytes);
 }
 
+size_t malloc_usable_size(void *block)
+{
+	return block ? *(size_t *)((char *)block - ALIGNMENT) : 0;
+}
+
 void *realloc(void *block, size_t bytes)
 {
 	void *moved = malloc(bytes);
-	size_t old = block ? *(size_t *)((char *)block - ALIGNMENT) : 0;
+	size_t old = malloc_usable_size(block);
 
 	if (moved && block)
 		memcpy(moved, block, old < bytes ? old : bytes);

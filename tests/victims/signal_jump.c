@@ -4,10 +4,12 @@
  *
  * Heap: blocks of 16 bytes, made and freed until the handler has jumped 200 times, out of hooks
  * among other places; then 1,000 blocks of 1,000 bytes, which are left. `alternate`: the handler
- * has a stack of its own, which lies on that of the program. `thread`: all of it in a child that
- * another thread than the first has forked. `deep`: each of 20 threads in turn, 8 MiB further in
- * than it has ever allocated, is made to jump out of its first call there, and leaves a block of
+ * has a stack of its own, which lies on that of the program. `realloc`: all jumps are out of the
+ * allocator's realloc, which has made a block of 32 bytes by then. `thread`: all of it in a child
+ * that another thread than the first has forked. `deep`: each of 20 threads in turn, 8 MiB further
+ * in than it has ever allocated, is made to jump out of its first call there, and leaves a block of
  * 1,000 bytes. */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -52,6 +54,28 @@ static int jump_about(bool alternate)
 		kept = malloc(16);
 		free(kept);
 	}
+	for (int i = 0; i < 1000; i++)
+		kept = malloc(1000);
+	return 0;
+}
+
+static void jump_out(void)
+{
+	on_timer(0);
+}
+
+static int jump_out_of_realloc(void)
+{
+	void (**pause_of_allocator)(void) =
+		(void (**)(void))dlsym(RTLD_DEFAULT, "own_allocator_pause");
+
+	if (!pause_of_allocator)
+		return 1;
+	*pause_of_allocator = jump_out;
+	(void)sigsetjmp(again, 1);
+	while (jumps < 200)
+		kept = realloc(malloc(16), 32);
+	*pause_of_allocator = NULL;
 	for (int i = 0; i < 1000; i++)
 		kept = malloc(1000);
 	return 0;
@@ -137,6 +161,8 @@ int main(int count, char **words)
 
 	if (strcmp(mode, "deep") == 0)
 		return jump_in_threads();
+	if (strcmp(mode, "realloc") == 0)
+		return jump_out_of_realloc();
 	if (strcmp(mode, "thread") != 0)
 		return jump_about(strcmp(mode, "alternate") == 0);
 	if (pthread_create(&thread, NULL, jump_in_child, &status) == 0)

@@ -4,6 +4,7 @@ SPDX-License-Identifier: Apache-2.0
 """
 
 import pytest
+from tagging import read_trees
 
 
 @pytest.fixture
@@ -17,6 +18,19 @@ def test_a_thread_whose_handler_jumps_out_of_hooks_is_recorded_on(record, own_al
     recording = record.victim("signal_jump", *arguments, env=own_allocator)
     assert recording.status == 0, recording.stderr
     check_jumps(recording.stats)
+
+
+@pytest.mark.parametrize("way", ((), ("alternate",), ("realloc",)), ids=lambda way: way[0] if way else "same-stack")
+def test_so_is_it_where_the_hooks_count_for_tags(midden, record, own_allocator, way):
+    recording = record.victim("signal_jump", *way, options=["--tags"], env=own_allocator)
+    assert recording.status == 0, recording.stderr
+    scope = read_trees(midden, recording.path).root()
+    # Whatever becomes of the 200 calls that were left, the blocks after them are all counted.
+    assert scope["nBytesSelfRequested"] >= 1000 * 1000
+    assert scope["nBytesSelfAllocated"] >= scope["nBytesSelfFreed"] + 1000 * 1000
+    if way == ("realloc",):
+        assert scope["nCallsTo_malloc"] in range(1200, 1200 + 10)
+        assert recording.stats["lost_events"] == 200
 
 
 def test_so_is_the_child_of_a_thread_whose_stack_is_not_the_first(record, own_allocator):
