@@ -8,7 +8,7 @@ import type { CallTree } from "./model/calltree.ts";
 import { carryState } from "./model/next.ts";
 import { Profile } from "./model/profile.ts";
 import { figuresOf, isOfPages, type Answer, type Question } from "./model/question.ts";
-import { rehearsals } from "./model/rehearsals.ts";
+import { comparisons, rehearsals } from "./model/rehearsals.ts";
 import type { Work } from "./model/stacks.ts";
 import { Union } from "./model/union.ts";
 import { FIRST_STATE, parseState, printState, tidyState, type State } from "./state.ts";
@@ -160,7 +160,7 @@ export class App {
   preparations(): Work[] {
     const profile = this.blocks;
     const isStill = (work: Work): Work => ({ step: () => profile !== this.blocks || work.step() });
-    const more: Work[] = this.old ? [{ step: () => this.union().step() }] : [];
+    const more: Work[] = this.old ? [{ step: () => this.union().step() }, ...comparisons(() => this.union())] : [];
     if (this.hasMaps) more.push({ step: () => this.maps!.stepShape() });
     return [...profile.preparations(), ...more, ...rehearsals(profile)].map(isStill);
   }

@@ -231,6 +231,10 @@ test("two profiles pair by function and module", () => {
 	const down = new TopDown(union.shape(), data.both);
 	for (const [tree, from] of [[down, down.open(down.root)[0]], ...[new BottomUp(union.reversed(), data.both)].map((up) => [up, up.root])])
 		assert.deepEqual(tree.open(from).map((n) => [union.functionName(n.frame), union.moduleName(n.frame), n.value]).sort(), wanted);
+	const nowOf = down.adderOfFirst(now.siteCount);
+	assert.deepEqual(down.open(down.open(down.root)[0]).map((n) => [union.functionName(n.frame), nowOf(n)]).sort(), [["a", 0], ["a", 10], ["b", 5], ["gone", 0]]);
+	const changes = union.changes(data);
+	assert.deepEqual(Array.from(changes.order, (id) => [union.functionName(id), changes.old[id], changes.now[id]]), [["a", 0, 10], ["b", 8, 5], ["gone", 2, 0], ["a", 1, 0]]);
 });
 
 test("what is looked at is found again in the next profile, below a thread too", () => {

@@ -93,9 +93,9 @@ export abstract class CallTree {
     return sums[node.to]! - sums[node.from]!;
   }
 
-  /** The same for many nodes. */
-  adder(values: Float64Array): (node: TreeNode) => number {
-    const sums = this.sumsOf(values);
+  /** What the first rows of nodes come to, those before `end`; of an answer without filters. */
+  adderOfFirst(end: number): (node: TreeNode) => number {
+    const sums = this.sums.ofFirst(this.answer.values, end, this.answer.arrays);
     return (node) => sums[node.to]! - sums[node.from]!;
   }
 

@@ -8,12 +8,12 @@ const PAGE_BYTES = 4096; // arrays by site and by place, one longer, are of one 
 export class Memory {
   private readonly free = new Map<number, ArrayBuffer[]>(); // by bytes
 
-  /** All 0, at least so many bytes. */
-  take(bytes: number): ArrayBuffer {
+  /** At least so many bytes: all 0, or with `isFilled` whatever is in them. */
+  take(bytes: number, isFilled: boolean): ArrayBuffer {
     const size = Math.ceil(bytes / PAGE_BYTES) * PAGE_BYTES;
     const used = this.free.get(size)?.pop();
     if (!used) return new ArrayBuffer(size);
-    new Uint8Array(used).fill(0);
+    if (!isFilled) new Uint8Array(used).fill(0);
     return used;
   }
 
@@ -33,14 +33,19 @@ export class Arrays {
 
   constructor(private readonly memory: Memory) {}
 
-  private take(bytes: number): ArrayBuffer {
-    const buffer = this.memory.take(bytes);
+  private take(bytes: number, isFilled = false): ArrayBuffer {
+    const buffer = this.memory.take(bytes, isFilled);
     this.taken.push(buffer);
     return buffer;
   }
 
   f64(count: number): Float64Array {
     return new Float64Array(this.take(8 * count), 0, count);
+  }
+
+  /** For those who write all of it. */
+  f64ToFill(count: number): Float64Array {
+    return new Float64Array(this.take(8 * count, true), 0, count);
   }
 
   u32(count: number): Uint32Array {

@@ -3,11 +3,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { Answers, type TreeOptions } from "./answers.ts";
+import { BottomUp } from "./bottomup.ts";
 import { allFunctions } from "./callers.ts";
+import type { CallTree } from "./calltree.ts";
 import { FIGURE_COLUMNS, figureColumn } from "./figures.ts";
 import type { Profile } from "./profile.ts";
 import type { Question } from "./question.ts";
+import { amountWith } from "./search.ts";
 import type { Work } from "./stacks.ts";
+import { TopDown } from "./topdown.ts";
+import type { Compared, Union } from "./union.ts";
 
 const TIMES = 3; // a loop that has run once is compiled while it runs, and not yet when it is next called
 const FLAME: TreeOptions = { inverted: false, by: "function", fold: false, byThread: false };
@@ -19,6 +24,25 @@ export function rehearsals(p: Profile): Work[] {
     part(answers);
     answers.forgetAll();
   });
+  return repeat(parts);
+}
+
+/** The same of two profiles that are compared. */
+export function comparisons(union: () => Union): Work[] {
+  const ask = (use: (u: Union, data: Compared) => void) => () => {
+    const data = union().answer({ ...ALL, figure: "calls" });
+    use(union(), data);
+    data.both.arrays.giveBack();
+  };
+  const open = (tree: CallTree): void => void tree.open(tree.root);
+  return repeat([
+    ask((u, data) => void u.changes(data)),
+    ask((u, { both }) => open(new TopDown(u.shape(), both))),
+    ask((u, { both }) => open(new BottomUp(u.reversed(), both))),
+  ]);
+}
+
+function repeat(parts: (() => void)[]): Work[] {
   return Array.from({ length: TIMES }, () => parts).flat().map((part) => ({ step: () => (part(), true) }));
 }
 
@@ -28,6 +52,7 @@ function* partsOf(p: Profile): Generator<(answers: Answers) => void> {
   const range = { from: last >> 1, to: last };
   const threads = p.pack.u32("thread.serial");
   yield (answers) => showTable(p, answers, { ...ALL, functions: "a" });
+  yield (answers) => search(p, answers.tree(p, ALL, FLAME));
   if (threads.length > 1) {
     yield (answers) => void answers.tree(p, { ...ALL, thread: threads[0]! }, FLAME);
     yield (answers) => void answers.tree(p, ALL, { ...FLAME, byThread: true });
@@ -43,4 +68,10 @@ function showTable(p: Profile, answers: Answers, q: Question): void {
   const tree = answers.tree(p, q, FLAME);
   tree.sum(tree.root);
   for (const { column } of FIGURE_COLUMNS) tree.total(tree.root, figureColumn(p, column, tree.answer));
+}
+
+/** The last text is remembered: it is forgotten by another one. */
+function search(p: Profile, tree: CallTree): void {
+  amountWith(p, tree, tree.root, "a");
+  p.search("");
 }

@@ -5,22 +5,32 @@ import type { Arrays } from "./memory.ts";
 
 /** What comes before each place, and all at the end. */
 function runningSums(values: Float64Array, order: Uint32Array, sums: Float64Array): Float64Array {
-  let sum = 0;
+  let sum = (sums[0] = 0);
   for (let i = 0; i < order.length; i++) sums[i + 1] = sum += values[order[i]!]!;
+  return sums;
+}
+
+/** The same with nothing for rows from `end` on. */
+function firstSums(values: Float64Array, end: number, order: Uint32Array, sums: Float64Array): Float64Array {
+  let sum = (sums[0] = 0);
+  for (let i = 0; i < order.length; i++) {
+    if (order[i]! < end) sum += values[order[i]!]!;
+    sums[i + 1] = sum;
+  }
   return sums;
 }
 
 /** The same of what was added and what was taken away, together. A loop of its own: it would be compiled anew whenever
  * the other has run in its place. */
 function runningSizes(values: Float64Array, order: Uint32Array, sizes: Float64Array): Float64Array {
-  let size = 0;
+  let size = (sizes[0] = 0);
   for (let i = 0; i < order.length; i++) sizes[i + 1] = size += Math.abs(values[order[i]!]!);
   return sizes;
 }
 
 /** The sums of what is chosen, out of those of all: far faster than to look every value up. */
 function chosenSums(all: Float64Array, counts: Uint32Array, sums: Float64Array): Float64Array {
-  let sum = 0;
+  let sum = (sums[0] = 0);
   for (let i = 1; i < all.length; i++) {
     if (counts[i] !== counts[i - 1]) sum += all[i]! - all[i - 1]!;
     sums[i] = sum;
@@ -31,6 +41,7 @@ function chosenSums(all: Float64Array, counts: Uint32Array, sums: Float64Array):
 export class Sums {
   private readonly known = new WeakMap<Float64Array, Float64Array>();
   private readonly sizes = new WeakMap<Float64Array, Float64Array>();
+  private readonly first = new WeakMap<Float64Array, Float64Array>();
   private all: Sums | null = null;
   private counts: Uint32Array | null = null;
 
@@ -47,7 +58,7 @@ export class Sums {
   /** What is kept for all trees is made of what the profile has; all else is made of an answer. */
   private room(values: Float64Array, arrays?: Arrays): Float64Array {
     const count = this.order.length + 1;
-    return arrays && (!this.isKept || arrays.has(values)) ? arrays.f64(count) : new Float64Array(count);
+    return arrays && (!this.isKept || arrays.has(values)) ? arrays.f64ToFill(count) : new Float64Array(count);
   }
 
   /** Of values by row. Remembered as long as somebody has the values; `arrays` are those of the answer that the tree is of. */
@@ -58,6 +69,13 @@ export class Sums {
       sums = this.all ? chosenSums(this.all.of(values, arrays), this.counts!, room) : runningSums(values, this.order, room);
       this.known.set(values, sums);
     }
+    return sums;
+  }
+
+  /** The same with nothing for rows from `end` on, which is always the same. */
+  ofFirst(values: Float64Array, end: number, arrays?: Arrays): Float64Array {
+    let sums = this.first.get(values);
+    if (!sums) this.first.set(values, (sums = firstSums(values, end, this.order, this.room(values, arrays))));
     return sums;
   }
 

@@ -5,6 +5,7 @@
 // The program is the same whatever its file is called, and a library whatever its version, as in `midden diff`.
 
 import { Arrays, Memory } from "./memory.ts";
+import { largestFirst } from "./order.ts";
 import type { Profile } from "./profile.ts";
 import { answer, type Answer, type Question } from "./question.ts";
 import { Reversed } from "./reversed.ts";
@@ -18,11 +19,26 @@ function moduleKey(p: Profile, frame: number): string {
 
 const FRAMES_A_STEP = 2000;
 
+/** What two profiles have of a figure. */
+export interface Compared {
+  both: Answer; // new sites first: `values` is the sum, which boxes are sized by
+  totals: [now: number, old: number];
+}
+
+/** By function: what it allocates itself; those that differ are in `order`, the largest difference first. */
+export interface Changes {
+  order: Uint32Array;
+  now: Float64Array;
+  old: Float64Array;
+  variance: Float64Array | null; // of the difference
+}
+
 export class Union implements Stacks, Work {
   readonly parents: Uint32Array;
   readonly frames: Uint32Array;
   readonly leaves: Uint32Array;
   frameGroup = new Uint32Array(0);
+  private readonly innermost: Uint32Array; // by site: the function that its stack ends in; in none: one more than there are
   readonly siteCount: number;
   /** By function: a frame of the new profile, or of the old one if only that has it. */
   private readonly subjects: { profile: Profile; frame: number }[] = [];
@@ -40,6 +56,7 @@ export class Union implements Stacks, Work {
     // The root of the second is that of the first: its other nodes come after.
     const nodes = now.parents.length + old.parents.length - 1;
     [this.parents, this.frames, this.leaves] = [new Uint32Array(nodes), new Uint32Array(nodes), new Uint32Array(this.siteCount)];
+    this.innermost = new Uint32Array(this.siteCount);
   }
 
   private readonly stages = [
@@ -111,7 +128,11 @@ export class Union implements Stacks, Work {
       parents[i + shift] = p.parents[i] ? p.parents[i]! + shift : 0;
       frames[i + shift] = ids[p.frames[i]!]!;
     }
-    for (let i = 0; i < p.siteCount; i++) leaves[i + sites] = p.leaves[i] ? p.leaves[i]! + shift : 0;
+    for (let i = 0; i < p.siteCount; i++) {
+      const leaf = p.leaves[i]!;
+      leaves[i + sites] = leaf ? leaf + shift : 0;
+      this.innermost[i + sites] = leaf ? ids[p.frames[leaf]!]! : this.subjects.length;
+    }
     this.frameGroup = new Uint32Array(this.subjects.length);
     for (let i = 0; i < this.frameGroup.length; i++) this.frameGroup[i] = i;
     return true;
@@ -128,25 +149,27 @@ export class Union implements Stacks, Work {
   }
 
   /** What functions have themselves, of some sites' values: those of stacks that end in them. */
-  sumByFunction(values: Float64Array, from: number, to: number): Float64Array {
-    const { leaves, frames } = this;
-    const sums = new Float64Array(this.frameGroup.length);
-    for (let site = from; site < to; site++) {
-      const leaf = leaves[site]!;
-      if (leaf) sums[frames[leaf]!]! += values[site]!;
-    }
-    return sums;
+  private sumByFunction(values: Float64Array, from: number, to: number): Float64Array {
+    const { innermost } = this;
+    const sums = new Float64Array(this.frameGroup.length + 1);
+    for (let site = from; site < to; site++) sums[innermost[site]!]! += values[site]!;
+    return sums.subarray(0, -1);
   }
 
-  /** What both have of a figure, new sites first: `values` is the sum, which boxes are sized by, and
-   * `now` the part of the new profile. What the old one has is the difference. */
-  answer(q: Question): { both: Answer; now: Float64Array; totals: [number, number] } {
+  changes({ both: { values, variance } }: Compared): Changes {
+    const now = this.sumByFunction(values, 0, this.now.siteCount);
+    const old = this.sumByFunction(values, this.now.siteCount, this.siteCount);
+    const order = largestFirst(now.map((n, id) => Math.abs(n - old[id]!)));
+    let count = order.length;
+    while (count && now[order[count - 1]!] === old[order[count - 1]!]) count--;
+    return { order: order.subarray(0, count), now, old, variance: variance && this.sumByFunction(variance, 0, this.siteCount) };
+  }
+
+  answer(q: Question): Compared {
     const answers = [answer(this.now, q), answer(this.old, { ...q, range: null, thread: null })] as const;
     const arrays = new Arrays(this.memory);
-    const now = arrays.f64(this.siteCount);
-    now.set(answers[0].values);
     // Each site is of one profile: to add up is to put one after the other.
-    const values = arrays.f64(this.siteCount);
+    const values = arrays.f64ToFill(this.siteCount);
     values.set(answers[0].values);
     values.set(answers[1].values, this.now.siteCount);
     const [a, b] = [answers[0].variance, answers[1].variance];
@@ -168,6 +191,6 @@ export class Union implements Stacks, Work {
       whole: null,
       note: "",
     };
-    return { both, now, totals: [answers[0].total, answers[1].total] };
+    return { both, totals: [answers[0].total, answers[1].total] };
   }
 }

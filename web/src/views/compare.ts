@@ -10,21 +10,12 @@ import { Rows } from "../draw/rows.ts";
 import { BottomUp } from "../model/bottomup.ts";
 import type { CallTree, TreeNode } from "../model/calltree.ts";
 import { errorOf } from "../model/interval.ts";
-import { largestFirst } from "../model/order.ts";
 import { countsBlocks } from "../model/question.ts";
 import type { Work } from "../model/stacks.ts";
 import { TopDown } from "../model/topdown.ts";
-import type { Union } from "../model/union.ts";
+import type { Changes, Compared, Union } from "../model/union.ts";
 import { makeControls } from "./controls.ts";
 import { makeSheetSaving, svg, type Sheet } from "./saving.ts";
-
-/** By function: what it allocates itself; those that differ are in `order`, the largest difference first. */
-interface Changes {
-  order: Uint32Array;
-  now: Float64Array;
-  old: Float64Array;
-  variance: Float64Array | null; // of the difference
-}
 
 class ComparePage {
   readonly element: HTMLElement;
@@ -37,7 +28,7 @@ class ComparePage {
   private readonly rows = new Rows("changes by function", h("div.row.changes.head", { role: "row" },
     ...["Function", "Change", "Before", "Now", "Difference"].map((title) => h("span.cell", {}, title))));
   private union: Union | null = null;
-  private data: ReturnType<Union["answer"]> | null = null;
+  private data: Compared | null = null;
   private tree: CallTree | null = null;
   private key = "";
   private turned = false;
@@ -130,15 +121,20 @@ class ComparePage {
     clear(this.path, pair.length ? h("a", { href: app.link({ pair: [] }), id: "compare-out" }, "all") : null, ...steps.flatMap((s) => [" › ", s]));
   }
 
+  /** The new profile's part of nodes. */
+  private nowOf(): (node: TreeNode) => number {
+    return this.tree!.adderOfFirst(this.union!.now.siteCount);
+  }
+
   private sides(node: TreeNode): [number, number] {
-    const now = this.tree!.total(node, this.data!.now);
+    const now = this.nowOf()(node);
     return [now, node.value - now];
   }
 
   private picture(dark = isDark()): IcicleSource<TreeNode> {
     const tree = this.tree!;
     const same = dark === isDark() ? cssColour("--panel") : "#f5f6f8"; // on paper
-    const nowOf = tree.adder(this.data!.now);
+    const nowOf = this.nowOf();
     return {
       root: this.top(),
       size: (n) => n.size,
@@ -209,17 +205,9 @@ class ComparePage {
     this.card.style.top = `${e.clientY - box.top + 16}px`;
   }
 
-  /** Own amounts: a stack counts for the function that it ends in. */
   private fillRows(): void {
-    const u = this.union!;
-    const { values, variance } = this.data!.both;
-    const now = u.sumByFunction(values, 0, u.now.siteCount);
-    const old = u.sumByFunction(values, u.now.siteCount, u.siteCount);
-    const order = largestFirst(now.map((n, id) => Math.abs(n - old[id]!)));
-    let count = order.length;
-    while (count && now[order[count - 1]!] === old[order[count - 1]!]) count--;
-    this.changes = { order: order.subarray(0, count), now, old, variance: variance && u.sumByFunction(variance, 0, u.siteCount) };
-    this.rows.set(count, (i) => this.makeRow(order[i]!));
+    const changes = (this.changes = this.union!.changes(this.data!));
+    this.rows.set(changes.order.length, (i) => this.makeRow(changes.order[i]!));
   }
 
   private sheet(): Sheet {

@@ -7,8 +7,8 @@ import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatShare } from "../draw/format.ts";
 import { boxAt, flameInk, layOut, paint, paintAhead, type Box, type IcicleSource } from "../draw/icicle.ts";
 import type { CallTree, TreeNode } from "../model/calltree.ts";
-import { withArrays } from "../model/memory.ts";
 import { countsBlocks, isTimed } from "../model/question.ts";
+import { amountWith } from "../model/search.ts";
 import type { Work } from "../model/stacks.ts";
 import { FIGURE_NAMES, makeControls } from "./controls.ts";
 import { makeSaving, svg } from "./saving.ts";
@@ -19,16 +19,6 @@ function labelOf(app: App, tree: CallTree, node: TreeNode): string {
   const name = app.nameOf(node.frame);
   const place = tree.by === "line" && node.frame < app.profile.frameCount ? app.profile.place(node.frame) : "";
   return place ? `${name} ${place}` : name;
-}
-
-/** Stacks with a hit on them, once each: what they come to. */
-function searchShare(tree: CallTree, from: TreeNode, hasHit: Uint8Array): number {
-  const { values } = tree.answer;
-  const siteOf = tree.threads?.siteOf;
-  const rows = tree.rows(from);
-  let found = 0;
-  for (let i = 0; i < rows.length; i++) if (hasHit[siteOf ? siteOf[rows[i]!]! : rows[i]!]) found += Math.abs(values[rows[i]!]!);
-  return found;
 }
 
 class FlamePage {
@@ -135,9 +125,8 @@ class FlamePage {
     const source = this.source();
     this.boxes = layOut(source, width);
     paint(this.canvas, width, source, this.boxes, flameInk());
-    const hits = app.profile.search(app.state.search);
-    const share = app.state.search ? withArrays(app.profile.memory, (arrays) => searchShare(this.tree(), source.root, app.profile.sitesWith(hits, arrays))) : 0;
-    clear(this.found, app.state.search ? `${formatShare(share, source.root.size)} of what is shown` : "");
+    const { search } = app.state;
+    clear(this.found, search ? `${formatShare(amountWith(app.profile, this.tree(), source.root, search), source.root.size)} of what is shown` : "");
     this.showLegend(isDark());
     if (!this.boxes.length) clear(this.path, "Nothing to show: no stack has anything of this figure.");
   }
