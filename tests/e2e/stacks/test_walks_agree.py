@@ -160,6 +160,12 @@ def test_on_the_other_machine(checked_other, torture_other):
     checked_other.run_set("throws.gcc-O2", least=1000)
 
 
+@pytest.mark.parametrize("how", ("", "bare"), ids=("fork", "_Fork"))
+def test_on_children_that_a_handler_forks_inside_a_hook(checked, native, how):
+    allocator = {"LD_PRELOAD": str(native.victim("own_allocator.so"))}  # it can bear that
+    checked.run(native.command("fork_in_handler", "30", *how.split()), 30, env=allocator)
+
+
 # ---- real programs ----------------------------------------------------------------------------------------------
 
 SQL = """
