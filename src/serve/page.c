@@ -13,7 +13,8 @@
 extern const char page_html[];
 
 /* Where data goes in the page: before the script that reads it. */
-#define MARK "<!--midden-data-->"
+#define MARK	 "<!--midden-data-->"
+#define OLD_MARK "<!--midden-old-->" /* behind the script: the page is shown before it is read */
 
 const char *page_get(size_t *bytes)
 {
@@ -101,14 +102,17 @@ int page_write(FILE *out, const struct pack_request *data, const struct pack_req
 	       struct error *e)
 {
 	const char *mark = strstr(page_html, MARK);
+	const char *behind = mark ? strstr(mark, OLD_MARK) : NULL;
 
-	if (!mark)
+	if (!behind)
 		return error_set(e, "the page has no place for data");
 	fwrite(page_html, 1, (size_t)(mark - page_html), out);
 	if (put_data(out, "midden-data", data, e))
 		return -1;
+	mark += sizeof(MARK) - 1;
+	fwrite(mark, 1, (size_t)(behind - mark), out);
 	if (old && put_data(out, "midden-old", old, e))
 		return -1;
-	fputs(mark + sizeof(MARK) - 1, out);
+	fputs(behind + sizeof(OLD_MARK) - 1, out);
 	return 0;
 }

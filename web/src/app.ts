@@ -38,7 +38,8 @@ export interface ViewInstance {
 export class App {
   /** What was allocated. */
   blocks: Profile;
-  readonly old: Profile | null;
+  /** What it is compared with, once that is there. */
+  old: Profile | null = null;
   state: State;
   onChange: () => void = () => {};
   private readonly answers = new Answers();
@@ -46,10 +47,14 @@ export class App {
 
   constructor(readonly source: Source) {
     this.blocks = new Profile(source.pack);
-    this.old = source.old ? new Profile(source.old) : null;
     this.state = parseState(location.hash);
     this.clampRange();
     window.addEventListener("hashchange", () => this.readAddress());
+  }
+
+  async loadOld(): Promise<void> {
+    const pack = await this.source.loadOld();
+    if (pack) this.old = new Profile(pack);
   }
 
   private mapped: Profile | null = null;

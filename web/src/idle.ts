@@ -11,6 +11,10 @@ function whenIdle(go: () => void): void {
   else setTimeout(go, 50);
 }
 
+export function idle(): Promise<void> {
+  return new Promise(whenIdle);
+}
+
 /** One work after the other, in their order; then `done`. */
 export function doWhenIdle(works: Work[], done: () => void = () => {}): void {
   const waiting = [...works];

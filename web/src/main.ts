@@ -5,7 +5,7 @@ import "./style.css";
 import { App, type View, type ViewInstance } from "./app.ts";
 import { clear, h } from "./draw/dom.ts";
 import { formatTime } from "./draw/format.ts";
-import { doWhenIdle, provokeCollection } from "./idle.ts";
+import { doWhenIdle, idle, provokeCollection } from "./idle.ts";
 import { Source } from "./load/source.ts";
 import { Profile } from "./model/profile.ts";
 import { callers } from "./views/callers.ts";
@@ -95,7 +95,8 @@ function listenForPrinting(app: App): void {
   window.addEventListener("afterprint", print(false));
 }
 
-function start(app: App, root: HTMLElement): void {
+/** Shows the page. Returns what makes ahead what the other pages need. */
+function start(app: App, root: HTMLElement): () => void {
   const made = new Map<string, ViewInstance>();
   const nav = h("nav", { "aria-label": "Pages" });
   const main = h("main");
@@ -128,17 +129,27 @@ function start(app: App, root: HTMLElement): void {
   listenForPrinting(app);
   followLive(app, status);
   app.onChange();
-  // A running program's next profile comes in a second: then what was made ahead is of no use.
   const pictures = () => shown().flatMap((view) => instanceOf(view).prepare?.(main.firstElementChild?.clientWidth ?? main.clientWidth) ?? []);
-  const provoking = provokeCollection(PROVOKING * (app.blocks.pack.byteLength + (app.old?.pack.byteLength ?? 0)));
-  if (!app.blocks.pack.header.live)
-    doWhenIdle(app.preparations(), () => doWhenIdle([...pictures(), ...provoking], () => document.documentElement.toggleAttribute("data-ready", true)));
+  const provoking = () => provokeCollection(PROVOKING * (app.blocks.pack.byteLength + (app.old?.pack.byteLength ?? 0)));
+  return () => doWhenIdle(app.preparations(), () => doWhenIdle([...pictures(), ...provoking()], () => document.documentElement.toggleAttribute("data-ready", true)));
+}
+
+async function open(root: HTMLElement): Promise<void> {
+  const app = new App(await Source.open());
+  const isCompared = app.state.page === compare.id;
+  if (isCompared) await app.loadOld();
+  const prepare = start(app, root);
+  if (!isCompared) {
+    await idle(); // what is asked for is in sight by then
+    await app.loadOld();
+    if (app.old) app.onChange();
+  }
+  // A running program's next profile comes in a second: then what was made ahead is of no use.
+  if (!app.blocks.pack.header.live) prepare();
 }
 
 // The token has done its work: it should not stay in the history.
 if (location.search) history.replaceState(null, "", location.pathname + location.hash);
 
 const root = document.getElementById("app")!;
-Source.open()
-  .then((source) => start(new App(source), root))
-  .catch((e: unknown) => clear(root, h("p.error", { role: "alert" }, e instanceof Error ? e.message : String(e))));
+open(root).catch((e: unknown) => clear(root, h("p.error", { role: "alert" }, e instanceof Error ? e.message : String(e))));

@@ -146,6 +146,7 @@ static void a_page_holds_its_profile(void **state)
 	assert_true(packed_value(&p, "site.at_peak_bytes", 0) == 600);
 	assert_null(strstr(page, "id=\"midden-old\""));
 	assert_null(strstr(page, MARK));
+	assert_null(strstr(page, "<!--midden-old-->"));
 	packed_free(&p);
 	free(page);
 	model_free(m);
@@ -162,6 +163,8 @@ static void a_page_may_hold_one_to_compare_with(void **state)
 	struct packed p;
 
 	(void)state;
+	/* So that what has been asked for is shown before it is read. */
+	assert_true(strstr(page, "id=\"midden-old\"") > strstr(page, "<script>"));
 	read_data(&p, page, "midden-old");
 	assert_int_equal(packed_find(&p, "site.node").count, 0);
 	packed_free(&p);

@@ -39,6 +39,12 @@ async function loadEmbedded(id: string): Promise<Pack | null> {
   return new Pack(await inflate(bytes));
 }
 
+/** What comes behind the script, which runs before it is there. */
+async function loadLater(id: string): Promise<Pack | null> {
+  if (document.readyState === "loading") await new Promise((go) => document.addEventListener("DOMContentLoaded", go, { once: true }));
+  return loadEmbedded(id);
+}
+
 async function ask(path: string): Promise<Response> {
   const answer = await fetch(path, { credentials: "same-origin", cache: "no-store" });
   if (!answer.ok) throw new Error(`the server says ${answer.status} to ${path}`);
@@ -50,19 +56,21 @@ export class Source {
   private constructor(
     readonly embedded: boolean,
     public pack: Pack,
-    readonly old: Pack | null,
+    private readonly hasOld: boolean, // embedded: unknown
     readonly hasSources: boolean,
   ) {}
 
   static async open(): Promise<Source> {
     const own = await loadEmbedded("midden-data");
-    if (own) return new Source(true, own, await loadEmbedded("midden-old"), own.header.lines !== null);
+    if (own) return new Source(true, own, true, own.header.lines !== null);
     const state = (await (await ask("state")).json()) as ServerState;
-    const [data, old] = await Promise.all([
-      ask("data").then((a) => a.arrayBuffer()),
-      state.old ? ask("old").then((a) => a.arrayBuffer()) : null,
-    ]);
-    return new Source(false, new Pack(data), old ? new Pack(old) : null, state.sources);
+    return new Source(false, new Pack(await (await ask("data")).arrayBuffer()), state.old, state.sources);
+  }
+
+  /** The profile to compare with; null if there is none. To be asked for once. */
+  async loadOld(): Promise<Pack | null> {
+    if (this.embedded) return loadLater("midden-old");
+    return this.hasOld ? new Pack(await (await ask("old")).arrayBuffer()) : null;
   }
 
   /** The next state of a program that is still running; null if there is nothing new. */
