@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "capture/host.h"
+#include "capture/unwatched.h"
 
 #define ARENAS_WINDOWS	    256u /* GiB of addresses; arenas beyond are not known as such */
 #define ARENAS_WINDOW_SHIFT 30u
@@ -25,7 +26,7 @@ struct arenas_window {
 };
 extern struct arenas_window arenas_windows[ARENAS_WINDOWS] HIDDEN;
 
-static inline uint64_t arenas_number(uint64_t address)
+static inline UNWATCHED uint64_t arenas_number(uint64_t address)
 {
 	return (address >> ARENAS_WINDOW_SHIFT) + 1;
 }
@@ -48,7 +49,7 @@ static inline const struct arenas_window *arenas_find(uint64_t address)
 	return NULL;
 }
 
-static inline bool arenas_has_in(const struct arenas_window *w, uint64_t address)
+static inline UNWATCHED bool arenas_has_in(const struct arenas_window *w, uint64_t address)
 {
 	const _Atomic uint64_t *pages = atomic_load_explicit(&w->pages, memory_order_relaxed);
 	uint32_t page = (uint32_t)(address >> ARENAS_PAGE_SHIFT) % ARENAS_PAGES;
@@ -59,8 +60,8 @@ static inline bool arenas_has_in(const struct arenas_window *w, uint64_t address
 }
 
 /* The first of all windows that an address can be in; NULL: it is in another one, or in none. */
-static inline const struct arenas_window *arenas_find_first(const struct arenas_window *all,
-							    uint64_t address)
+static inline UNWATCHED const struct arenas_window *arenas_find_first(
+	const struct arenas_window *all, uint64_t address)
 {
 	const uint64_t number = arenas_number(address);
 	const struct arenas_window *w = &all[number % ARENAS_WINDOWS];
@@ -81,7 +82,7 @@ static inline bool arenas_has(const void *block)
 }
 
 /* arenas_has_surely where the windows must not be named. */
-static inline bool arenas_has_among(const struct arenas_window *all, const void *block)
+static inline UNWATCHED bool arenas_has_among(const struct arenas_window *all, const void *block)
 {
 	const uint64_t address = (uint64_t)(uintptr_t)block;
 	const struct arenas_window *w = arenas_find_first(all, address);

@@ -19,6 +19,7 @@
 #include "capture/sampler.h"
 #include "capture/sieve.h"
 #include "capture/thread.h"
+#include "capture/unwatched.h"
 
 enum light_mode {
 	LIGHT_NONE = 0, /* every call is recorded */
@@ -29,7 +30,7 @@ enum light_mode {
 extern _Atomic uint32_t light_mode HIDDEN;
 
 /* True: the thread's allocation is counted, and need but be made. */
-static inline bool light_take_by(struct thread *t, size_t bytes, uint32_t api)
+static inline UNWATCHED bool light_take_by(struct thread *t, size_t bytes, uint32_t api)
 {
 	if (unlikely(bytes + 1 >= t->allowance))
 		return false;
@@ -47,7 +48,7 @@ static inline bool light_take(size_t bytes, uint32_t api)
 #define LIGHT_SMALL_BYTES 512u /* more is malloc's, in all versions of Python */
 
 /* The same for a request to Python's allocator, where none but small objects are sampled. */
-static inline bool light_take_small(struct thread *t, size_t bytes)
+static inline UNWATCHED bool light_take_small(struct thread *t, size_t bytes)
 {
 	if (unlikely(bytes > LIGHT_SMALL_BYTES))
 		return true;

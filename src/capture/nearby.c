@@ -11,6 +11,7 @@
 #include "capture/light.h"
 #include "capture/sieve.h"
 #include "capture/thread.h"
+#include "capture/unwatched.h"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000 /* a mere wish to kernels before 4.17 */
@@ -54,9 +55,9 @@ __asm__(".pushsection nearby, \"ax\", %progbits\n"
 extern const struct words nearby_words HIDDEN;
 _Static_assert(sizeof(struct words) <= WORDS_BYTES, "the words have room");
 
-#define NEARBY NOINLINE __attribute__((section("nearby")))
+#define NEARBY NOINLINE UNWATCHED __attribute__((section("nearby")))
 
-static inline struct thread *get_self(void)
+static inline UNWATCHED struct thread *get_self(void)
 {
 	uint64_t at = arch_thread_pointer() + nearby_words.self_offset;
 

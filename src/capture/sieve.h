@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "capture/host.h"
+#include "capture/unwatched.h"
 
 #define SIEVE_HASHES 65536u
 
@@ -25,13 +26,13 @@ extern _Atomic uint64_t sieve_words[SIEVE_HASHES / SIEVE_WORD_HASHES] HIDDEN;
 /* Blocks side by side have bits side by side, so that a program that works on few blocks needs
  * little of the table in its cache. Blocks that are aligned to pages share 256 of them; they are
  * large, and what it costs to look for one in vain is nothing beside what they are made for. */
-static inline uint32_t sieve_hash(const void *block)
+static inline UNWATCHED uint32_t sieve_hash(const void *block)
 {
 	return (uint32_t)((uintptr_t)block >> 4) % SIEVE_HASHES;
 }
 
 /* sieve_may_hold where the words must not be named. */
-static inline bool sieve_has(const _Atomic uint64_t *words, const void *block)
+static inline UNWATCHED bool sieve_has(const _Atomic uint64_t *words, const void *block)
 {
 	uint32_t hash = sieve_hash(block);
 	uint64_t word =

@@ -3,9 +3,11 @@
 SPDX-License-Identifier: Apache-2.0
 """
 
+import json
 import os
 import platform
 import re
+import shlex
 import shutil
 from pathlib import Path
 
@@ -102,17 +104,58 @@ def test_what_is_copied_refers_to_nothing_but_itself(library):
     assert find_strange(library) == []
 
 
-@pytest.mark.parametrize("kind", ["Debug", "MinSizeRel", "-O1", "-Og", "-O3", "-O2 -flto"])
-def test_however_it_is_built_what_is_copied_refers_to_nothing_but_itself(tmp_path, kind):
-    if not (shutil.which("cmake") and shutil.which("ninja")):
-        pytest.skip("cmake and ninja are not installed")
-    choice = ["-DCMAKE_BUILD_TYPE=None", f"-DCMAKE_C_FLAGS={kind}"] if kind[0] == "-" else [f"-DCMAKE_BUILD_TYPE={kind}"]
-    done = tree.run("cmake", "-G", "Ninja", "-S", ".", "-B", tmp_path, "-DMIDDEN_CAPTURE_ONLY=ON", *choice)
+HOW = [
+    "-O1",
+    "-Og",
+    "-O3",
+    "-O2 -flto",
+    "-O2 --coverage",
+    "-O2 -pg",
+    "-O2 -finstrument-functions",
+    "-O2 -fprofile-generate",
+    "-O2 -fsanitize=address,undefined -fstack-protector-all",
+    "-O2 -fsanitize=thread",
+    "-O2 -mindirect-branch=thunk -mfunction-return=thunk",
+    "-O2 -mretpoline",
+    "-O2 -fprofile-instr-generate -fcoverage-mapping",
+]
+
+
+def find_command(build, kind, compiler):
+    """How nearby.c is compiled, as a list of words."""
+    if not all(map(shutil.which, ("cmake", "ninja", compiler))):
+        pytest.skip(f"cmake, ninja and {compiler} are not all installed")
+    choice = [f"-DCMAKE_BUILD_TYPE={kind}", f"-DCMAKE_C_COMPILER={compiler}", "-DMIDDEN_CAPTURE_ONLY=ON"]
+    done = tree.run("cmake", "-G", "Ninja", "-S", ".", "-B", build, "-DMIDDEN_WERROR=ON", *choice)
     assert done.returncode == 0, done.stderr
-    file = "src/capture/CMakeFiles/libmidden.dir/nearby.c.o"
-    done = tree.run("ninja", "-C", tmp_path, file)
-    assert done.returncode == 0, done.stdout
-    assert find_strange(tmp_path / file) == []
+    commands = json.loads((build / "compile_commands.json").read_text())
+    (command,) = (entry["command"] for entry in commands if entry["file"].endswith("/nearby.c"))
+    words = shlex.split(command)
+    return words[: words.index("-o")] + ["-c", str(tree.ROOT / "src/capture/nearby.c")]
+
+
+@pytest.fixture(scope="module", params=["gcc", "clang"])
+def command_without_a_kind(request, tmp_path_factory):
+    return find_command(tmp_path_factory.mktemp("build"), "None", request.param)
+
+
+@pytest.mark.parametrize("kind", ["Debug", "MinSizeRel"])
+def test_however_it_is_built_what_is_copied_refers_to_nothing_but_itself(tmp_path, kind):
+    done = tree.run(*find_command(tmp_path, kind, "cc"), "-o", tmp_path / "nearby.o")
+    assert done.returncode == 0, done.stderr
+    assert find_strange(tmp_path / "nearby.o") == []
+
+
+@pytest.mark.parametrize("flags", HOW)
+def test_whatever_flags_it_is_built_with_so_it_is(tmp_path, command_without_a_kind, flags):
+    compiler, *words = command_without_a_kind
+    (tmp_path / "empty.c").write_text("int nothing;\n")
+    if tree.run(compiler, *flags.split(), "-c", tmp_path / "empty.c", "-o", tmp_path / "empty.o").returncode != 0:
+        pytest.skip(f"{compiler} does not know {flags}")
+    # Where cmake puts CMAKE_C_FLAGS: before all that CMakeLists.txt asks for.
+    done = tree.run(compiler, *flags.split(), *words, "-o", tmp_path / "nearby.o")
+    assert done.returncode == 0, done.stderr
+    assert find_strange(tmp_path / "nearby.o") == []
 
 
 def test_every_header_compiles_alone(tmp_path):

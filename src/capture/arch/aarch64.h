@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "capture/unwatched.h"
+
 #define ARCH_MACHINE EM_AARCH64
 
 /* DWARF register numbers (AADWARF64): x0..x30, sp; 32 stands for the pc. */
@@ -54,7 +56,7 @@ static inline void arch_prefetch_to_write(const void *at)
 }
 
 /* Where the thread's descriptor ends. */
-static inline uint64_t arch_thread_pointer(void)
+static inline UNWATCHED uint64_t arch_thread_pointer(void)
 {
 	uint64_t pointer;
 

@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "capture/unwatched.h"
+
 #define ARCH_MACHINE EM_X86_64
 
 /* DWARF register numbers (System V ABI, figure 3.36). */
@@ -46,7 +48,7 @@ static inline void arch_prefetch_to_write(const void *at)
 }
 
 /* Where the thread's descriptor is: gcc before 11 has no __builtin_thread_pointer here. */
-static inline uint64_t arch_thread_pointer(void)
+static inline UNWATCHED uint64_t arch_thread_pointer(void)
 {
 	uint64_t pointer;
 
