@@ -63,33 +63,31 @@ static HOT void add(void *block, size_t bytes, uint32_t api, const struct walk_s
  * own, which the hook jumps to: it has the hook's caller for its own, and saves registers only when
  * they are needed. */
 
-/* What a malloc has returned, where that takes more than record_malloc can do. */
-static NOINLINE void *record_block(void *block, size_t bytes)
+/* Part of the hook's frame like add. */
+static HOT void *record_block(void *block, size_t bytes, bool missed)
 {
 	struct walk_start start = WALK_START();
 
+	start.missed = missed;
 	add(block, bytes, SEGMENT_API_MALLOC, &start);
 	return block;
 }
 
+/* What a malloc has returned, where that takes more than record_malloc can do. */
+static NOINLINE void *record_unasked(void *block, size_t bytes)
+{
+	return record_block(block, bytes, false);
+}
+
 static NOINLINE void *record_missed(void *block, size_t bytes)
 {
-	struct walk_start start = WALK_START();
-
-	start.missed = true;
-	add(block, bytes, SEGMENT_API_MALLOC, &start);
-	return block;
+	return record_block(block, bytes, true);
 }
 
 /* A malloc whose stack will have to be walked. */
 static NOINLINE void *walk_malloc(size_t bytes)
 {
-	void *block = real.malloc(bytes);
-	struct walk_start start = WALK_START();
-
-	start.missed = true;
-	add(block, bytes, SEGMENT_API_MALLOC, &start);
-	return block;
+	return record_block(real.malloc(bytes), bytes, true);
 }
 
 static NOINLINE void *record_malloc(size_t bytes)
@@ -98,11 +96,11 @@ static NOINLINE void *record_malloc(size_t bytes)
 	struct walk_start start = WALK_START();
 
 	if (unlikely(atomic_load_explicit(&light_mode, memory_order_relaxed)))
-		return record_block(block, bytes);
+		return record_unasked(block, bytes);
 	enum hot_try tried = hot_try_alloc(block, bytes, &start);
 	if (likely(tried == HOT_TRY_DONE))
 		return block;
-	return tried == HOT_TRY_MISSED ? record_missed(block, bytes) : record_block(block, bytes);
+	return tried == HOT_TRY_MISSED ? record_missed(block, bytes) : record_unasked(block, bytes);
 }
 
 /* In tag mode. What is known before the call is counted before it, and the size is left on the

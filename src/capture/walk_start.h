@@ -13,7 +13,7 @@ struct walk_start {
 	uint64_t pc;
 	uint64_t sp;
 	uint64_t fp;
-	uint64_t missed; /* walk_quick.h has been asked, in vain */
+	uint64_t missed; /* 1: walk_quick.h has been asked, in vain. A word: copies are words */
 };
 
 /* In the body of an exported hook: its caller's frame. The frame address is the hook's own frame
