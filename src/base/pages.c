@@ -22,21 +22,19 @@ static size_t get_whole_pages(size_t bytes)
 
 static void *map(size_t bytes)
 {
-	static const char text[] = "midden: out of memory\n";
 	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (at != MAP_FAILED)
-		return at;
-	(void)!write(STDERR_FILENO, text, sizeof(text) - 1);
-	_exit(1);
+	return at != MAP_FAILED ? at : NULL;
 }
 
 /* The kernel places a mapping at any page, so ask for more and give back what lies outside. */
 static void *map_aligned(size_t bytes)
 {
-	char *at = map(bytes + HUGE_BYTES);
+	char *at = bytes + HUGE_BYTES > bytes ? map(bytes + HUGE_BYTES) : NULL;
 	size_t before = round_up((uintptr_t)at, HUGE_BYTES) - (uintptr_t)at;
 
+	if (!at)
+		return NULL;
 	if (before)
 		(void)munmap(at, before);
 	(void)munmap(at + before + bytes, HUGE_BYTES - before);
@@ -45,11 +43,22 @@ static void *map_aligned(size_t bytes)
 	return at + before;
 }
 
-void *pages_new(size_t bytes)
+void *pages_find(size_t bytes)
 {
 	size_t whole = get_whole_pages(bytes);
 
 	return whole < HUGE_BYTES ? map(whole) : map_aligned(whole);
+}
+
+void *pages_new(size_t bytes)
+{
+	static const char text[] = "midden: out of memory\n";
+	void *at = pages_find(bytes);
+
+	if (at)
+		return at;
+	(void)!write(STDERR_FILENO, text, sizeof(text) - 1);
+	_exit(1);
 }
 
 void pages_advise(void *at, size_t bytes)

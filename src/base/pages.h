@@ -13,6 +13,10 @@
  * aligned to it. */
 void *pages_new(size_t bytes);
 
+/* The same for who can do without: NULL where the kernel says no. Small pages if there are no huge
+ * ones, and nothing is taken before it is touched. */
+void *pages_find(size_t bytes);
+
 /* Memory from elsewhere that is about to be written from start to end: where whole huge pages lie
  * in it, the kernel is entered once for each of them and not for every small page. */
 void pages_advise(void *at, size_t bytes);

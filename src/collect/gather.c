@@ -5,41 +5,29 @@
 #define _GNU_SOURCE
 #include "collect/gather.h"
 
-#include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/pages.h"
+#include "collect/stash.h"
+#include "collect/target_read.h"
 
-#define SPAN_SHIFT     20u
-#define SPAN_BITS      (sizeof(((struct gather *)0)->heap) * 8)
-#define CHUNK_WORDS    (GATHER_CHUNK_BYTES / sizeof(uint64_t))
-#define PARALLEL_BYTES (UINT64_C(16) << 20) /* less is read before a thread has begun */
-#define PULSE_CHUNKS   4u		    /* a millisecond */
-#define PAGE_BYTES     4096u /* none is smaller: what to leave out where one is missing */
+#define SPAN_SHIFT   20u
+#define SPAN_BITS    (sizeof(((struct gather *)0)->heap) * 8)
+#define PULSE_CHUNKS 4u /* a millisecond */
 
-/* Which chunks of which ranges are left, for all threads. */
+/* Which pieces of work are left, for all threads: chunks of ranges, or units of a stash. */
 struct work {
 	struct gather *gather;
+	struct stash *stash;
 	pid_t pid;
 	const struct gather_range *ranges;
 	size_t count;
 	uint64_t *firsts;      /* by range: the number of its first chunk */
-	uint64_t chunks;       /* in all */
-	_Atomic uint64_t next; /* chunk that nobody has taken; relaxed: a number and no more */
+	uint64_t pieces;       /* in all */
+	_Atomic uint64_t next; /* piece that nobody has taken; relaxed: a number and no more */
 	_Atomic uint32_t denied;
-};
-
-struct worker {
-	struct work *work;
-	pthread_t thread;
-	uint32_t part;
-	bool runs;
 };
 
 void gather_expect(struct gather *g, uint64_t start, uint64_t end)
@@ -65,38 +53,11 @@ static inline bool is_expected(const struct gather *g, uint64_t word)
 	       g->heap[span % SPAN_BITS / 64] >> span % 64 & 1;
 }
 
-/* ---- reading --------------------------------------------------------------------------------- */
-
-/* The chunk's bytes as far as they can be had; what cannot is left 0 and counted. */
-static void read_chunk(struct work *w, struct gather_part *part, const struct gather_range *chunk,
-		       uint64_t *words)
-{
-	uint64_t at = chunk->start;
-
-	while (at < chunk->end) {
-		char *to = (char *)words + (at - chunk->start);
-		struct iovec local = {.iov_base = to, .iov_len = chunk->end - at};
-		struct iovec remote = {.iov_base = (void *)(uintptr_t)at, /* NOLINT */
-				       .iov_len = chunk->end - at};
-		ssize_t got = process_vm_readv(w->pid, &local, 1, &remote, 1, 0);
-
-		if (got > 0) {
-			at += (uint64_t)got;
-			part->read_bytes += (uint64_t)got;
-			continue;
-		}
-		if (got < 0 && errno == EPERM)
-			atomic_store_explicit(&w->denied, 1, memory_order_relaxed);
-		uint64_t next = (at & ~(uint64_t)(PAGE_BYTES - 1)) + PAGE_BYTES;
-		next = next < chunk->end ? next : chunk->end;
-		__builtin_memset(to, 0, next - at);
-		part->unread_bytes += next - at;
-		at = next;
-	}
-}
+/* ---- looking --------------------------------------------------------------------------------- */
 
 /* The upper halves of two words at once, among what the compiler makes of the lower ones. */
 typedef uint32_t lanes __attribute__((vector_size(16)));
+typedef lanes words_at __attribute__((aligned(8))); /* ranges begin and end with any word */
 
 #define AT_ONCE 8u
 
@@ -117,7 +78,7 @@ static struct sieve build_sieve(const struct gather *g)
  * 2.5 times as fast as looking at each: the target waits. */
 static inline bool has_any(const struct sieve *s, const uint64_t *words)
 {
-	const lanes *at = (const lanes *)(const void *)words;
+	const words_at *at = (const words_at *)(const void *)words;
 	lanes within = (lanes)(at[0] - s->low <= s->range) | (lanes)(at[1] - s->low <= s->range) |
 		       (lanes)(at[2] - s->low <= s->range) | (lanes)(at[3] - s->low <= s->range);
 
@@ -157,6 +118,44 @@ static void keep_pointers(const struct gather *g, struct gather_part *part,
 		};
 }
 
+/* ---- the crew -------------------------------------------------------------------------------- */
+
+/* The next piece of work; false: there is none. */
+static bool take(struct work *w, uint64_t *number)
+{
+	*number = atomic_fetch_add_explicit(&w->next, 1, memory_order_relaxed);
+	return *number < w->pieces && !atomic_load_explicit(&w->denied, memory_order_relaxed);
+}
+
+static void tell(struct work *w, struct gather_part *part, const struct target_tally *tally)
+{
+	part->read_bytes += tally->read_bytes;
+	part->unread_bytes += tally->unread_bytes;
+	if (tally->is_denied)
+		atomic_store_explicit(&w->denied, 1, memory_order_relaxed);
+}
+
+/* The collector's first thread has other things to do. */
+static void pulse(const struct work *w, uint32_t part, uint64_t round)
+{
+	if (part == 0 && w->gather->pulse && round % PULSE_CHUNKS == 0)
+		w->gather->pulse(w->gather->context);
+}
+
+static bool run(struct work *w, void (*work)(void *context, uint32_t part))
+{
+	struct gather *g = w->gather;
+	uint32_t parts = crew_count(&g->crew);
+
+	if (g->part_count < parts)
+		g->part_count = parts;
+	if (w->pieces > 1)
+		crew_work(&g->crew, work, w);
+	else
+		work(w, 0);
+	return !atomic_load(&w->denied);
+}
+
 /* ---- chunks ---------------------------------------------------------------------------------- */
 
 static uint64_t count_chunks(const struct gather_range *range)
@@ -179,74 +178,107 @@ static size_t find_range(const struct work *w, uint64_t chunk)
 	return low;
 }
 
-static bool take_chunk(struct work *w, struct gather_range *chunk)
+static struct gather_range get_chunk(const struct work *w, uint64_t number)
 {
-	uint64_t number = atomic_fetch_add_explicit(&w->next, 1, memory_order_relaxed);
-
-	if (number >= w->chunks || atomic_load_explicit(&w->denied, memory_order_relaxed))
-		return false;
 	size_t range = find_range(w, number);
-	chunk->start = w->ranges[range].start + (number - w->firsts[range]) * GATHER_CHUNK_BYTES;
-	chunk->end = chunk->start + GATHER_CHUNK_BYTES;
-	if (chunk->end > w->ranges[range].end)
-		chunk->end = w->ranges[range].end;
-	return true;
+	struct gather_range chunk = {
+		.start = w->ranges[range].start + (number - w->firsts[range]) * GATHER_CHUNK_BYTES,
+		.end = w->ranges[range].end,
+	};
+
+	if (chunk.end - chunk.start > GATHER_CHUNK_BYTES)
+		chunk.end = chunk.start + GATHER_CHUNK_BYTES;
+	return chunk;
 }
 
-static void *work_on(void *context)
+static void read_chunks(void *context, uint32_t number)
 {
-	struct worker *self = context;
-	struct work *w = self->work;
-	struct gather_part *part = &w->gather->parts[self->part];
+	struct work *w = context;
+	struct gather_part *part = &w->gather->parts[number];
 	uint64_t *words = pages_new(GATHER_CHUNK_BYTES);
-	struct gather_range chunk;
+	struct target_tally tally = {0};
+	uint64_t next;
 
-	for (uint32_t i = 1; take_chunk(w, &chunk); i++) {
-		read_chunk(w, part, &chunk, words);
+	for (uint64_t i = 1; take(w, &next); i++) {
+		struct gather_range chunk = get_chunk(w, next);
+		struct iovec piece = {.iov_base = (void *)(uintptr_t)chunk.start, /* NOLINT */
+				      .iov_len = chunk.end - chunk.start};
+
+		tally = (struct target_tally){0};
+		target_read_pieces(w->pid, &piece, 1, words, &tally);
+		tell(w, part, &tally);
 		keep_pointers(w->gather, part, &chunk, words);
-		/* The collector's first thread has other things to do. */
-		if (self->part == 0 && w->gather->pulse && i % PULSE_CHUNKS == 0)
-			w->gather->pulse(w->gather->context);
+		pulse(w, number, i);
 	}
 	pages_free(words, GATHER_CHUNK_BYTES);
-	return NULL;
 }
 
-/* Signals are the collector's first thread's to take. */
-static void start_worker(struct worker *worker)
-{
-	sigset_t all, before;
+/* ---- the stash ------------------------------------------------------------------------------- */
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	worker->runs = pthread_create(&worker->thread, NULL, work_on, worker) == 0;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+static void touch_units(void *context, uint32_t number)
+{
+	struct work *w = context;
+	uint64_t unit;
+
+	for (uint64_t i = 1; take(w, &unit); i++) {
+		stash_touch(w->stash, unit);
+		pulse(w, number, i);
+	}
 }
 
-static uint32_t choose_workers(const struct work *w)
+static void read_units(void *context, uint32_t number)
 {
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	struct work *w = context;
+	uint64_t unit;
 
-	if (cores < 2 || w->chunks * GATHER_CHUNK_BYTES < PARALLEL_BYTES)
-		return 1;
-	return cores < (long)GATHER_PARTS_MOST ? (uint32_t)cores : GATHER_PARTS_MOST;
+	for (uint64_t i = 1; take(w, &unit); i++) {
+		struct target_tally tally = {0};
+
+		stash_read(w->stash, w->pid, unit, &tally);
+		tell(w, &w->gather->parts[number], &tally);
+		pulse(w, number, i);
+	}
 }
 
-static void run_workers(struct work *w)
+static void sift_units(void *context, uint32_t number)
 {
-	struct worker workers[GATHER_PARTS_MOST];
-	uint32_t count = choose_workers(w);
+	struct work *w = context;
+	const uint64_t *words;
+	struct gather_range piece;
+	uint64_t unit;
 
-	if (w->gather->part_count < count)
-		w->gather->part_count = count;
-	for (uint32_t i = 0; i < count; i++)
-		workers[i] = (struct worker){.work = w, .part = i};
-	for (uint32_t i = 1; i < count; i++)
-		start_worker(&workers[i]);
-	(void)work_on(&workers[0]);
-	for (uint32_t i = 1; i < count; i++)
-		if (workers[i].runs)
-			(void)pthread_join(workers[i].thread, NULL);
+	for (uint64_t i = 1; take(w, &unit); i++) {
+		uint64_t at = 0;
+
+		while ((words = stash_find(w->stash, unit, &at, &piece)))
+			keep_pointers(w->gather, &w->gather->parts[number], &piece, words);
+		stash_drop(w->stash, unit);
+		pulse(w, number, i);
+	}
+}
+
+void gather_touch(struct gather *g, struct stash *s)
+{
+	struct work w = {.gather = g, .stash = s, .pieces = stash_count_units(s)};
+
+	(void)run(&w, touch_units);
+}
+
+bool gather_stash(struct gather *g, struct stash *s, pid_t pid, const struct gather_range *ranges,
+		  size_t count)
+{
+	struct work w = {.gather = g, .stash = s, .pid = pid};
+
+	stash_plan(s, ranges, count);
+	w.pieces = stash_count_used(s);
+	return run(&w, read_units) && gather_read(g, pid, s->rest.at, s->rest.count);
+}
+
+void gather_sift(struct gather *g, struct stash *s)
+{
+	struct work w = {.gather = g, .stash = s, .pieces = stash_count_used(s)};
+
+	(void)run(&w, sift_units);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -273,12 +305,12 @@ bool gather_read(struct gather *g, pid_t pid, const struct gather_range *ranges,
 
 	w.firsts = mem_new(count + 1, sizeof(*w.firsts));
 	for (size_t i = 0; i < count; i++) {
-		w.firsts[i] = w.chunks;
-		w.chunks += count_chunks(&ranges[i]);
+		w.firsts[i] = w.pieces;
+		w.pieces += count_chunks(&ranges[i]);
 	}
-	run_workers(&w);
+	bool given = run(&w, read_chunks);
 	free(w.firsts);
-	return !atomic_load(&w.denied);
+	return given;
 }
 
 /* The first run that may have something at the address or behind it. */
@@ -332,7 +364,8 @@ void gather_visit(const struct gather *g, const struct gather_range *range,
 
 void gather_fini(struct gather *g)
 {
-	for (uint32_t i = 0; i < GATHER_PARTS_MOST; i++) {
+	crew_dismiss(&g->crew);
+	for (uint32_t i = 0; i < CREW_MOST; i++) {
 		vec_free(&g->parts[i].runs);
 		vec_free(&g->parts[i].values);
 		vec_free(&g->parts[i].places);

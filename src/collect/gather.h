@@ -4,7 +4,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * What can be done later is done later: here memory is read once, from start to end, and of every
- * aligned word only those are kept that lie where a block could be. */
+ * aligned word only those are kept that lie where a block could be. With a stash (stash.h) even
+ * that is done later. */
 #ifndef MIDDEN_COLLECT_GATHER_H
 #define MIDDEN_COLLECT_GATHER_H
 
@@ -13,6 +14,7 @@
 #include <sys/types.h>
 
 #include "base/vec.h"
+#include "collect/crew.h"
 
 #define GATHER_CHUNK_BYTES (256u << 10) /* stays in a core's own cache */
 
@@ -39,11 +41,12 @@ struct gather_part {
 	uint64_t unread_bytes; /* that the kernel would not give */
 };
 
-#define GATHER_PARTS_MOST 8u
+struct stash;
 
 /* Zero-initialise. */
 struct gather {
-	struct gather_part parts[GATHER_PARTS_MOST];
+	struct crew crew; /* who reads: to be called, or the caller reads alone */
+	struct gather_part parts[CREW_MOST];
 	uint32_t part_count;
 	void (*pulse)(void *context); /* called now and then while reading; may be NULL */
 	void *context;
@@ -61,6 +64,13 @@ void gather_expect(struct gather *g, uint64_t start, uint64_t end);
  * reading. False: the kernel gives us nothing of this process's memory. */
 bool gather_read(struct gather *g, pid_t pid, const struct gather_range *ranges, size_t count);
 
+/* The same in three steps: before the target is stopped, while it is, and when it goes on. What
+ * does not fit into the stash is looked at in the second one. */
+void gather_touch(struct gather *g, struct stash *s);
+bool gather_stash(struct gather *g, struct stash *s, pid_t pid, const struct gather_range *ranges,
+		  size_t count);
+void gather_sift(struct gather *g, struct stash *s);
+
 /* Puts into order what was read, before it is visited. */
 void gather_sort(struct gather *g);
 
@@ -68,6 +78,7 @@ void gather_sort(struct gather *g);
 void gather_visit(const struct gather *g, const struct gather_range *range,
 		  bool (*visit)(void *context, uint64_t address, uint64_t value), void *context);
 
+/* Sends the crew home, too. */
 void gather_fini(struct gather *g);
 
 #endif

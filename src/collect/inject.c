@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collect/filters.h"
 #include "collect/target_read.h"
 
 #define OPTIONS	      (PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE)
@@ -90,19 +91,9 @@ uint64_t inject_find_gate(const struct regions *regions, pid_t pid)
 /* ---- who can be asked ------------------------------------------------------------------------ */
 
 /* A filter may kill who makes a call that it does not expect. */
-static bool is_filtered(pid_t tid)
+static bool is_filtered(const struct inject_target *target, pid_t tid)
 {
-	char path[64], line[256];
-	bool filtered = true;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
-	FILE *file = fopen(path, "re");
-	while (file && fgets(line, sizeof(line), file))
-		if (strncmp(line, "Seccomp:", 8) == 0)
-			filtered = strtol(line + 8, NULL, 10) != 0;
-	if (file)
-		(void)fclose(file);
-	return filtered;
+	return !filters_are(tid, 0) && !(target->filters && filters_are(tid, target->filters));
 }
 
 /* Its calls come back to it as signals. */
@@ -154,7 +145,7 @@ bool inject_is_able(const struct inject_target *target, const struct halt_thread
 	return t->state == HALT_STOPPED && t->is_quiet && target->gate &&
 	       registers_save(t->tid, &s) && registers_is_native(&s) &&
 	       (makes_call_again(target, &s) || is_free(target, t->tid, &s)) &&
-	       !is_filtered(t->tid) && !is_dispatched(t->tid);
+	       !is_filtered(target, t->tid) && !is_dispatched(t->tid);
 }
 
 /* ---- doing it -------------------------------------------------------------------------------- */

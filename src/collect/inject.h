@@ -28,10 +28,11 @@
 /* Whose thread does it. */
 struct inject_target {
 	pid_t pid;
-	uint64_t gate; /* an instruction that makes a system call */
-	uint64_t code; /* such a one with a way back behind it; 0: there is none */
-	uint64_t room; /* of that */
-	bool is_ours;  /* not the target itself: it may die with us at any time */
+	uint64_t gate;	  /* an instruction that makes a system call */
+	uint64_t code;	  /* such a one with a way back behind it; 0: there is none */
+	uint64_t room;	  /* of that */
+	uint32_t filters; /* of system calls that a thread may be under: see filters.h */
+	bool is_ours;	  /* not the target itself: it may die with us at any time */
 };
 
 struct inject_answer {
@@ -44,7 +45,7 @@ struct inject_answer {
 uint64_t inject_find_gate(const struct regions *regions, pid_t pid);
 
 /* Whether the thread can be asked: stopped by us and for nothing else, under no filter of system
- * calls, where it may be interrupted for a while. */
+ * calls but such as are known, where it may be interrupted for a while. */
 bool inject_is_able(const struct inject_target *target, const struct halt_thread *t);
 
 /* Does it. The thread stays stopped, and is not able to do another one. */

@@ -3,8 +3,10 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * While the target is stopped its events are handled to the last and a copy of it is made; all else
- * is done when it goes on, and with a look at new events now and then. Where there can be no copy,
- * its memory is read before it goes on. */
+ * is done when it goes on, and with a look at new events now and then. Where there can be no copy
+ * of which the target would know nothing, its memory is read before it goes on, into a room that
+ * was made before, and looked at afterwards; where there is no memory for that, it is looked at at
+ * once (see lost_way.h). */
 #define _GNU_SOURCE
 #include "collect/lost.h"
 
@@ -16,12 +18,14 @@
 #include "collect/lost_look.h"
 #include "collect/obey.h"
 #include "collect/pools.h"
+#include "collect/spare.h"
 #include "format/clock.h"
 
-#define TRIES_MOST  4		      /* to stop it where no block is between two places */
-#define AGAIN_NS    2000000L	      /* between them */
-#define ATTEND_NS   UINT64_C(5000000) /* there may be many threads */
-#define ROUNDS_MOST 1000	      /* of events, before a stopped target has no more */
+#define TRIES_MOST  4			 /* to stop it where no block is between two places */
+#define AGAIN_NS    2000000L		 /* between them */
+#define ATTEND_NS   UINT64_C(5000000)	 /* there may be many threads */
+#define ROUNDS_MOST 1000		 /* of events, before a stopped target has no more */
+#define CREW_BYTES  (UINT64_C(16) << 20) /* less is read before another thread is awake */
 
 void lost_clear(struct lost *l)
 {
@@ -171,15 +175,32 @@ static bool has_strangers(const struct collector *c)
 
 /* ---- the memory ------------------------------------------------------------------------------ */
 
-static int read_part(struct look *l, pid_t pid, enum roots_part part, struct error *e)
+static int check_given(const struct look *l, bool given, struct error *e)
 {
-	roots_list(&l->roots, pid, part);
-	if (gather_read(&l->gather, pid, l->roots.ranges.at, l->roots.ranges.count))
+	if (given)
 		return 0;
 	return error_set(e,
 			 "the kernel does not let us read the memory of process %d "
 			 "(kernel.yama.ptrace_scope, or it is not this user's)",
-			 (int)pid);
+			 (int)l->collector->watch.pid);
+}
+
+static int read_part(struct look *l, pid_t pid, enum roots_part part, struct error *e)
+{
+	roots_list(&l->roots, pid, part);
+	return check_given(
+		l, gather_read(&l->gather, pid, l->roots.ranges.at, l->roots.ranges.count), e);
+}
+
+static int stash_all(struct look *l, struct error *e)
+{
+	pid_t pid = l->collector->watch.pid;
+
+	roots_list(&l->roots, pid, ROOTS_ALL);
+	return check_given(
+		l,
+		gather_stash(&l->gather, &l->stash, pid, l->roots.ranges.at, l->roots.ranges.count),
+		e);
 }
 
 /* The target goes on, and its events are handled from then on: they come faster than memory is
@@ -210,29 +231,112 @@ static struct comeback read_way(const struct segment_header *header)
 				 __atomic_load_n(&header->comeback.room, __ATOMIC_RELAXED)};
 }
 
-static int read_memory(struct look *l, struct error *e)
+/* The target waits for all of it, or until it is in the stash. */
+static int read_target(struct look *l, struct error *e)
 {
 	struct collector *c = l->collector;
-	struct lost *lost = &c->lost;
-	const struct halt *h = l->halted ? &lost->halt : NULL;
-	int result = roots_plan(&l->roots, h, c->watch.pid, e);
+	int result = l->stash.room ? stash_all(l, e) : read_part(l, c->watch.pid, ROOTS_ALL, e);
 
-	if (result == 0)
-		expect_blocks(l);
-	lost->twin.way = read_way(c->map.header);
-	l->is_copied = result == 0 && h && l->is_copied && !l->roots.is_guarded &&
-		       twin_make(&lost->twin, &lost->halt, &l->roots.regions, c->watch.pid);
-	if (l->is_copied)
-		return read_copy(l, e);
-	if (result == 0)
-		result = read_part(l, c->watch.pid, ROOTS_ALL, e);
-	halt_attend(&lost->halt);
+	halt_attend(&c->lost.halt);
 	if (result == 0 && watch_is_gone(&c->watch))
 		result = error_set(e, "it was killed"); /* and some of its memory not read */
 	go_on(l);
-	if (result == 0)
-		list_blocks(l);
-	return result;
+	if (result)
+		return result;
+	list_blocks(l);
+	l->gather.pulse = keep_up;
+	if (l->stash.room)
+		gather_sift(&l->gather, &l->stash);
+	stash_close(&l->stash);
+	return 0;
+}
+
+static bool is_by_copy(const struct look *l)
+{
+	return l->way == LOST_SIBLING || l->way == LOST_COPY;
+}
+
+static bool make_copy(struct look *l)
+{
+	struct collector *c = l->collector;
+	struct twin *t = &c->lost.twin;
+
+	if (!is_by_copy(l) || !l->halted || l->roots.is_guarded || t->dead)
+		return false;
+	t->way = read_way(c->map.header);
+	return twin_make(t, &c->lost.halt, &l->roots.regions, c->watch.pid);
+}
+
+static int read_memory(struct look *l, struct error *e)
+{
+	struct collector *c = l->collector;
+	const struct halt *h = l->halted ? &c->lost.halt : NULL;
+
+	if (roots_plan(&l->roots, h, c->watch.pid, e)) {
+		go_on(l);
+		return -1;
+	}
+	expect_blocks(l);
+	l->is_copied = make_copy(l);
+	if (l->is_copied)
+		return read_copy(l, e);
+	/* It is better stopped a second time than for long. */
+	if (l->way == LOST_SIBLING && l->halted) {
+		go_on(l);
+		l->is_ended = true;
+		return -1;
+	}
+	return read_target(l, e);
+}
+
+/* ---- before the stop ------------------------------------------------------------------------- */
+
+static uint64_t add_up_ranges(const struct roots *r)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < r->ranges.count; i++)
+		bytes += r->ranges.at[i].end - r->ranges.at[i].start;
+	return bytes;
+}
+
+/* Room for all that would be read now. */
+static bool open_stash(struct look *l)
+{
+	roots_list(&l->roots, l->collector->watch.pid, ROOTS_ALL);
+	if (!stash_open(&l->stash, add_up_ranges(&l->roots), spare_read_bytes(NULL)))
+		return false;
+	gather_touch(&l->gather, &l->stash);
+	return true;
+}
+
+/* What can be known of its memory while it runs. */
+static void survey_target(struct look *l)
+{
+	struct collector *c = l->collector;
+	struct error ignored = {0};
+
+	watch_sample_rss(&c->watch);
+	if (c->watch.rss_bytes >= CREW_BYTES)
+		crew_call(&l->gather.crew);
+	roots_prepare(&l->roots, &c->map, c->watch.pid);
+	(void)roots_plan(&l->roots, NULL, c->watch.pid, &ignored);
+}
+
+/* False: this way leads nowhere, by all that can be seen. */
+static bool prepare(struct look *l)
+{
+	struct twin *t = &l->collector->lost.twin;
+
+	survey_target(l);
+	t->only_sibling = l->way == LOST_SIBLING;
+	if (l->way == LOST_LATER)
+		return open_stash(l);
+	if (!is_by_copy(l))
+		return true;
+	bool foreseen = twin_prepare(t, &l->roots.regions, l->collector->watch.pid) && !t->dead &&
+			!l->roots.is_guarded;
+	return foreseen || l->way == LOST_COPY; /* which goes on without */
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -256,6 +360,8 @@ static void note_reading(const struct look *l)
 	to->pause_ns = l->pause_ns;
 	if (l->is_copied)
 		to->flags |= PROFILE_LOST_COPIED;
+	if (l->way == LOST_LATER)
+		to->flags |= PROFILE_LOST_LATER;
 	for (uint32_t i = 0; i < l->gather.part_count; i++) {
 		to->read_bytes += l->gather.parts[i].read_bytes;
 		to->unread_bytes += l->gather.parts[i].unread_bytes;
@@ -267,7 +373,10 @@ static int look(struct look *l, struct error *e)
 	struct collector *c = l->collector;
 	struct error unstoppable = {0};
 
-	roots_prepare(&l->roots, &c->map, c->watch.pid);
+	if (!prepare(l)) {
+		l->is_ended = true;
+		return -1;
+	}
 	l->halted = stop(l, &unstoppable);
 	note_moment(l);
 	if (read_memory(l, e))
@@ -298,14 +407,15 @@ static int check_possible(const struct collector *c, struct error *e)
 	return 0;
 }
 
-/* 0, -1 with `e`, or 1: not by a copy, but perhaps without one. */
-static int try_look(struct collector *c, bool by_copy, struct error *e)
+/* 0, -1 with `e`, or 1: not by this way, but perhaps by another. The kernel may kill a copy, or not
+ * let us read it. */
+static int try_look(struct collector *c, enum lost_way way, struct error *e)
 {
 	struct look *l = mem_new(1, sizeof(*l));
 
 	lost_clear(&c->lost);
 	l->collector = c;
-	l->is_copied = by_copy;
+	l->way = way;
 	l->reach.accepts = lost_look_accept;
 	l->reach.pulse = keep_up;
 	l->reach.context = l;
@@ -314,37 +424,38 @@ static int try_look(struct collector *c, bool by_copy, struct error *e)
 	int result = look(l, e);
 	if (result)
 		lost_clear(&c->lost);
-	if (result && l->is_copied && !l->reach.classes)
+	if (result && (l->is_ended || (l->is_copied && !l->reach.classes)))
 		result = 1;
 	roots_fini(&l->roots);
 	gather_fini(&l->gather);
+	stash_close(&l->stash);
 	reach_fini(&l->reach);
 	free(l);
 	return result;
 }
 
-/* The kernel may kill a copy, or not let us read it. */
-static int find(struct collector *c, bool by_copy, struct error *e)
+static int find(struct collector *c, const enum lost_way *ways, struct error *e)
 {
-	struct error first = {0};
+	int result = 1;
 
 	lost_clear(&c->lost);
 	if (check_possible(c, e))
 		return -1;
-	if (!halt_settle(&c->lost.halt))
-		return error_set(e, "the last look has not ended yet");
-	int result = try_look(c, by_copy, by_copy ? &first : e);
-	if (result == 1)
-		return try_look(c, false, e);
-	if (result && by_copy)
-		*e = first;
+	for (; result == 1; ways++) {
+		*e = (struct error){0};
+		if (!halt_settle(&c->lost.halt))
+			return error_set(e, "the last look has not ended yet");
+		result = try_look(c, *ways, e);
+		if (*ways == LOST_NOW)
+			break;
+	}
 	return result;
 }
 
 /* What failed with a target that is gone is of no interest. */
-static int find_or_tell(struct collector *c, bool by_copy, struct error *e)
+static int find_or_tell(struct collector *c, const enum lost_way *ways, struct error *e)
 {
-	int result = find(c, by_copy, e);
+	int result = find(c, ways, e);
 
 	if (result == 0 || !watch_is_gone(&c->watch))
 		return result;
@@ -355,7 +466,7 @@ static int find_or_tell(struct collector *c, bool by_copy, struct error *e)
 int lost_find(struct collector *c, struct error *e)
 {
 	(void)twin_bury(&c->lost.twin, c->watch.pid);
-	return find_or_tell(c, !c->lost.twin.dead && twin_is_wanted(c->watch.rss_bytes), e);
+	return find_or_tell(c, lost_way_choose(c->watch.rss_bytes), e);
 }
 
 bool lost_is_called(const struct collector *c)
@@ -372,6 +483,7 @@ void lost_finish(struct collector *c)
 
 void lost_serve(struct collector *c)
 {
+	const enum lost_way at_exit[] = {LOST_NOW}; /* it waits: nothing is gained by others */
 	struct account *a = &c->account;
 
 	(void)halt_settle(&c->lost.halt);
@@ -379,8 +491,7 @@ void lost_serve(struct collector *c)
 	while (a->leak_orders.count) {
 		struct leak_order order = a->leak_orders.at[--a->leak_orders.count];
 		struct error e = {0};
-		bool done =
-			find_or_tell(c, false, &e) == 0; /* it waits: nothing is gained by a copy */
+		bool done = find_or_tell(c, at_exit, &e) == 0;
 
 		(void)snprintf(c->lost.fault, sizeof(c->lost.fault), "%s", e.text);
 		if (done)

@@ -10,16 +10,21 @@
 #include "collect/collector.h"
 #include "collect/gather.h"
 #include "collect/lost.h"
+#include "collect/lost_way.h"
 #include "collect/reach.h"
 #include "collect/roots.h"
+#include "collect/stash.h"
 
 struct look {
 	struct collector *collector;
 	struct roots roots;
 	struct gather gather;
+	struct stash stash;
 	struct reach reach;
+	enum lost_way way;
 	bool halted;	      /* the threads were stopped: registers are known */
 	bool is_copied;	      /* what was read is a copy, made while they were */
+	bool is_ended;	      /* this way cannot be gone: another one may */
 	bool has_strangers;   /* blocks that were not recorded */
 	uint8_t *root_counts; /* by block: see ROOTS_MOST */
 	uint64_t since_ns;    /* when they were stopped */

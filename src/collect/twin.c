@@ -1,7 +1,6 @@
 /* twin.c -- a copy of the target as it is at one moment, which is read while the target goes on.
  * Runs: in the collector process, one thread, when somebody wants to know what is lost.
  * SPDX-License-Identifier: Apache-2.0 */
-#define WORTH_BYTES (UINT64_C(64) << 20) /* less is read as fast as it is copied */
 #define _GNU_SOURCE
 #include "collect/twin.h"
 
@@ -18,18 +17,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collect/filters.h"
 #include "collect/inject.h"
 #include "format/clock.h"
-#include "format/env.h"
 
-#define ASKED_MOST    8u  /* threads: where these cannot, most of them cannot */
-#define CLOSE_RANGE   436 /* its number everywhere; Linux 5.9 */
-#define CLOSE_UNSHARE 2u
-#define TRY_NS	      UINT64_C(20000000)   /* between two looks for a thread that can wait */
-#define CHOOSY_NS     UINT64_C(2000000000) /* for which one is looked for that does not mind */
-#define AGAIN_NS      UINT64_C(1000000000) /* after a try that came to nothing */
-#define LAST_NS	      UINT64_C(3000000000) /* for the last one: a try, and some more */
-#define NAP_NS	      1000000L
+#define ASKED_MOST   8u			  /* threads: where these cannot, most of them cannot */
+#define PARENTS_MOST 64u		  /* from a process up to where it comes from */
+#define TRY_NS	     UINT64_C(20000000)	  /* between two looks for a thread that can wait */
+#define CHOOSY_NS    UINT64_C(2000000000) /* for which one is looked for that does not mind */
+#define AGAIN_NS     UINT64_C(1000000000) /* after a try that came to nothing */
+#define LAST_NS	     UINT64_C(3000000000) /* for the last one: a try, and some more */
+#define NAP_NS	     1000000L
 
 /* ---- whether --------------------------------------------------------------------------------- */
 
@@ -45,13 +43,6 @@ static bool is_shared_with_others(const char *name)
 	return strstr(name, "[aio]") || strstr(name, "[io_uring]") || strstr(name, "[vfio") ||
 	       begins(name, "socket:[") ||
 	       (begins(name, "/dev/") && !begins(name, "/dev/shm/") && !begins(name, "/dev/zero"));
-}
-
-bool twin_is_wanted(uint64_t resident_bytes)
-{
-	const char *wanted = getenv(ENV_TWIN);
-
-	return wanted ? strcmp(wanted, "0") != 0 : resident_bytes >= WORTH_BYTES;
 }
 
 static bool is_copyable(const struct regions *regions)
@@ -128,6 +119,52 @@ static bool can_be_sibling(pid_t undertaker, pid_t target)
 	       is_same_namespace(path, "/proc/self/ns/pid");
 }
 
+/* Whether the target is one that the undertaker's children have come from, as we have. Where there
+ * is none, the target has started us itself. */
+static bool is_relative(pid_t undertaker, pid_t target)
+{
+	pid_t pid = target;
+
+	for (unsigned i = 0; undertaker && i < PARENTS_MOST && pid > 1 && pid != undertaker; i++)
+		pid = read_state(pid).parent;
+	return !undertaker || pid == undertaker;
+}
+
+/* ---- filters of system calls ----------------------------------------------------------------- */
+
+/* No signal at its end, or that of its sibling. Descriptors are shared until it gives them up: a
+ * copy of the table would keep pipes open that the target closes. */
+static uint64_t get_flags(bool is_sibling)
+{
+	return CLONE_FILES | (is_sibling ? (uint64_t)CLONE_PARENT : 0);
+}
+
+/* How many a thread of the target may be under: those that we have too, if they let us do what a
+ * copy is made by. They do not change, nor does the answer. */
+static uint32_t find_filters(struct twin *t, pid_t target)
+{
+	uint32_t own = filters_count_own();
+	enum twin_trial *trial = &t->trials[t->is_sibling ? TWIN_SIBLING : TWIN_CHILD];
+
+	if (!own || !filters_are(target, own) || !is_relative(t->undertaker, target))
+		return 0;
+	if (*trial == TWIN_UNTRIED)
+		*trial = filters_try(get_flags(t->is_sibling)) ? TWIN_DONE : TWIN_REFUSED;
+	return *trial == TWIN_DONE ? own : 0;
+}
+
+bool twin_prepare(struct twin *t, const struct regions *regions, pid_t target)
+{
+	t->is_sibling = can_be_sibling(t->undertaker, target);
+	t->filters = 0;
+	if (!is_copyable(regions) || (t->only_sibling && !t->is_sibling))
+		return false;
+	if (filters_are(target, 0))
+		return true;
+	t->filters = find_filters(t, target);
+	return t->filters;
+}
+
 /* ---- its life -------------------------------------------------------------------------------- */
 
 static struct region find_region(const struct regions *regions, uint64_t address)
@@ -154,22 +191,19 @@ static struct inject_target choose_way(const struct twin *t, const struct region
 
 	return (struct inject_target){.pid = target,
 				      .gate = inject_find_gate(regions, target),
+				      .filters = t->filters,
 				      .code = has_way ? code : 0,
 				      .room = has_way ? t->way.room : 0};
 }
 
 bool twin_make(struct twin *t, struct halt *h, const struct regions *regions, pid_t target)
 {
-	/* No signal at its end, or that of its sibling. Descriptors are shared until it gives them
-	 * up: a copy of the table would keep pipes open that the target closes. */
-	struct registers_call call = {SYS_clone, {CLONE_FILES}};
+	struct registers_call call = {SYS_clone, {0}};
 	unsigned tries = 0;
 
 	t->is_sibling = can_be_sibling(t->undertaker, target);
-	if (t->is_sibling)
-		call.arguments[0] |= CLONE_PARENT;
-
-	if (!is_copyable(regions))
+	call.arguments[0] = get_flags(t->is_sibling);
+	if (!is_copyable(regions) || (t->only_sibling && !t->is_sibling))
 		return false;
 	t->code = find_region(regions, t->way.fork);
 	t->room = find_region(regions, t->way.room);
@@ -214,7 +248,7 @@ static void offer(pid_t pid)
 
 void twin_settle(struct twin *t)
 {
-	const struct registers_call call = {CLOSE_RANGE, {0, UINT32_MAX, CLOSE_UNSHARE}};
+	const struct registers_call call = {TWIN_CLOSE_RANGE, {0, UINT32_MAX, TWIN_CLOSE_UNSHARE}};
 	const struct inject_target self = {.pid = t->pid, .gate = t->gate, .is_ours = true};
 	struct halt_thread child = {.tid = t->pid};
 

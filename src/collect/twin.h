@@ -21,6 +21,15 @@
 #include "collect/regions.h"
 #include "format/comeback.h"
 
+/* The first and last call that a copy makes itself: it has no descriptors any more. */
+#define TWIN_CLOSE_RANGE   436 /* its number everywhere; Linux 5.9 */
+#define TWIN_CLOSE_UNSHARE 2u
+
+enum twin_kind { TWIN_CHILD, TWIN_SIBLING };
+
+/* What became of the calls that make one under the filters that we have ourselves. */
+enum twin_trial { TWIN_UNTRIED, TWIN_DONE, TWIN_REFUSED };
+
 /* Zero-initialise. */
 struct twin {
 	pid_t pid;	     /* of the copy; 0: there is none */
@@ -31,17 +40,21 @@ struct twin {
 	struct region room;
 	pid_t undertaker;  /* waits for every child it has; 0: there is nobody. To be filled in */
 	bool is_sibling;   /* that one is the parent of the copy */
-	pid_t dead;	   /* one that its parent has not waited for yet; 0 none */
-	pid_t dead_name;   /* as the target calls it */
-	uint64_t since_ns; /* when it died */
-	uint64_t next_try_ns; /* to have it waited for */
-	pid_t tried;	      /* the thread that could not, the last time */
-	struct halt halt;     /* the thread that does */
+	bool only_sibling; /* or there is to be none. To be filled in */
+	enum twin_trial trials[2]; /* by kind */
+	uint32_t filters;	   /* of system calls, that a thread may be under */
+	pid_t dead;		   /* one that its parent has not waited for yet; 0 none */
+	pid_t dead_name;	   /* as the target calls it */
+	uint64_t since_ns;	   /* when it died */
+	uint64_t next_try_ns;	   /* to have it waited for */
+	pid_t tried;		   /* the thread that could not, the last time */
+	struct halt halt;	   /* the thread that does */
 };
 
-/* Whether a process of this size is to be copied, by the variable MIDDEN_TWIN (0, 1) or for its
- * size: a stop of some milliseconds is not worth it. */
-bool twin_is_wanted(uint64_t resident_bytes);
+/* What can be found out while the target runs: whether its parent is one who waits for copies, and
+ * what filters of system calls say to one. `regions` are as of now. False: by all that can be seen
+ * there will be no copy. */
+bool twin_prepare(struct twin *t, const struct regions *regions, pid_t target);
 
 /* Makes a copy of a target whose threads are all stopped. False: it cannot be had, and nothing has
  * changed. */

@@ -43,8 +43,9 @@
 #define ENV_SAMPLE_SEED	  "MIDDEN_SAMPLE_SEED"
 #define ENV_PATIENCE	  "MIDDEN_PATIENCE" /* ms to wait for a silent collector, 2000 */
 
-/* 0: look for what is lost without a copy of the program, which is stopped for longer; for tests
- * and for the careful */
+/* 0: look for what is lost without a copy of the program, which is stopped for longer; for the
+ * careful. 1: with a copy, however small it is; later: its memory is read while it is stopped and
+ * looked at afterwards; now: looked at while it is stopped; for tests */
 #define ENV_TWIN "MIDDEN_TWIN"
 
 #define ENV_HTTP "MIDDEN_HTTP" /* 1, PORT or ADDRESS:PORT: answer questions over HTTP */

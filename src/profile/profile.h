@@ -470,9 +470,9 @@ enum profile_lost_flags {
 	PROFILE_LOST_CHECKED = 1,   /* there was a look at all */
 	PROFILE_LOST_AT_EXIT = 2,   /* when the program called exit; otherwise while it ran */
 	PROFILE_LOST_MOVING = 4,    /* threads were not stopped: registers are not known */
-	PROFILE_LOST_STRANGERS = 8, /* there are blocks that were not recorded: all of the heap
-				      that is no known block was taken for one that is held */
+	PROFILE_LOST_STRANGERS = 8, /* not all were recorded: unknown heap was taken for held */
 	PROFILE_LOST_COPIED = 16,   /* what was looked at is a copy, made while it was stopped */
+	PROFILE_LOST_LATER = 32,    /* what was read while it was stopped was looked at later */
 };
 
 /* Blocks of a site that are of one class; each pair at most once. */

@@ -93,6 +93,7 @@ void leaks_json_print(FILE *out, const struct leaks *l)
 	json_add_bool(&j, "at_exit", p->run.lost_flags & PROFILE_LOST_AT_EXIT);
 	json_add_bool(&j, "stopped", !(p->run.lost_flags & PROFILE_LOST_MOVING));
 	json_add_bool(&j, "copied", p->run.lost_flags & PROFILE_LOST_COPIED);
+	json_add_bool(&j, "looked_later", p->run.lost_flags & PROFILE_LOST_LATER);
 	json_add_bool(&j, "all_blocks_known",
 		      !(p->run.lost_flags & PROFILE_LOST_STRANGERS) &&
 			      p->run.small_objects != PROFILE_SMALL_SAMPLED);

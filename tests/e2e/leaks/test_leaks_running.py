@@ -9,44 +9,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from looking import ask, ask_json, find_listeners, list_children, start, sums, wait_for_listener
 from processes import find_program, wait_until
 from recording import TIMEOUT_S
 from same import check_same, free_port, need
-
-
-def ask(midden, *arguments):
-    return subprocess.run(
-        [midden, "leaks", *map(str, arguments)], capture_output=True, text=True, timeout=TIMEOUT_S
-    )
-
-
-def ask_json(midden, *arguments):
-    done = ask(midden, "--json", "--show", "all", *arguments)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-def start(record, name, *arguments, **options):
-    """A victim that has said that it is ready: the recording, and its process id."""
-    running = record.start_victim(name, *arguments, **options)
-    assert running.process.stdout.readline() == b"ready\n"
-    pid = wait_until(lambda: find_program(running.process.pid, name[:15]), f"{name} is there")
-    wait_for_listener(pid)
-    return running, pid
-
-
-def find_listeners(pid):
-    """The inodes of sockets on which a process's collector listens."""
-    lines = [line.split() for line in Path("/proc/net/unix").read_text().splitlines()]
-    return {line[6] for line in lines if line[-1] == f"@midden-recording-{pid}"}
-
-
-def wait_for_listener(pid):
-    wait_until(lambda: find_listeners(pid), "the collector listens")
-
-
-def sums(leaks):
-    return {name: (row["bytes"], row["blocks"]) for name, row in leaks["classes"].items()}
 
 
 def test_a_busy_process_is_looked_at_again_and_again_and_does_not_notice(record, midden, need_victim):
@@ -64,32 +30,18 @@ def test_a_busy_process_is_looked_at_again_and_again_and_does_not_notice(record,
     assert running.finish(input=b"\n").status == 3
 
 
-def list_children(pid):
-    found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            rest = path.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(rest[1]) == pid:
-            found.append(path.parent.name)
-    return found
-
-
-def test_a_copy_tells_the_same_and_nothing_of_it_stays(record, midden, need_victim):
-    # The environment is memory too.
-    running, pid = start(record, need_victim("lost_shapes"), "wait", env={"MIDDEN_TWIN": "1"})
-    for _ in range(5):
-        copied = ask_json(midden, pid)
-        assert copied["copied"] and copied["stopped"]
-        wait_until(lambda: not list_children(pid), "the copy is gone")
-    assert running.finish(input=b"\n").status == 7
-    running, pid = start(record, "lost_shapes", "wait", env={"MIDDEN_TWIN": "0"})
-    whole = ask_json(midden, pid)
-    assert not whole["copied"] and whole["stopped"]
-    assert sums(whole) == sums(copied)
-    assert not list_children(pid)
-    assert running.finish(input=b"\n").status == 7
+def test_every_way_to_look_tells_the_same_and_nothing_of_it_stays(record, midden, need_victim):
+    found = {}
+    for way in ("1", "later", "now", "0"):
+        # The environment is memory too.
+        running, pid = start(record, need_victim("lost_shapes"), "wait", env={"MIDDEN_TWIN": way})
+        for _ in range(5):
+            leaks = ask_json(midden, pid)
+            assert leaks["stopped"]
+            assert (leaks["copied"], leaks["looked_later"]) == (way == "1", way == "later")
+            assert sums(leaks) == found.setdefault("sums", sums(leaks))
+            wait_until(lambda: not list_children(pid), "the copy is gone")
+        assert running.finish(input=b"\n").status == 7
 
 
 def test_a_copy_is_nothing_to_the_program(record, midden, need_victim):
@@ -117,13 +69,13 @@ def test_a_copy_is_nothing_to_the_program(record, midden, need_victim):
     assert running.finish(input=b"\n").status == 5
 
 
-@pytest.mark.parametrize("copied", [False, True])
-def test_waits_that_a_stop_would_end_go_on(record, midden, need_victim, copied):
-    running, pid = start(record, need_victim("lost_waiter"), env={"MIDDEN_TWIN": str(int(copied))})
+@pytest.mark.parametrize("way", ["1", "later", "now"])
+def test_waits_that_a_stop_would_end_go_on(record, midden, need_victim, way):
+    running, pid = start(record, need_victim("lost_waiter"), env={"MIDDEN_TWIN": way})
     wait_until(lambda: len(list(Path(f"/proc/{pid}/task").iterdir())) == 4, "all threads are there")
     for _ in range(5):
         found = ask_json(midden, pid)
-        assert found["copied"] == copied and found["stopped"]
+        assert found["copied"] == (way == "1") and found["stopped"]
         assert sums(found)["definite"] == (300, 3)
     done = running.finish(input=b"\n")
     assert (done.status, done.stdout) == (5, b"0 ended\n")

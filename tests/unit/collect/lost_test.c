@@ -15,9 +15,11 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "collect/clear.h"
+#include "collect/lost_way.h"
 #include "format/env.h"
 #include "producer.h"
 
@@ -176,6 +178,101 @@ static void test_blocks_of_another_process_are_held_or_lost(void **state)
 	profile_free(p);
 	end_target(pid);
 	collect_free(c);
+}
+
+/* The same target, looked at in each way that there is. */
+static void check_way(const char *way, uint32_t flags, void (*prepare)(void))
+{
+	pid_t pid = start_target(fill_all_ways);
+	struct collector *c = new_collector();
+	struct producer t = producer_open(c, 1);
+
+	(void)setenv(ENV_TWIN, way, 1);
+	c->map.header->real_malloc = (uint64_t)(uintptr_t)malloc;
+	for (unsigned i = 0; i < 6; i++)
+		producer_alloc(&t, 10 + i, get_block(FIRST + i), BLOCK, 1);
+	producer_drain(c);
+	if (prepare)
+		prepare();
+	for (unsigned i = 0; i < 3; i++) {
+		struct profile *p = look(c, pid);
+		assert_count(p, PROFILE_LOST_HELD, 2);
+		assert_count(p, PROFILE_LOST_INTERIOR, 1);
+		assert_count(p, PROFILE_LOST_DEFINITE, 2);
+		assert_count(p, PROFILE_LOST_INDIRECT, 1);
+		assert_int_equal(p->run.lost_flags, PROFILE_LOST_CHECKED | flags);
+		profile_free(p);
+	}
+	(void)setenv(ENV_TWIN, "1", 1);
+	end_target(pid);
+	collect_free(c);
+}
+
+static void test_every_way_to_look_finds_the_same(void **state)
+{
+	(void)state;
+	check_way("1", PROFILE_LOST_COPIED, NULL);
+	check_way("later", PROFILE_LOST_LATER, NULL);
+	check_way("now", 0, NULL);
+	check_way("0", 0, NULL); /* it is small */
+}
+
+/* From now on no more than the look itself takes: room for what is read is more than that. */
+static void limit_memory(void)
+{
+	struct rlimit limit;
+	struct watch self;
+
+	assert_int_equal(getrlimit(RLIMIT_AS, &limit), 0);
+	watch_open(&self, getpid());
+	watch_sample_rss(&self);
+	limit.rlim_cur = self.virtual_bytes + (9u << 20);
+	watch_close(&self);
+	assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
+}
+
+static void test_where_there_is_no_memory_for_it_nothing_is_put_aside(void **state)
+{
+	struct rlimit before;
+
+	(void)state;
+	if (IS_SANITIZED)
+		skip(); /* it has mapped more than anybody may */
+	assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+	check_way("later", 0, limit_memory);
+	assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+}
+
+static void check_order(const char *way, uint64_t bytes, const enum lost_way *wanted)
+{
+	if (way)
+		(void)setenv(ENV_TWIN, way, 1);
+	else
+		(void)unsetenv(ENV_TWIN);
+	const enum lost_way *found = lost_way_choose(bytes);
+	for (;; found++, wanted++) {
+		assert_int_equal(*found, *wanted);
+		if (*found == LOST_NOW)
+			break;
+	}
+	(void)setenv(ENV_TWIN, "1", 1);
+}
+
+static void test_a_large_program_is_to_know_nothing_of_it_and_a_small_one_is_looked_at(void **state)
+{
+	const enum lost_way best[] = {LOST_SIBLING, LOST_LATER, LOST_COPY, LOST_NOW};
+	const enum lost_way later[] = {LOST_LATER, LOST_NOW};
+	const enum lost_way copy[] = {LOST_COPY, LOST_NOW}, now[] = {LOST_NOW};
+	const uint64_t large = UINT64_C(64) << 20;
+
+	(void)state;
+	check_order(NULL, large, best);
+	check_order(NULL, large - 1, now);
+	check_order("0", large, later);
+	check_order("0", large - 1, now);
+	check_order("1", 0, copy);
+	check_order("later", 0, later);
+	check_order("now", large, now);
 }
 
 /* The page with the pointer is one that no copy of the process has. */
@@ -386,6 +483,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_blocks_of_another_process_are_held_or_lost,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_every_way_to_look_finds_the_same, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_where_there_is_no_memory_for_it_nothing_is_put_aside, set_up,
+			tear_down),
+		cmocka_unit_test(
+			test_a_large_program_is_to_know_nothing_of_it_and_a_small_one_is_looked_at),
 		cmocka_unit_test_setup_teardown(test_memory_that_a_fork_leaves_out_is_read_too,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_blocks_that_cannot_be_do_no_harm, set_up,

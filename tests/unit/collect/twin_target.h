@@ -203,6 +203,7 @@ static inline struct scene stop_target_with(pid_t pid, struct resume *resume)
 
 	s.h.resume = s.t.halt.resume = resume;
 	assert_int_equal(regions_read(&s.regions, pid, &e), 0);
+	(void)twin_prepare(&s.t, &s.regions, pid);
 	assert_int_equal(halt_start(&s.h, pid, &e), 0);
 	return s;
 }

@@ -1,0 +1,34 @@
+/* lost_way.c -- the ways to look at the memory of a target that is to go on soon, best first.
+ * Runs: in the collector process, one thread, when somebody wants to know what is lost.
+ * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "collect/lost_way.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/env.h"
+
+#define WORTH_BYTES (UINT64_C(64) << 20) /* less is looked at as fast as it is copied */
+
+static const enum lost_way now[] = {LOST_NOW};
+static const enum lost_way best[] = {LOST_SIBLING, LOST_LATER, LOST_COPY, LOST_NOW};
+static const enum lost_way copy[] = {LOST_COPY, LOST_NOW};
+static const enum lost_way later[] = {LOST_LATER, LOST_NOW};
+
+const enum lost_way *lost_way_choose(uint64_t resident_bytes)
+{
+	const char *wanted = getenv(ENV_TWIN);
+	bool is_worth_it = resident_bytes >= WORTH_BYTES;
+
+	if (!wanted)
+		return is_worth_it ? best : now;
+	if (strcmp(wanted, "now") == 0)
+		return now;
+	if (strcmp(wanted, "later") == 0)
+		return later;
+	if (strcmp(wanted, "0") == 0)
+		return is_worth_it ? later : now;
+	return copy;
+}

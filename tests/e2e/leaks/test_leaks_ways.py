@@ -1,0 +1,114 @@
+"""Large programs that `midden leaks` looks at in the way that is best for them, and that know nothing of it.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import os
+import subprocess
+
+import pytest
+from looking import ask_json, list_children, start, sums, wait_for_listener
+from processes import find_program, wait_until
+from recording import TIMEOUT_S
+
+LOST = {"definite": (300, 3), "indirect": (0, 0)}
+HELD_BYTES = 100 << 20
+
+
+def check_classes(leaks):
+    found = sums(leaks)
+    assert leaks["stopped"] and leaks["unread_bytes"] == 0
+    assert {name: found[name] for name in LOST} == LOST
+    assert found["reachable"][0] >= HELD_BYTES and found["interior"] == (0, 0)
+    return found
+
+
+def ask_for_children(process):
+    """What the program knows of children: how often it has heard of one, what they have used, if there is one."""
+    process.stdin.write(b"\n")
+    process.stdin.flush()
+    return process.stdout.readline()
+
+
+def check_looks(midden, pid, process, copied):
+    # Of a preloaded program, the library's way to its collector was a child.
+    before = ask_for_children(process)
+    assert before.startswith(b"0 heard,") and before.endswith(b" none to wait for\n")
+    for _ in range(3):
+        leaks = ask_json(midden, pid)
+        assert (leaks["copied"], leaks["looked_later"]) == (copied, not copied)
+        check_classes(leaks)
+        assert not list_children(pid)
+    assert ask_for_children(process) == before
+
+
+@pytest.mark.parametrize("how", ["plain", "sealed", "ring"])
+def test_a_program_is_looked_at_later_where_there_can_be_no_copy(record, midden, need_victim, how):
+    running = record.start_victim(need_victim("lost_large"), how)
+    if running.process.stdout.readline() != b"ready\n":
+        running.finish(input=b"")
+        pytest.skip("the kernel does not permit it")
+    wait_for_listener(pid := wait_until(lambda: find_program(running.process.pid, "lost_large"), "the program"))
+    check_looks(midden, pid, running.process, copied=how == "plain")
+    assert running.finish(input=b"").status == 5
+
+
+def test_every_way_finds_the_same_in_a_large_program(record, midden, need_victim):
+    found = {}
+    for way in ("1", "later", "0", "now"):
+        running, pid = start(record, need_victim("lost_large"), "plain", env={"MIDDEN_TWIN": way})
+        leaks = ask_json(midden, pid)
+        assert (leaks["copied"], leaks["looked_later"]) == (way == "1", way in ("later", "0"))
+        found[way] = check_classes(leaks)
+        assert running.finish(input=b"").status == 5
+    assert len(set(map(str, found.values()))) == 1
+
+
+def test_a_preloaded_program_gets_no_child(native, midden, library, need_victim, tmp_path):
+    env = {**os.environ, "LD_PRELOAD": library, "MIDDEN_OUTPUT": str(tmp_path / "out.mdn")}
+    command = native.command(need_victim("lost_large"), "plain")
+    process = subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdout.readline() == b"ready\n"
+    wait_for_listener(process.pid)
+    check_looks(midden, process.pid, process, copied=False)
+    process.stdin.close()
+    assert process.wait(timeout=TIMEOUT_S) == 5
+
+
+def test_a_child_that_is_recorded_gets_no_child(record, midden, need_victim):
+    victim = record.machine.command(need_victim("lost_large"), "plain")
+    running = record.start(["/bin/sh", "-c", '"$@"; exit $?', "sh", *victim], options=("--follow",))
+    assert running.process.stdout.readline() == b"ready\n"
+    wait_for_listener(pid := wait_until(lambda: find_program(running.process.pid, "lost_large"), "the program"))
+    check_looks(midden, pid, running.process, copied=False)
+    assert running.finish(input=b"").status == 5
+
+
+# Every call is allowed, as by the filter of a container: here and in all that is started from here.
+CONTAINED = """
+import ctypes, os, sys
+rule = (ctypes.c_uint64 * 1)(0x7fff000000000006)
+class Program(ctypes.Structure):
+    _fields_ = [("count", ctypes.c_uint16), ("rules", ctypes.c_void_p)]
+libc = ctypes.CDLL(None)
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+assert libc.prctl(22, 2, ctypes.byref(Program(1, ctypes.addressof(rule)))) == 0
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize("how", ["plain", "sealed"])
+def test_under_the_filter_of_a_container_there_are_copies_if_the_program_has_no_other(
+    native, midden, need_victim, tmp_path, how
+):
+    if "Seccomp_filters:" not in open("/proc/self/status").read():
+        pytest.skip("the kernel does not tell how many filters there are")
+    command = [midden, "record", "-q", "-o", tmp_path / "out.mdn", "--", *native.command(need_victim("lost_large"), how)]
+    process = subprocess.Popen(
+        ["/usr/bin/python3", "-c", CONTAINED, *map(str, command)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert process.stdout.readline() == b"ready\n"
+    wait_for_listener(pid := wait_until(lambda: find_program(process.pid, "lost_large"), "the program"))
+    check_looks(midden, pid, process, copied=how == "plain")
+    process.stdin.close()
+    assert process.wait(timeout=TIMEOUT_S) == 5

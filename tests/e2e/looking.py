@@ -1,0 +1,58 @@
+"""Asking `midden leaks` about programs that run.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import json
+import subprocess
+from pathlib import Path
+
+from processes import find_program, wait_until
+from recording import TIMEOUT_S
+
+
+def ask(midden, *arguments):
+    return subprocess.run(
+        [midden, "leaks", *map(str, arguments)], capture_output=True, text=True, timeout=TIMEOUT_S
+    )
+
+
+def ask_json(midden, *arguments):
+    done = ask(midden, "--json", "--show", "all", *arguments)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def start(record, name, *arguments, **options):
+    """A victim that has said that it is ready: the recording, and its process id."""
+    running = record.start_victim(name, *arguments, **options)
+    assert running.process.stdout.readline() == b"ready\n"
+    pid = wait_until(lambda: find_program(running.process.pid, name[:15]), f"{name} is there")
+    wait_for_listener(pid)
+    return running, pid
+
+
+def find_listeners(pid):
+    """The inodes of sockets on which a process's collector listens."""
+    lines = [line.split() for line in Path("/proc/net/unix").read_text().splitlines()]
+    return {line[6] for line in lines if line[-1] == f"@midden-recording-{pid}"}
+
+
+def wait_for_listener(pid):
+    wait_until(lambda: find_listeners(pid), "the collector listens")
+
+
+def sums(leaks):
+    return {name: (row["bytes"], row["blocks"]) for name, row in leaks["classes"].items()}
+
+
+def list_children(pid):
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            rest = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(rest[1]) == pid:
+            found.append(path.parent.name)
+    return found
