@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """What a look at a program's memory costs: which blocks are lost (`midden leaks`), which keep pages resident
-(`midden snapshot --rss`). How long the look takes, and how long it keeps the program from running.
+(`midden snapshot --rss`). How long the look takes, and how long it keeps the program from running. What is lost is
+looked for in each way that there is (docs/leaks.md): by a copy, in memory that is read at once and looked at later, and
+while the program waits.
 
 A thread of the program reads the clock all the time; the longest stretch between two readings is the pause. Beside it
 stands the longest in as much time without a look: what the machine does by itself.
@@ -23,6 +25,12 @@ CASES = (  # blocks, bytes of each
     (1_000_000, 1_000),
     (5_000_000, 48),
 )
+LOOKS = (  # name, command, MIDDEN_TWIN of the recording
+    ("leaks, by a copy", ("leaks",), None),
+    ("leaks, later", ("leaks",), "later"),
+    ("leaks, at once", ("leaks",), "now"),
+    ("snapshot --rss", ("snapshot", "--rss"), None),
+)
 
 
 def parse_arguments():
@@ -42,9 +50,10 @@ def build_holder(directory):
 class Holder:
     """The program under `midden record`."""
 
-    def __init__(self, midden, program, profile, case):
+    def __init__(self, midden, program, profile, case, way=None):
         words = [midden, "record", "-q", "--no-symbols", "-o", profile, "--", program, *map(str, case)]
-        self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        env = {**os.environ, **({"MIDDEN_TWIN": way} if way else {})}
+        self.process = subprocess.Popen(words, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         if self.process.stdout.readline() != "ready\n":
             raise SystemExit("looks.py: the program did not come up")
         self.wait_for_collector(midden)
@@ -77,14 +86,17 @@ def look(holder, command):
     return took_s, pause_s, holder.read_pause_s()
 
 
-def measure(midden, holder, case, rounds):
+def measure(midden, program, directory, case, rounds):
     gib = case[0] * case[1] / 2**30
     print(f"{case[0]:,} blocks of {case[1]:,} bytes ({gib:.2f} GiB):")
-    for name, command in (("leaks", [midden, "leaks"]), ("snapshot --rss", [midden, "snapshot", "--rss"])):
-        runs = [look(holder, command) for _ in range(rounds)]
+    for name, words, way in LOOKS:
+        holder = Holder(midden, program, directory / f"{case[0]}.mdn", case, way)
+        runs = [look(holder, [midden, *words]) for _ in range(rounds)]
+        if holder.end() != 0:
+            raise SystemExit("looks.py: the program failed")
         took_s, pause_s, idle_s = (statistics.median(column) for column in zip(*runs))
         print(
-            f"  midden {name:15} {took_s:6.2f} s, pause {1000 * pause_s:6.1f} ms "
+            f"  midden {name:17} {took_s:6.2f} s, pause {1000 * pause_s:6.1f} ms "
             f"({1000 * pause_s / gib:.0f} ms per GiB; {1000 * min(r[1] for r in runs):.1f} to "
             f"{1000 * max(r[1] for r in runs):.1f}), without a look {1000 * idle_s:.1f} ms",
             flush=True,
@@ -98,10 +110,7 @@ def main():
         directory = Path(name)
         program = build_holder(directory)
         for case in CASES:
-            holder = Holder(midden, program, directory / f"{case[0]}.mdn", case)
-            measure(midden, holder, case, arguments.rounds)
-            if holder.end() != 0:
-                raise SystemExit("looks.py: the program failed")
+            measure(midden, program, directory, case, arguments.rounds)
     return 0
 
 
