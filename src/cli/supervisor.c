@@ -141,22 +141,27 @@ static bool wants_too_many(struct supervisor *s, pid_t target)
 	return true;
 }
 
-/* A process that says hello again has become another program: its former image has nothing more to
- * say. */
-static uint32_t end_former_image(const struct supervisor *s, pid_t target)
+/* How many there have been of this process: it says hello again when it has become another program.
+ * One that was forked has none, unless its number was another's before; that one's profile is not
+ * to be written over. */
+static uint32_t count_former_images(const struct supervisor *s, pid_t target)
 {
 	uint32_t images = 0;
 
+	for (size_t i = 0; i < s->workers.count; i++)
+		images += s->workers.at[i].target == target;
+	return images;
+}
+
+/* They have nothing more to say. */
+static void end_former_images(const struct supervisor *s, pid_t target)
+{
 	for (size_t i = 0; i < s->workers.count; i++) {
 		const struct worker *w = &s->workers.at[i];
 
-		if (w->target != target)
-			continue;
-		images++;
-		if (w->pid > 0 && !w->has_result)
+		if (w->target == target && w->pid > 0 && !w->has_result)
 			(void)kill(w->pid, SIGUSR1);
 	}
-	return images;
 }
 
 /* Somebody may wait for the last one who holds an end of a pipe: a collector that outlives us must
@@ -201,8 +206,10 @@ static void start_worker(struct supervisor *s, int connection, const struct segm
 	struct worker worker = {.target = hello->pid, .report_in = -1, .status_out = -1};
 	bool is_program = hello->pid == s->program;
 	int report[2], status[2] = {-1, -1};
-	uint32_t former = hello->forked ? 0 : end_former_image(s, hello->pid);
+	uint32_t former = count_former_images(s, hello->pid);
 
+	if (!hello->forked)
+		end_former_images(s, hello->pid);
 	if (pipe2(report, O_CLOEXEC)) {
 		refuse(s, connection, hello);
 		return;

@@ -4,12 +4,13 @@ SPDX-License-Identifier: Apache-2.0
 """
 
 import os
+import shutil
 import subprocess
 
 import pytest
 
 from processes import descendants, wait_until
-from recording import check_consistent, check_exact
+from recording import check_consistent, check_exact, read_stats
 
 CHILD_MODES = ("exit", "_exit", "threads", "heap", "exec")
 
@@ -129,3 +130,34 @@ def test_collectors_hold_no_ends_of_each_others_pipes(midden, tmp_path):
     finally:
         recorder.stdin.close()
         assert recorder.wait(60) == 0
+
+
+# Its children are made one after the other, and all have the same number.
+SAME_NUMBER = """
+import os
+def make(size, number):
+    if number:
+        with open("/proc/sys/kernel/ns_last_pid", "w") as last:
+            last.write(str(number - 1))
+    child = os.fork()
+    if child == 0:
+        kept = bytearray(size)
+        os._exit(0)
+    os.waitpid(child, 0)
+    return child
+first = make(1_000_000, 0)
+assert make(3_000_000, first) == make(5_000_000, first) == first
+"""
+
+
+def test_a_child_with_the_number_of_one_that_has_ended_has_a_profile_of_its_own(midden, tmp_path):
+    apart = ["unshare", "-rmpf", "--mount-proc"]  # nobody else takes numbers there
+    program = ["/usr/bin/python3", "-c", SAME_NUMBER]
+    if not shutil.which("unshare") or subprocess.run([*apart, *program], capture_output=True).returncode != 0:
+        pytest.skip("no numbers of processes can be chosen here")
+    record = [midden, "record", "-q", "--follow", "-o", tmp_path / "out.mdn", "--", *program]
+    done = subprocess.run([*apart, *record], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    children = [read_stats(path) for path in tmp_path.glob("out.*.mdn")]
+    assert len({stats["pid"] for stats in children}) == 1
+    assert sorted(stats["peak_bytes"] // 1_000_000 for stats in children) == [1, 3, 5]
