@@ -187,3 +187,35 @@ bool object_has_code(const struct object *o, uint64_t address)
 {
 	return address && spans_find(&o->code, address);
 }
+
+Elf_Data *object_find_numbers(Elf *elf, Elf_Scn *table)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	size_t count;
+
+	if (elf_getshdrnum(elf, &count) != 0 || count < SHN_LORESERVE)
+		return NULL;
+	/* elf_scnshndx knows only what libelf has come by. */
+	while ((section = elf_nextscn(elf, section)))
+		if (gelf_getshdr(section, &header) && header.sh_type == SHT_SYMTAB_SHNDX &&
+		    header.sh_link == elf_ndxscn(table))
+			return elf_getdata(section, NULL);
+	return NULL;
+}
+
+bool object_get_symbol(Elf_Data *table, Elf_Data *numbers, size_t index, GElf_Sym *symbol,
+		       size_t *section)
+{
+	Elf32_Word number = SHN_UNDEF;
+
+	if (!gelf_getsymshndx(table, numbers, (int)index, symbol, &number) &&
+	    !gelf_getsym(table, (int)index, symbol))
+		return false;
+	if (symbol->st_shndx < SHN_LORESERVE)
+		number = symbol->st_shndx;
+	else if (symbol->st_shndx != SHN_XINDEX)
+		number = SHN_UNDEF;
+	*section = number;
+	return true;
+}

@@ -57,4 +57,13 @@ bool object_has_dwarf(const struct object *o);
  * information of functions they dropped behind, at address 0 or at the end of the address space. */
 bool object_has_code(const struct object *o, uint64_t address);
 
+/* What has the numbers of sections that are too high for the symbols of a table themselves; NULL if
+ * none is. */
+Elf_Data *object_find_numbers(Elf *elf, Elf_Scn *table);
+
+/* A symbol of a table, and the number of its section: 0 if it is in none. False: it cannot be
+ * read. */
+bool object_get_symbol(Elf_Data *table, Elf_Data *numbers, size_t index, GElf_Sym *symbol,
+		       size_t *section);
+
 #endif

@@ -26,6 +26,7 @@ struct symtab {
 struct source {
 	Elf *elf;
 	Elf_Data *data;
+	Elf_Data *numbers; /* of sections: object_find_numbers */
 	GElf_Shdr header;
 	const struct object *code; /* NULL: variables are wanted */
 };
@@ -84,13 +85,12 @@ static uint32_t rank(const GElf_Sym *symbol, const char *name)
 	return points + (underscores < 3 ? (uint32_t)(3 - underscores) : 0);
 }
 
-static uint64_t section_end(Elf *elf, const GElf_Sym *symbol)
+/* Of a symbol without a size: where its section ends, or itself if it has none. */
+static uint64_t find_end(Elf *elf, const GElf_Sym *symbol, size_t number)
 {
 	GElf_Shdr header;
-	Elf_Scn *section = NULL;
+	Elf_Scn *section = number ? elf_getscn(elf, number) : NULL;
 
-	if (symbol->st_shndx < SHN_LORESERVE)
-		section = elf_getscn(elf, symbol->st_shndx);
 	if (!section || !gelf_getshdr(section, &header))
 		return symbol->st_value;
 	return header.sh_addr + header.sh_size;
@@ -100,8 +100,9 @@ static size_t add_symbol(struct symtab *t, const struct source *s, size_t index)
 {
 	GElf_Sym symbol;
 	const char *name;
+	size_t section;
 
-	if (!gelf_getsym(s->data, (int)index, &symbol))
+	if (!object_get_symbol(s->data, s->numbers, index, &symbol, &section))
 		return 0;
 	name = elf_strptr(s->elf, s->header.sh_link, symbol.st_name);
 	if (!(s->code ? is_function(s, &symbol, name) : is_variable(&symbol, name)))
@@ -109,7 +110,7 @@ static size_t add_symbol(struct symtab *t, const struct source *s, size_t index)
 	*vec_push(&t->entries) = (struct entry){
 		.start = symbol.st_value,
 		.end = symbol.st_size ? symbol.st_value + symbol.st_size
-				      : section_end(s->elf, &symbol),
+				      : find_end(s->elf, &symbol, section),
 		.name = name,
 		.rank = rank(&symbol, name),
 		.sized = symbol.st_size != 0,
@@ -138,6 +139,7 @@ static size_t read_sections(struct symtab *t, const struct object *from, uint32_
 		if (!gelf_getshdr(section, &s.header) || s.header.sh_type != type)
 			continue;
 		s.data = elf_getdata(section, NULL);
+		s.numbers = object_find_numbers(s.elf, section);
 		if (s.data)
 			added += add_section(t, &s);
 	}

@@ -22,6 +22,7 @@ struct source {
 	Elf *elf;
 	size_t section_names;
 	Elf_Data *data;
+	Elf_Data *numbers; /* of sections: object_find_numbers */
 	GElf_Shdr header;
 };
 
@@ -30,19 +31,20 @@ static bool is_variable(const GElf_Sym *symbol)
 	int type = GELF_ST_TYPE(symbol->st_info);
 
 	return (type == STT_OBJECT || type == STT_COMMON || type == STT_TLS) &&
-	       symbol->st_size != 0 && symbol->st_shndx != SHN_UNDEF &&
-	       symbol->st_shndx < SHN_LORESERVE;
+	       symbol->st_size != 0;
 }
 
-static size_t add_symbol(struct variables *v, const struct source *s, int index)
+static size_t add_symbol(struct variables *v, const struct source *s, size_t index)
 {
 	GElf_Sym symbol;
 	GElf_Shdr section;
+	size_t number;
 
-	if (!gelf_getsym(s->data, index, &symbol) || !is_variable(&symbol))
+	if (!object_get_symbol(s->data, s->numbers, index, &symbol, &number) || !number ||
+	    !is_variable(&symbol))
 		return 0;
 	const char *name = elf_strptr(s->elf, s->header.sh_link, symbol.st_name);
-	if (!name || !name[0] || !gelf_getshdr(elf_getscn(s->elf, symbol.st_shndx), &section) ||
+	if (!name || !name[0] || !gelf_getshdr(elf_getscn(s->elf, number), &section) ||
 	    !(section.sh_flags & SHF_ALLOC) || symbol.st_size > UINT64_MAX - symbol.st_value)
 		return 0;
 	const char *in = elf_strptr(s->elf, s->section_names, section.sh_name);
@@ -69,8 +71,9 @@ size_t variables_read(struct variables *v, const struct object *from, uint32_t t
 		if (!gelf_getshdr(section, &s.header) || s.header.sh_type != type)
 			continue;
 		s.data = elf_getdata(section, NULL);
+		s.numbers = object_find_numbers(s.elf, section);
 		for (size_t i = 0; s.data && i < s.data->d_size / each; i++)
-			added += add_symbol(v, &s, (int)i);
+			added += add_symbol(v, &s, i);
 	}
 	return added;
 }

@@ -373,6 +373,33 @@ static size_t compare_with_referee(struct symbol_module *m, char *referee)
 	return compared;
 }
 
+/* A number of a section has 16 bits, and 65,280 of them; behind these it is kept elsewhere. */
+static void functions_and_variables_behind_65280_sections_are_found(void **state)
+{
+	const struct symbol_variable *list;
+	const struct symbol_frame *frames;
+	const char *found = NULL;
+
+	(void)state;
+	if (fixture_run("command -v ld.gold") != 0)
+		skip();
+	fixture_must_run(
+		"{ for n in $(seq 66000); do printf '.section s%%d,\"ax\"\\n.long 0\\n' $n; done;"
+		" printf '.section rest,\"ax\"\\n.globl f\\n.type f,%%%%function\\n'; "
+		" printf 'f: .long 0,0,0\\n.section values,\"aw\"\\n.globl v\\n'; "
+		" printf '.type v,%%%%object\\n.size v,8\\nv: .quad 1\\n'; } >many.s && "
+		"cc -c many.s -o many.o && ld.gold -shared many.o -o many.so");
+	struct symbol_module *m = fixture_open("many.so");
+	assert_int_equal(symbol_find(m, fixture_address("many.so", "f") + 5, &frames), 1);
+	assert_string_equal(frames[0].function, "f");
+	for (size_t i = symbol_list_variables(m, false, &list); i-- > 0;)
+		if (strcmp(list[i].name ? list[i].name : "", "v") == 0)
+			found = list[i].section;
+	assert_non_null(found);
+	assert_string_equal(found, "values");
+	symbol_close(m);
+}
+
 static void random_addresses_of_a_real_library_agree_with_addr2line(void **state)
 {
 	enum { COUNT = 4000 };
@@ -426,6 +453,7 @@ int main(void)
 		cmocka_unit_test(an_address_outside_the_code_has_no_frames),
 		cmocka_unit_test(cplusplus_functions_are_shown_with_their_scope),
 		cmocka_unit_test(rust_functions_are_shown_without_hashes),
+		cmocka_unit_test(functions_and_variables_behind_65280_sections_are_found),
 		cmocka_unit_test(random_addresses_of_a_real_library_agree_with_addr2line),
 	};
 
