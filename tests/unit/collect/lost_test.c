@@ -149,6 +149,21 @@ static void assert_count(const struct profile *p, uint32_t class, uint64_t wante
 		assert_int_equal(count(p, class), wanted);
 }
 
+/* Its first child in the kernel's eyes, dead or alive; 0: none. */
+static int find_child(pid_t pid)
+{
+	char path[64];
+	int child = 0;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+	FILE *file = fopen(path, "re");
+	if (!file)
+		return 0;
+	(void)!fscanf(file, "%d", &child);
+	(void)fclose(file);
+	return child;
+}
+
 static void fill_all_ways(void)
 {
 	page[1] = get_block(FIRST);
@@ -240,6 +255,43 @@ static void test_where_there_is_no_memory_for_it_nothing_is_put_aside(void **sta
 		skip(); /* it has mapped more than anybody may */
 	assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
 	check_way("later", 0, limit_memory);
+	assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+}
+
+/* By its size alone, and by what can be had. */
+static void check_large(uint32_t flags, pid_t undertaker, void (*prepare)(void))
+{
+	pid_t pid = start_target(fill_all_ways);
+	struct collector *c = new_collector();
+
+	(void)unsetenv(ENV_TWIN);
+	c->lost.twin.undertaker = undertaker;
+	c->watch.rss_bytes = UINT64_C(64) << 20;
+	if (prepare)
+		prepare();
+	struct profile *p = look(c, pid);
+	assert_int_equal(p->run.lost_flags, PROFILE_LOST_CHECKED | flags);
+	profile_free(p);
+	lost_finish(c);
+	assert_int_equal(find_child(pid), 0);
+	(void)setenv(ENV_TWIN, "1", 1);
+	end_target(pid);
+	collect_free(c);
+	while (undertaker && waitpid(-1, NULL, __WALL) > 0)
+		;
+}
+
+static void test_a_child_copy_is_made_only_where_there_is_no_memory(void **state)
+{
+	struct rlimit before;
+
+	(void)state;
+	check_large(PROFILE_LOST_COPIED, getpid(), NULL);
+	check_large(PROFILE_LOST_LATER, 0, NULL);
+	if (IS_SANITIZED)
+		skip(); /* it has mapped more than anybody may */
+	assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+	check_large(PROFILE_LOST_COPIED, 0, limit_memory);
 	assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
 }
 
@@ -438,21 +490,6 @@ static void wait_for_events(_Atomic uint32_t *is_ready)
 		(void)epoll_wait(epoll, &event, 1, -1);
 }
 
-/* Its first child in the kernel's eyes, dead or alive; 0: none. */
-static int find_child(pid_t pid)
-{
-	char path[64];
-	int child = 0;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
-	FILE *file = fopen(path, "re");
-	if (!file)
-		return 0;
-	(void)!fscanf(file, "%d", &child);
-	(void)fclose(file);
-	return child;
-}
-
 static void test_a_recording_that_ends_leaves_no_copy_behind(void **state)
 {
 	volatile bool stop = true;
@@ -488,6 +525,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_where_there_is_no_memory_for_it_nothing_is_put_aside, set_up,
 			tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_a_child_copy_is_made_only_where_there_is_no_memory, set_up, tear_down),
 		cmocka_unit_test(
 			test_a_large_program_is_to_know_nothing_of_it_and_a_small_one_is_looked_at),
 		cmocka_unit_test_setup_teardown(test_memory_that_a_fork_leaves_out_is_read_too,
