@@ -310,33 +310,31 @@ static bool open_stash(struct look *l)
 	return true;
 }
 
-/* What can be known of its memory while it runs. */
-static void survey_target(struct look *l)
+/* Whether there will be a copy, by all that can be seen. */
+static bool foresee_copy(struct look *l)
+{
+	struct twin *t = &l->collector->lost.twin;
+
+	t->only_sibling = l->way == LOST_SIBLING;
+	return twin_prepare(t, &l->roots.regions, l->collector->watch.pid) && !t->dead &&
+	       !l->roots.is_guarded;
+}
+
+/* What can be done while it runs. False: this way leads nowhere. */
+static bool prepare(struct look *l)
 {
 	struct collector *c = l->collector;
 	struct error ignored = {0};
 
 	watch_sample_rss(&c->watch);
-	if (c->watch.rss_bytes >= CREW_BYTES)
-		crew_call(&l->gather.crew);
 	roots_prepare(&l->roots, &c->map, c->watch.pid);
 	(void)roots_plan(&l->roots, NULL, c->watch.pid, &ignored);
-}
-
-/* False: this way leads nowhere, by all that can be seen. */
-static bool prepare(struct look *l)
-{
-	struct twin *t = &l->collector->lost.twin;
-
-	survey_target(l);
-	t->only_sibling = l->way == LOST_SIBLING;
-	if (l->way == LOST_LATER)
-		return open_stash(l);
-	if (!is_by_copy(l))
-		return true;
-	bool foreseen = twin_prepare(t, &l->roots.regions, l->collector->watch.pid) && !t->dead &&
-			!l->roots.is_guarded;
-	return foreseen || l->way == LOST_COPY; /* which goes on without */
+	/* A COPY that cannot be had is a look at once. */
+	if (is_by_copy(l) && !foresee_copy(l) && l->way == LOST_SIBLING)
+		return false;
+	if (c->watch.rss_bytes >= CREW_BYTES)
+		crew_call(&l->gather.crew);
+	return l->way != LOST_LATER || open_stash(l);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
