@@ -5,10 +5,18 @@
 
 #include "report/interval_json.h"
 
+void answer_json_add_pid(struct json *j, const struct profile *p)
+{
+	if (p->run.merge)
+		json_add_null(j, "pid");
+	else
+		json_add_uint(j, "pid", p->run.pid);
+}
+
 void answer_json_add_run(struct json *j, const struct profile *p)
 {
 	json_add_string(j, "program", profile_string(p, p->run.program));
-	json_add_uint(j, "pid", p->run.pid);
+	answer_json_add_pid(j, p);
 }
 
 void answer_json_add_losses(struct json *j, const struct profile *p)

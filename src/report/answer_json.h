@@ -7,6 +7,9 @@
 #include "base/json.h"
 #include "model/answer.h"
 
+/* pid; null of a merged profile, which is of several processes. */
+void answer_json_add_pid(struct json *j, const struct profile *p);
+
 /* program and pid. */
 void answer_json_add_run(struct json *j, const struct profile *p);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "report/answer_json.h"
 #include "report/check_text.h"
 #include "report/tree_json.h"
 
@@ -70,7 +71,7 @@ void check_json_print(FILE *out, const struct check *c)
 
 	json_begin_object(&j, NULL);
 	json_add_string(&j, "program", profile_string(p, p->run.program));
-	json_add_uint(&j, "pid", p->run.pid);
+	answer_json_add_pid(&j, p);
 	json_add_bool(&j, "passed", c->failures == 0);
 	json_add_uint(&j, "failures", c->failures);
 	json_begin_list(&j, "limits");

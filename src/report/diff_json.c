@@ -3,6 +3,7 @@
 #include "report/diff_json.h"
 
 #include "base/json.h"
+#include "report/answer_json.h"
 #include "report/tree_json.h"
 
 static const char *status_name(enum diff_status status)
@@ -20,7 +21,7 @@ static void add_run(struct json *j, const char *key, const struct profile *p)
 	json_begin_object(j, key);
 	json_add_string(j, "program", profile_string(p, p->run.program));
 	json_add_string(j, "command", profile_string(p, p->run.command));
-	json_add_uint(j, "pid", p->run.pid);
+	answer_json_add_pid(j, p);
 	json_add_uint(j, "lost_events", p->totals.lost_events);
 	json_add_bool(j, "damaged", p->damaged);
 	json_end_object(j);

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "report/answer_json.h"
 #include "report/tree_json.h"
+#include "report/wording.h"
 
 static const char *const kinds[PROFILE_LINK_KINDS] = {
 	[PROFILE_LINK_BLOCK] = "block",	    [PROFILE_LINK_GLOBAL] = "variable",
@@ -78,6 +80,15 @@ static void add_row(struct json *j, const struct leaks *l, const struct leaks_ro
 	json_end_object(j);
 }
 
+static void add_merge(struct json *j, const struct profile *p)
+{
+	if (p->run.merge)
+		json_add_string(j, "merge", wording_get_merge(p->run.merge));
+	else
+		json_add_null(j, "merge");
+	json_add_uint(j, "processes", p->run.merge ? p->inputs.count : 1);
+}
+
 void leaks_json_print(FILE *out, const struct leaks *l)
 {
 	const struct profile *p = model_get_profile(l->model);
@@ -85,7 +96,8 @@ void leaks_json_print(FILE *out, const struct leaks *l)
 
 	json_begin_object(&j, NULL);
 	json_add_string(&j, "program", profile_string(p, p->run.program));
-	json_add_uint(&j, "pid", p->run.pid);
+	answer_json_add_pid(&j, p);
+	add_merge(&j, p);
 	json_add_uint(&j, "time_ns", p->run.lost_time_ns);
 	json_add_uint(&j, "pause_ns", p->run.lost_pause_ns);
 	json_add_uint(&j, "read_bytes", p->run.lost_read_bytes);

@@ -7,6 +7,7 @@
 #include "model/map_view.h"
 #include "model/shares.h"
 #include "profile/trace.h"
+#include "report/answer_json.h"
 #include "report/globals_report.h"
 #include "report/histogram.h"
 #include "report/interval_json.h"
@@ -40,7 +41,7 @@ static void add_run(struct json *j, const struct profile *p)
 
 	add_string(j, "program", p, run->program);
 	add_string(j, "command", p, run->command);
-	json_add_uint(j, "pid", run->pid);
+	answer_json_add_pid(j, p);
 	json_add_string(j, "end", end_name(run->end));
 	if (run->end == PROFILE_END_EXITED && run->exit_code >= 0)
 		json_add_int(j, "exit_code", run->exit_code);
@@ -91,7 +92,10 @@ static void add_surroundings(struct json *j, const struct profile *p)
 	add_string(j, "host", p, run->host);
 	add_string(j, "machine", p, run->machine);
 	add_string(j, "version", p, run->version);
-	json_add_uint(j, "parent_pid", run->parent_pid);
+	if (run->merge)
+		json_add_null(j, "parent_pid");
+	else
+		json_add_uint(j, "parent_pid", run->parent_pid);
 	add_rank(j, run->rank);
 	json_add_uint(j, "ranks", run->ranks);
 	json_add_uint(j, "start_unix_ns", run->start_unix_ns);

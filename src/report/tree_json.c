@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "model/origin.h"
+#include "report/answer_json.h"
 #include "report/interval_json.h"
 #include "report/names.h"
 
@@ -140,7 +141,7 @@ void tree_json_add(struct json *j, const struct tree *t, enum figures_sign sign)
 static void add_head(struct json *j, const struct profile *p, enum figure f, struct amount whole)
 {
 	json_add_string(j, "program", profile_string(p, p->run.program));
-	json_add_uint(j, "pid", p->run.pid);
+	answer_json_add_pid(j, p);
 	json_add_string(j, "figure", figure_name(f));
 	json_add_uint(j, "total_bytes", whole.bytes);
 	json_add_uint(j, "total_blocks", whole.blocks);

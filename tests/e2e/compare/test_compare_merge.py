@@ -190,3 +190,18 @@ def test_wrong_usage_is_said_and_gives_status_2(midden, arguments, tmp_path):
     done = run("merge", *arguments, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.endswith("Try `midden merge --help`.\n")
+
+
+def test_a_merged_profile_has_no_process_of_its_own_in_any_json(record, tmp_path):
+    part = record_build(record, tmp_path, "app", PLAIN, "-O1")
+    both = tmp_path / "both.mdn"
+    stats = merge(both, part.path, part.path)
+    assert stats["pid"] is None and stats["parent_pid"] is None
+    assert [each["pid"] for each in stats["inputs"]] == [part.stats["pid"]] * 2
+    for path, pid in ((both, None), (part.path, part.stats["pid"])):
+        for command in (("report", "--json"), ("report", "--flat", "--json"), ("check", "--max-peak", "1G", "--json")):
+            done = run(*command, path)
+            assert done.returncode == 0, done.stderr
+            assert json.loads(done.stdout)["pid"] == pid, command
+    told = json.loads(run("diff", "--json", part.path, both).stdout)
+    assert (told["old"]["pid"], told["new"]["pid"]) == (part.stats["pid"], None)

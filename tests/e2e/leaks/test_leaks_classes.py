@@ -250,6 +250,8 @@ def test_merged_profiles_have_lost_what_each_has_lost(record, midden, need_victi
     one, two = read_leaks(midden, profile), read_leaks(midden, both)
     for kind, sums in one["classes"].items():
         assert two["classes"][kind] == {key: 2 * value for key, value in sums.items()} and sums["blocks"]
+    assert (one["merge"], one["processes"]) == (None, 1) and one["pid"] > 0
+    assert (two["merge"], two["processes"], two["pid"]) == ("sum", 2, None)
     text = subprocess.run([midden, "leaks", both], capture_output=True, text=True, timeout=TIMEOUT_S).stdout
     assert text.splitlines()[0] == "lost_shapes, 2 processes together"
     # Chains keep the names of what holds: those of one of the two.
