@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -35,6 +36,15 @@ static void close_others(int connection)
 		close((int)fd);
 }
 
+/* Somewhere else the profile is found only by whoever is told where, and at the end nobody listens
+ * any more. A child that was forked has its parent's settings: that was told. */
+static void tell_where(int out, const struct error *e, const struct segment_hello *hello)
+{
+	if (e->set && !hello->forked)
+		(void)dprintf(out, "midden: %s: the profile will be in /tmp\n", e->text);
+	close(out);
+}
+
 static int run(int argc, char **argv)
 {
 	struct recording_options options;
@@ -52,11 +62,15 @@ static int run(int argc, char **argv)
 	}
 	wires.is_program = !options.collect.follow;
 	close_others(wires.connection);
-	if (options.http.wanted) /* the servant tells where it is */
+	(void)recording_check_output(options.output, &e);
+	int out = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3); /* as it is before recording_isolate */
+	if (options.http.wanted)			    /* the servant tells where it is */
 		options.http.announce = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
 	recording_isolate();
 	if (recording_take_hello(wires.connection, &hello))
 		return COMMAND_FAILED;
+	tell_where(out, &e, &hello);
+	e = (struct error){0};
 	wires.image = hello.image ? hello.image : 1;
 	if (hello.mode == SEGMENT_MODE_SAMPLE && recording_set_sample(&options, NULL, &e))
 		return COMMAND_FAILED;

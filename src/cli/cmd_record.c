@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -22,7 +21,6 @@
 #include "cli/recording.h"
 #include "cli/supervisor.h"
 #include "format/env.h"
-#include "format/wire.h"
 
 static const char help[] =
 	"usage: midden record [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
@@ -376,55 +374,15 @@ static int parse(struct request *r, struct settings *s, bool *wants_help, int ar
 	return apply_all(r, s, &e) ? message_usage("record", "%s", e.text) : COMMAND_GOOD;
 }
 
-/* A file that the user named must not be lost because it is not what they thought. */
-static int check_existing(const char *pattern)
-{
-	static const uint8_t magic[WIRE_MAGIC_BYTES] = {WIRE_MAGIC};
-	char start[WIRE_MAGIC_BYTES];
-	struct stat file;
-
-	if (!pattern || strchr(pattern, '%') || stat(pattern, &file) || !S_ISREG(file.st_mode) ||
-	    file.st_size == 0)
-		return 0;
-	FILE *f = fopen(pattern, "re");
-	bool ours = f && fread(start, sizeof(start), 1, f) == 1 &&
-		    memcmp(start, magic, sizeof(start)) == 0;
-	if (f)
-		(void)fclose(f);
-	if (ours)
-		return 0;
-	message_print("%s exists and is not a midden profile: choose another name", pattern);
-	return -1;
-}
-
-/* One that the user names and that is missing is made, but none above it: more than one that is
- * missing is a slip of the pen. */
-static bool is_writable(const char *directory)
-{
-	if (access(directory, W_OK | X_OK) == 0)
-		return true;
-	/* Ranks of one run may all be about to make it. */
-	return errno == ENOENT && (mkdir(directory, 0777) == 0 || errno == EEXIST) &&
-	       access(directory, W_OK | X_OK) == 0;
-}
-
 /* Found out now rather than after an hour of recording. */
-static int check_directory(const char *pattern)
+static int check_output(const char *pattern)
 {
-	const char *slash = pattern ? strrchr(pattern, '/') : NULL;
-	char *directory = slash ? mem_format("%.*s", (int)(slash - pattern) + 1, pattern)
-				: mem_copy_string(".");
-	struct stat file;
-	bool is_directory = pattern && stat(pattern, &file) == 0 && S_ISDIR(file.st_mode);
-	int result = is_directory || (!strchr(directory, '%') && !is_writable(directory)) ? -1 : 0;
+	struct error e = {0};
 
-	if (is_directory)
-		message_print("%s is a directory: name a file with -o", pattern);
-	else if (result)
-		message_print("cannot write into %s (%s): choose another file with -o", directory,
-			      strerror(errno));
-	free(directory);
-	return result;
+	if (recording_check_output(pattern, &e) == 0)
+		return 0;
+	message_print("%s: choose another file with -o", e.text);
+	return -1;
 }
 
 /* Before the program starts: a port that others have is found out at once. */
@@ -475,7 +433,7 @@ static int record(struct request *request, char **words)
 	if (status)
 		return status;
 
-	if (check_existing(request->recording.output) || check_directory(request->recording.output))
+	if (check_output(request->recording.output))
 		return COMMAND_FAILED;
 	char *library =
 		request->library ? realpath(request->library, NULL) : launch_find_library(&e);

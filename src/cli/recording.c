@@ -407,6 +407,10 @@ static struct trace_writer *open_trace(const struct recording_options *options,
 static int write_file(struct profile *p, struct trace_writer *trace,
 		      struct recording_report *report, struct error *e)
 {
+	if (recording_is_strangers(report->path)) {
+		trace_write_abandon(trace);
+		return error_set(e, "%s exists and is not a midden profile", report->path);
+	}
 	int result = trace ? trace_write_close(trace, p, report->path, e)
 			   : profile_write(p, report->path, e);
 

@@ -8,11 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "format/clock.h"
 #include "format/env.h"
+#include "format/wire.h"
 
 int recording_parse_size(const char *text, uint64_t *value)
 {
@@ -416,4 +418,50 @@ char *recording_output_name(const char *pattern, const struct recording_subject 
 	if (!s->is_program && !x.has_pid && !(x.has_rank && !is_rank))
 		x.name = insert_number(x.name, (unsigned long)s->pid);
 	return s->image > 1 ? insert_number(x.name, s->image) : x.name;
+}
+
+/* A file that the user named must not be lost because it is not what they thought. */
+bool recording_is_strangers(const char *path)
+{
+	static const uint8_t magic[WIRE_MAGIC_BYTES] = {WIRE_MAGIC};
+	char start[WIRE_MAGIC_BYTES];
+	struct stat file;
+
+	if (stat(path, &file) || !S_ISREG(file.st_mode) || file.st_size == 0)
+		return false;
+	FILE *f = fopen(path, "re");
+	bool ours = f && fread(start, sizeof(start), 1, f) == 1 &&
+		    memcmp(start, magic, sizeof(start)) == 0;
+	if (f)
+		(void)fclose(f);
+	return !ours;
+}
+
+/* One that the user names and that is missing is made, but none above it: more than one that is
+ * missing is a slip of the pen. */
+static bool is_writable(const char *directory)
+{
+	if (access(directory, W_OK | X_OK) == 0)
+		return true;
+	/* Ranks of one run may all be about to make it. */
+	return errno == ENOENT && (mkdir(directory, 0777) == 0 || errno == EEXIST) &&
+	       access(directory, W_OK | X_OK) == 0;
+}
+
+int recording_check_output(const char *pattern, struct error *e)
+{
+	const char *slash = pattern ? strrchr(pattern, '/') : NULL;
+	char *directory = slash ? mem_format("%.*s", (int)(slash - pattern) + 1, pattern)
+				: mem_copy_string(".");
+	struct stat file;
+	int result = 0;
+
+	if (pattern && stat(pattern, &file) == 0 && S_ISDIR(file.st_mode))
+		result = error_set(e, "%s is a directory", pattern);
+	else if (pattern && !strchr(pattern, '%') && recording_is_strangers(pattern))
+		result = error_set(e, "%s exists and is not a midden profile", pattern);
+	else if (!strchr(directory, '%') && !is_writable(directory))
+		result = error_set(e, "cannot write into %s (%s)", directory, strerror(errno));
+	free(directory);
+	return result;
 }

@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0
 import os
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -115,3 +116,43 @@ def test_children_are_followed_when_asked_by_variable(native, tmp_path, library)
     done = subprocess.run(native.command("fork_busy", "quiet"), env=environment, cwd=tmp_path, timeout=120)
     assert done.returncode == 0
     wait_until(lambda: len(list(tmp_path.glob("run.fork_busy.*.mdn"))) == 2, "both profiles")
+
+
+def run_with_output(native, library, tmp_path, output):
+    """(standard error, process id) of a program that leaves its profile there."""
+    environment = {**os.environ, "LD_PRELOAD": library, "MIDDEN_OUTPUT": output}
+    process = subprocess.Popen(
+        native.command("dying", "exit"), env=environment, stderr=subprocess.PIPE, cwd=tmp_path, text=True
+    )
+    _, told = process.communicate(timeout=120)
+    assert shell_status(process.returncode) == 16
+    return told, process.pid
+
+
+def test_a_missing_directory_is_made_as_by_record(native, tmp_path, library):
+    told, _ = run_with_output(native, library, tmp_path, "new/out.mdn")
+    assert told == ""
+    wait_until((tmp_path / "new" / "out.mdn").exists, "the profile")
+
+
+@pytest.mark.parametrize("output", ("no/such/out.mdn", ".", "letter"), ids=("missing", "directory", "no-profile"))
+def test_where_nothing_can_be_written_it_is_told_where_the_profile_will_be(native, tmp_path, library, output):
+    (tmp_path / "letter").write_text("not to be lost\n")
+    told, pid = run_with_output(native, library, tmp_path, output)
+    profile = Path(f"/tmp/midden.dying.{pid}.mdn")
+    wait_until(profile.exists, "the profile, somewhere else")
+    profile.unlink()
+    (line,) = told.splitlines()
+    assert line.startswith("midden: ") and line.endswith(": the profile will be in /tmp")
+    assert [path.name for path in tmp_path.iterdir()] == ["letter"]
+    assert (tmp_path / "letter").read_text() == "not to be lost\n"
+
+
+def test_a_file_that_is_no_profile_is_not_overwritten_by_a_name_made_of_the_programs(native, tmp_path, library):
+    letter = tmp_path / "to.dying"
+    letter.write_text("not to be lost\n")
+    _, pid = run_with_output(native, library, tmp_path, "to.%n")
+    profile = Path(f"/tmp/midden.dying.{pid}.mdn")
+    wait_until(profile.exists, "the profile, somewhere else")
+    profile.unlink()
+    assert letter.read_text() == "not to be lost\n"
