@@ -48,7 +48,7 @@ static void *stand_by(void *context)
 	return NULL;
 }
 
-static uint32_t count_cores(void)
+uint32_t crew_count_cores(void)
 {
 	cpu_set_t set;
 	long cores = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set)
@@ -62,7 +62,7 @@ static uint32_t count_cores(void)
 /* Signals are the first thread's to take. */
 void crew_call(struct crew *c)
 {
-	uint32_t wanted = count_cores();
+	uint32_t wanted = crew_count_cores();
 	sigset_t all, before;
 
 	pthread_mutex_init(&c->lock, NULL);

@@ -33,6 +33,9 @@ struct crew {
 	bool is_over;
 };
 
+/* Those that this process may run on, CREW_MOST at most. */
+uint32_t crew_count_cores(void);
+
 /* Has one thread for each core stand by, or as many as can be had. They take no signals. */
 void crew_call(struct crew *c);
 

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "collect/crew.h"
 #include "collect/lost_look.h"
 #include "collect/obey.h"
 #include "collect/pools.h"
@@ -281,7 +282,7 @@ static int read_memory(struct look *l, struct error *e)
 	if (l->is_copied)
 		return read_copy(l, e);
 	/* It is better stopped a second time than for long. */
-	if (l->way == LOST_SIBLING && l->halted) {
+	if (is_by_copy(l) && l->has_other && l->halted) {
 		go_on(l);
 		l->is_ended = true;
 		return -1;
@@ -329,8 +330,7 @@ static bool prepare(struct look *l)
 	watch_sample_rss(&c->watch);
 	roots_prepare(&l->roots, &c->map, c->watch.pid);
 	(void)roots_plan(&l->roots, NULL, c->watch.pid, &ignored);
-	/* A COPY that cannot be had is a look at once. */
-	if (is_by_copy(l) && !foresee_copy(l) && l->way == LOST_SIBLING)
+	if (is_by_copy(l) && !foresee_copy(l) && l->has_other)
 		return false;
 	if (c->watch.rss_bytes >= CREW_BYTES)
 		crew_call(&l->gather.crew);
@@ -407,13 +407,14 @@ static int check_possible(const struct collector *c, struct error *e)
 
 /* 0, -1 with `e`, or 1: not by this way, but perhaps by another. The kernel may kill a copy, or not
  * let us read it. */
-static int try_look(struct collector *c, enum lost_way way, struct error *e)
+static int try_look(struct collector *c, const enum lost_way *way, struct error *e)
 {
 	struct look *l = mem_new(1, sizeof(*l));
 
 	lost_clear(&c->lost);
 	l->collector = c;
-	l->way = way;
+	l->way = *way;
+	l->has_other = *way != LOST_NOW && way[1] != LOST_NOW;
 	l->reach.accepts = lost_look_accept;
 	l->reach.pulse = keep_up;
 	l->reach.context = l;
@@ -443,7 +444,7 @@ static int find(struct collector *c, const enum lost_way *ways, struct error *e)
 		*e = (struct error){0};
 		if (!halt_settle(&c->lost.halt))
 			return error_set(e, "the last look has not ended yet");
-		result = try_look(c, *ways, e);
+		result = try_look(c, ways, e);
 		if (*ways == LOST_NOW)
 			break;
 	}
@@ -464,7 +465,7 @@ static int find_or_tell(struct collector *c, const enum lost_way *ways, struct e
 int lost_find(struct collector *c, struct error *e)
 {
 	(void)twin_bury(&c->lost.twin, c->watch.pid);
-	return find_or_tell(c, lost_way_choose(c->watch.rss_bytes), e);
+	return find_or_tell(c, lost_way_choose(c->watch.rss_bytes, crew_count_cores()), e);
 }
 
 bool lost_is_called(const struct collector *c)

@@ -22,6 +22,7 @@ struct look {
 	struct stash stash;
 	struct reach reach;
 	enum lost_way way;
+	bool has_other;	      /* than to look now, if this one cannot be gone */
 	bool halted;	      /* the threads were stopped: registers are known */
 	bool is_copied;	      /* what was read is a copy, made while they were */
 	bool is_ended;	      /* this way cannot be gone: another one may */

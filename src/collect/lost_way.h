@@ -10,12 +10,12 @@ enum lost_way {
 	LOST_NOW,     /* it waits until each word of its memory has been looked at */
 	LOST_SIBLING, /* by a copy that is nothing to it */
 	LOST_LATER,   /* its memory is read while it waits, and looked at afterwards */
-	LOST_COPY,    /* by a copy, be it a child of its own; or NOW if there can be none */
+	LOST_COPY,    /* by a copy, be it a child of its own */
 };
 
-/* How to look at a target of this size: the next way is taken where one cannot be gone. NOW is the
- * last one of each list. By the variable MIDDEN_TWIN (format/env.h), or for its size: a stop of
- * some milliseconds is not worth the while. */
-const enum lost_way *lost_way_choose(uint64_t resident_bytes);
+/* How to look at a target of this size by so many cores: the next way is taken where one cannot be
+ * gone. NOW is the last one of each list. By the variable MIDDEN_TWIN (format/env.h), or for its
+ * size: a stop of some milliseconds is not worth the while. */
+const enum lost_way *lost_way_choose(uint64_t resident_bytes, uint32_t cores);
 
 #endif
