@@ -46,13 +46,18 @@ function writeOut(tree) {
 	return rows;
 }
 
+function functionsOf(p, a) {
+	const { groups, ...figures } = allFunctions(p, a);
+	return Array.from(groups, (g) => [g, ...Object.values(figures).map((of) => of?.[g])]);
+}
+
 /** All that pages show of a question. */
 function tell(p, answers, q) {
 	const a = answers.of(p, q);
 	const trees = SHAPES.map((options) => writeOut(answers.tree(p, q, options)));
 	const tree = answers.tree(p, q, FLAME);
 	const columns = FIGURE_COLUMNS.map(({ column }) => tree.total(tree.root, figureColumn(p, column, a)));
-	return { total: a.total, values: [...a.values], blocks: [...a.blocks], variance: a.variance && [...a.variance], trees, columns, functions: allFunctions(p, a) };
+	return { total: a.total, values: [...a.values], blocks: [...a.blocks], variance: a.variance && [...a.variance], trees, columns, functions: functionsOf(p, a) };
 }
 
 test("memory that was given back is used again, and all 0", () => {

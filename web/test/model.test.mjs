@@ -105,8 +105,10 @@ test("what goes through functions, files and lines counts each of many stacks on
 	const p = makeProfile({ sites });
 	const a = answer(p, ALL);
 	const files = new Map(allFiles(p, a).map((f) => [p.text(f.file), f]));
-	for (const row of allFunctions(p, a)) {
-		const name = p.functionName(row.group);
+	const functions = allFunctions(p, a);
+	for (const group of functions.groups) {
+		const row = { group, total: functions.total[group], self: functions.self[group] };
+		const name = p.functionName(group);
 		const sum = (of) => of.reduce((n, s) => n + s.at_peak_bytes, 0);
 		const stacks = sites.map((s) => ({ ...s, frames: s.stack.split(" ") }));
 		const having = stacks.filter((s) => s.frames.includes(name));
@@ -177,7 +179,9 @@ test("filters go by functions and modules", () => {
 test("a function's callers and callees count each stack once", () => {
 	const p = makeProfile({ sites: [peak("main f f g", 6), peak("main f", 2)] });
 	const a = answer(p, ALL);
-	const rows = Object.fromEntries(allFunctions(p, a).map((r) => [p.functionName(r.group), [r.self, r.total]]));
+	const { groups, self, total } = allFunctions(p, a);
+	const rows = Object.fromEntries(Array.from(groups, (g) => [p.functionName(g), [self[g], total[g]]]));
+	assert.deepEqual(Array.from(groups, (g) => p.functionName(g)), ["g", "f", "main"]); // by what they have themselves
 	assert.deepEqual(rows, { main: [0, 8], f: [2, 8], g: [6, 6] });
 	const f = findCallers(p, a, 1);
 	assert.deepEqual([f.total, f.self, f.callers.map((c) => c.value), f.callees.map((c) => c.value)], [8, 2, [8], [6]]);

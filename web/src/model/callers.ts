@@ -3,7 +3,7 @@
 
 import { withArrays, type Arrays } from "./memory.ts";
 import type { Answer } from "./question.ts";
-import { orderBy } from "./order.ts";
+import { largestOf, orderBy } from "./order.ts";
 import { OF_FUNCTION } from "./outermost.ts";
 import type { Profile } from "./profile.ts";
 import { valuesThrough } from "./stacks.ts";
@@ -55,13 +55,14 @@ export function findCallers(p: Profile, a: Answer, group: number): Callers {
   return result;
 }
 
-export interface FunctionRow {
-  group: number;
-  total: number;
-  self: number;
-  /** How doubtful both are. */
-  totalVariance: number;
-  selfVariance: number;
+/** Figures by function. They are the answer's, and go with it. */
+export interface Functions {
+  groups: Uint32Array; // those that have anything, in order
+  total: Float64Array; // by group, as all that follows
+  self: Float64Array;
+  /** How doubtful both are; null: not at all. */
+  totalVariance: Float64Array | null;
+  selfVariance: Float64Array | null;
 }
 
 /** By function: what goes through it, and what it has itself. */
@@ -76,22 +77,17 @@ function sumByFunction(p: Profile, values: Float64Array, through: Float64Array, 
 }
 
 /** Every function with what goes through it (each stack once) and what it allocates itself. */
-export function allFunctions(p: Profile, a: Answer): FunctionRow[] {
-  return sortFunctions(withArrays(p.memory, (arrays) => listFunctions(p, a, arrays)), "self");
-}
-
-function listFunctions(p: Profile, a: Answer, arrays: Arrays): FunctionRow[] {
-  const [total, self] = sumByFunction(p, a.values, p.through(a.values), arrays);
-  const [totalVariance, selfVariance] = a.variance ? sumByFunction(p, a.variance, valuesThrough(p, a.variance, arrays.f64(p.parents.length)), arrays) : [null, null];
-  const rows: FunctionRow[] = [];
-  for (let g = 0; g < p.frameCount; g++)
-    if (total[g] !== 0 || self[g] !== 0)
-      rows.push({ group: g, total: total[g]!, self: self[g]!, totalVariance: totalVariance?.[g] ?? 0, selfVariance: selfVariance?.[g] ?? 0 });
-  return rows;
+export function allFunctions(p: Profile, a: Answer): Functions {
+  const [total, self] = sumByFunction(p, a.values, p.through(a.values), a.arrays);
+  const [totalVariance, selfVariance] = a.variance ? withArrays(p.memory, (own) => sumByFunction(p, a.variance!, valuesThrough(p, a.variance!, own.f64(p.parents.length)), a.arrays)) : [null, null];
+  const groups = new Uint32Array(p.frameCount);
+  let count = 0;
+  for (let g = 0; g < groups.length; g++) if (total[g] !== 0 || self[g] !== 0) groups[count++] = g;
+  const functions = { groups: groups.subarray(0, count), total, self, totalVariance, selfVariance };
+  return { ...functions, groups: sortFunctions(functions, "self") };
 }
 
 /** Those with most of one first; of several with as much, those with most of the other. */
-export function sortFunctions(rows: FunctionRow[], by: "self" | "total"): FunctionRow[] {
-  const byOther = orderBy(rows, (row) => Math.abs(by === "self" ? row.total : row.self));
-  return orderBy(byOther, (row) => Math.abs(row[by]));
+export function sortFunctions(f: Functions, by: "self" | "total"): Uint32Array {
+  return largestOf(largestOf(f.groups, by === "self" ? f.total : f.self), f[by]);
 }

@@ -69,6 +69,17 @@ export function largestFirst(keys: Float64Array): Uint32Array {
   return sortKeys(b, keys.length).slice();
 }
 
+/** Some numbers by what each has of a figure, more or less than 0: the largest first; equal ones stay as they are. */
+export function largestOf(numbers: Uint32Array, figure: Float64Array): Uint32Array {
+  const b = benchFor(numbers.length);
+  const { keys } = b;
+  for (let i = 0; i < numbers.length; i++) keys[i] = Math.abs(figure[numbers[i]!]!);
+  const order = sortKeys(b, numbers.length);
+  const sorted = new Uint32Array(order.length);
+  for (let i = 0; i < order.length; i++) sorted[i] = numbers[order[i]!]!;
+  return sorted;
+}
+
 /** Things by a number of theirs, the largest first; equal ones stay as they are. */
 export function orderBy<T>(things: T[], key: (thing: T) => number): T[] {
   const b = benchFor(things.length);

@@ -7,6 +7,7 @@ import { BottomUp } from "./bottomup.ts";
 import { allFunctions } from "./callers.ts";
 import type { CallTree } from "./calltree.ts";
 import { FIGURE_COLUMNS, figureColumn } from "./figures.ts";
+import { linesOf } from "./lines.ts";
 import type { Profile } from "./profile.ts";
 import type { Question } from "./question.ts";
 import { amountWith } from "./search.ts";
@@ -53,6 +54,7 @@ function* partsOf(p: Profile): Generator<(answers: Answers) => void> {
   const threads = p.pack.u32("thread.serial");
   yield (answers) => showTable(p, answers, { ...ALL, functions: "a" });
   yield (answers) => search(p, answers.tree(p, ALL, FLAME));
+  yield (answers) => void linesOf(p, answers.of(p, ALL), p.frameFile[0] ?? 0);
   if (threads.length > 1) {
     yield (answers) => void answers.tree(p, { ...ALL, thread: threads[0]! }, FLAME);
     yield (answers) => void answers.tree(p, ALL, { ...FLAME, byThread: true });

@@ -6,7 +6,7 @@ import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatShare } from "../draw/format.ts";
 import { Rows } from "../draw/rows.ts";
 import { appendInPieces } from "../idle.ts";
-import { allFunctions, findCallers, sortFunctions, type Callers, type FunctionRow, type Neighbour } from "../model/callers.ts";
+import { allFunctions, findCallers, sortFunctions, type Callers, type Functions, type Neighbour } from "../model/callers.ts";
 import { countsBlocks, type Answer } from "../model/question.ts";
 import type { Work } from "../model/stacks.ts";
 import type { State } from "../state.ts";
@@ -24,8 +24,8 @@ class CallersPage {
   private readonly rows = new Rows("functions", this.head);
   private readonly side = h("div.neighbours", { id: "neighbours" });
   private answer: Answer | null = null;
-  private all: FunctionRow[] = [];
-  private list: FunctionRow[] = [];
+  private all: Functions | null = null;
+  private list: Uint32Array = new Uint32Array(0); // of those: groups
   private sorted = "";
   private found: { answer: Answer | null; group: number; callers: Callers | null } = { answer: null, group: -1, callers: null };
   private readonly search: HTMLInputElement;
@@ -47,7 +47,7 @@ class CallersPage {
     this.controls.update();
     this.ask();
     const sort = this.app.state.sort === "total" ? "total" : "self";
-    if (sort !== this.sorted) this.all = sortFunctions(this.all, sort);
+    if (sort !== this.sorted) this.all = { ...this.all!, groups: sortFunctions(this.all!, sort) };
     this.sorted = sort;
     this.choose();
     clear(this.head, h("span.cell", {}, "Function"),
@@ -74,23 +74,25 @@ class CallersPage {
     const { search } = this.app.state;
     if (document.activeElement !== this.search) this.search.value = search;
     const hits = search ? this.app.profile.search(search) : null;
-    this.list = hits ? this.all.filter((row) => hits[row.group]) : this.all;
-    clear(this.count, hits ? `${formatCount(this.list.length)} of ${formatCount(this.all.length)} functions` : `${formatCount(this.all.length)} functions`);
+    const { groups } = this.all!;
+    this.list = hits ? groups.filter((group) => hits[group]) : groups;
+    clear(this.count, hits ? `${formatCount(this.list.length)} of ${formatCount(groups.length)} functions` : `${formatCount(groups.length)} functions`);
   }
 
   private sheet(): Sheet {
     const { profile } = this.app;
-    return { head: ["self", "total", "function", "module"], rows: this.list.map((row) => [row.self, row.total, profile.functionName(row.group), profile.modulePath(row.group)]) };
+    return { head: ["self", "total", "function", "module"], rows: Array.from(this.list, (group) => [this.all!.self[group]!, this.all!.total[group]!, profile.functionName(group), profile.modulePath(group)]) };
   }
 
-  private makeRow(row: FunctionRow): HTMLElement {
+  private makeRow(group: number): HTMLElement {
     const { app } = this;
-    const chosen = app.state.zoom[0] === row.group;
-    return h(`div.row.functions${chosen ? ".chosen" : ""}`, { role: "row", "data-self": row.self, "data-total": row.total },
-      h("span.cell.name", {}, h("a", { href: app.link({ zoom: [row.group] }), "aria-current": chosen ? "true" : undefined, title: app.profile.modulePath(row.group) }, app.profile.functionName(row.group)),
-        h("span.place", {}, ` ${app.profile.moduleName(row.group)}`)),
-      this.figure(row.self, row.selfVariance),
-      this.figure(row.total, row.totalVariance));
+    const { self, total, selfVariance, totalVariance } = this.all!;
+    const chosen = app.state.zoom[0] === group;
+    return h(`div.row.functions${chosen ? ".chosen" : ""}`, { role: "row", "data-self": self[group]!, "data-total": total[group]! },
+      h("span.cell.name", {}, h("a", { href: app.link({ zoom: [group] }), "aria-current": chosen ? "true" : undefined, title: app.profile.modulePath(group) }, app.profile.functionName(group)),
+        h("span.place", {}, ` ${app.profile.moduleName(group)}`)),
+      this.figure(self[group]!, selfVariance?.[group] ?? 0),
+      this.figure(total[group]!, totalVariance?.[group] ?? 0));
   }
 
   private figure(value: number, variance: number): HTMLElement {
@@ -109,9 +111,9 @@ class CallersPage {
   }
 
   private totalOf(group: number, found: Callers): string {
-    const row = this.all.find((r) => r.group === group);
+    const { totalVariance, selfVariance } = this.all!;
     const doubt = (value: number, variance = 0) => this.show(value) + within(this.app, this.answer!, value, variance);
-    return `${doubt(found.total, row?.totalVariance)} with callees, ${doubt(found.self, row?.selfVariance)} by itself.`;
+    return `${doubt(found.total, totalVariance?.[group])} with callees, ${doubt(found.self, selfVariance?.[group])} by itself.`;
   }
 
   private ways: [link: HTMLElement, change: Partial<State>][] = []; // from the chosen function
