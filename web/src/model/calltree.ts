@@ -45,12 +45,15 @@ export function sortNodes(nodes: TreeNode[]): TreeNode[] {
   return nodes;
 }
 
-/** Runs of one size, which the numbers of frames put in order, are short. */
+/** Runs of one size are put in order by the numbers of frames. Most are short; those with nothing can be many. */
 function sortMany(nodes: TreeNode[]): TreeNode[] {
   const sorted = orderBy(nodes, (node) => node.size);
   for (let from = 0, to = 0; from < sorted.length; from = to) {
     while (to < sorted.length && sorted[to]!.size === sorted[from]!.size) to++;
-    if (to - from > 1) for (const [i, node] of sorted.slice(from, to).sort(isLarger).entries()) sorted[from + i] = node;
+    if (to - from < 2) continue;
+    const same = sorted.slice(from, to);
+    const run = same.length > FEW ? orderBy(same, (node) => -node.frame) : sortNodes(same);
+    for (let i = 0; i < run.length; i++) sorted[from + i] = run[i]!;
   }
   return sorted;
 }

@@ -35,13 +35,14 @@ export function comparisons(union: () => Union): Work[] {
     use(union(), data);
     data.both.arrays.giveBack();
   };
-  const open = (tree: CallTree): void => void tree.open(tree.root);
   return repeat([
     ask((u, data) => void u.changes(data)),
     ask((u, { both }) => open(new TopDown(u.shape(), both))),
     ask((u, { both }) => open(new BottomUp(u.reversed(), both))),
   ]);
 }
+
+const open = (tree: CallTree): void => void tree.open(tree.root);
 
 function repeat(parts: (() => void)[]): Work[] {
   return Array.from({ length: TIMES }, () => parts).flat().map((part) => ({ step: () => (part(), true) }));
@@ -54,6 +55,7 @@ function* partsOf(p: Profile): Generator<(answers: Answers) => void> {
   const threads = p.pack.u32("thread.serial");
   yield (answers) => showTable(p, answers, { ...ALL, functions: "a" });
   yield (answers) => search(p, answers.tree(p, ALL, FLAME));
+  yield (answers) => open(answers.tree(p, ALL, { ...FLAME, inverted: true }));
   yield (answers) => void linesOf(p, answers.of(p, ALL), p.frameFile[0] ?? 0);
   if (threads.length > 1) {
     yield (answers) => void answers.tree(p, { ...ALL, thread: threads[0]! }, FLAME);
