@@ -136,10 +136,16 @@ static void tell(struct work *w, struct gather_part *part, const struct target_t
 }
 
 /* The collector's first thread has other things to do. */
-static void pulse(const struct work *w, uint32_t part, uint64_t round)
+static void pulse(const struct work *w, uint32_t part)
 {
-	if (part == 0 && w->gather->pulse && round % PULSE_CHUNKS == 0)
+	if (part == 0 && w->gather->pulse)
 		w->gather->pulse(w->gather->context);
+}
+
+static void pulse_at(const struct work *w, uint32_t part, uint64_t chunk)
+{
+	if (chunk % PULSE_CHUNKS == 0)
+		pulse(w, part);
 }
 
 static bool run(struct work *w, void (*work)(void *context, uint32_t part))
@@ -208,7 +214,7 @@ static void read_chunks(void *context, uint32_t number)
 		target_read_pieces(w->pid, &piece, 1, words, &tally);
 		tell(w, part, &tally);
 		keep_pointers(w->gather, part, &chunk, words);
-		pulse(w, number, i);
+		pulse_at(w, number, i);
 	}
 	pages_free(words, GATHER_CHUNK_BYTES);
 }
@@ -220,9 +226,9 @@ static void touch_units(void *context, uint32_t number)
 	struct work *w = context;
 	uint64_t unit;
 
-	for (uint64_t i = 1; take(w, &unit); i++) {
+	while (take(w, &unit)) {
 		stash_touch(w->stash, unit);
-		pulse(w, number, i);
+		pulse(w, number);
 	}
 }
 
@@ -231,12 +237,12 @@ static void read_units(void *context, uint32_t number)
 	struct work *w = context;
 	uint64_t unit;
 
-	for (uint64_t i = 1; take(w, &unit); i++) {
+	while (take(w, &unit)) {
 		struct target_tally tally = {0};
 
 		stash_read(w->stash, w->pid, unit, &tally);
 		tell(w, &w->gather->parts[number], &tally);
-		pulse(w, number, i);
+		pulse(w, number);
 	}
 }
 
@@ -245,15 +251,16 @@ static void sift_units(void *context, uint32_t number)
 	struct work *w = context;
 	const uint64_t *words;
 	struct gather_range piece;
-	uint64_t unit;
+	uint64_t unit, chunks = 0;
 
-	for (uint64_t i = 1; take(w, &unit); i++) {
+	while (take(w, &unit)) {
 		uint64_t at = 0;
 
-		while ((words = stash_find(w->stash, unit, &at, &piece)))
+		while ((words = stash_find(w->stash, unit, &at, &piece))) {
 			keep_pointers(w->gather, &w->gather->parts[number], &piece, words);
+			pulse_at(w, number, ++chunks);
+		}
 		stash_drop(w->stash, unit);
-		pulse(w, number, i);
 	}
 }
 

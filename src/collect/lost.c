@@ -307,7 +307,10 @@ static bool open_stash(struct look *l)
 	roots_list(&l->roots, l->collector->watch.pid, ROOTS_ALL);
 	if (!stash_open(&l->stash, add_up_ranges(&l->roots), spare_read_bytes(NULL)))
 		return false;
+	/* For a large target that takes seconds, in which its events must not pile up. */
+	l->gather.pulse = keep_up;
 	gather_touch(&l->gather, &l->stash);
+	l->gather.pulse = attend;
 	return true;
 }
 
@@ -418,7 +421,7 @@ static int try_look(struct collector *c, const enum lost_way *way, struct error 
 	l->reach.accepts = lost_look_accept;
 	l->reach.pulse = keep_up;
 	l->reach.context = l;
-	l->gather.pulse = attend; /* no event may be handled yet */
+	l->gather.pulse = attend; /* no event may be handled while it is stopped */
 	l->gather.context = l;
 	int result = look(l, e);
 	if (result)
