@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -36,6 +37,25 @@ static void close_others(int connection)
 		close((int)fd);
 }
 
+/* Where the name is not made of the program's, it is known already: with a number in it if children
+ * are recorded too, or the program has become another one, or is one of many ranks. */
+static void check_output(const struct recording_options *options, const struct segment_hello *hello,
+			 const struct recording_wires *wires, struct error *e)
+{
+	const struct recording_subject subject = {
+		.program = "",
+		.pid = hello->pid,
+		.rank = rank_read(hello->pid),
+		.is_program = wires->is_program,
+		.image = wires->image,
+	};
+	bool is_known = options->output && *options->output && !strchr(options->output, '%');
+	char *name = is_known ? recording_output_name(options->output, &subject) : NULL;
+
+	(void)recording_check_output(name ? name : options->output, e);
+	free(name);
+}
+
 /* Somewhere else the profile is found only by whoever is told where, and at the end nobody listens
  * any more. A child that was forked has its parent's settings: that was told. */
 static void tell_where(int out, const struct error *e, const struct segment_hello *hello)
@@ -62,16 +82,16 @@ static int run(int argc, char **argv)
 	}
 	wires.is_program = !options.collect.follow;
 	close_others(wires.connection);
-	(void)recording_check_output(options.output, &e);
 	int out = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3); /* as it is before recording_isolate */
 	if (options.http.wanted)			    /* the servant tells where it is */
 		options.http.announce = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
 	recording_isolate();
 	if (recording_take_hello(wires.connection, &hello))
 		return COMMAND_FAILED;
+	wires.image = hello.image ? hello.image : 1;
+	check_output(&options, &hello, &wires, &e);
 	tell_where(out, &e, &hello);
 	e = (struct error){0};
-	wires.image = hello.image ? hello.image : 1;
 	if (hello.mode == SEGMENT_MODE_SAMPLE && recording_set_sample(&options, NULL, &e))
 		return COMMAND_FAILED;
 	return recording_run(&options, &hello, &wires) ? COMMAND_FAILED : COMMAND_GOOD;

@@ -148,6 +148,19 @@ def test_where_nothing_can_be_written_it_is_told_where_the_profile_will_be(nativ
     assert (tmp_path / "letter").read_text() == "not to be lost\n"
 
 
+def test_a_file_whose_name_the_profile_does_not_have_is_no_reason_to_tell(native, tmp_path, library):
+    letter = tmp_path / "run.mdn"
+    letter.write_text("not to be lost\n")
+    environment = {**os.environ, "LD_PRELOAD": library, "MIDDEN_OUTPUT": "run.mdn", "MIDDEN_FOLLOW": "1"}
+    process = subprocess.Popen(
+        native.command("dying", "exit"), env=environment, stderr=subprocess.PIPE, cwd=tmp_path, text=True
+    )
+    _, told = process.communicate(timeout=120)
+    assert told == ""
+    wait_until((tmp_path / f"run.{process.pid}.mdn").exists, "the profile, with a number in its name")
+    assert letter.read_text() == "not to be lost\n"
+
+
 def test_a_file_that_is_no_profile_is_not_overwritten_by_a_name_made_of_the_programs(native, tmp_path, library):
     letter = tmp_path / "to.dying"
     letter.write_text("not to be lost\n")
