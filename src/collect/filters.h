@@ -4,8 +4,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Filters are inherited, and can only be added to. Who descends from a process and has as many as
- * that had has the same ones. A filter sees the number of a call and its arguments, nothing else
- * that differs between two processes; so what it says to us it says to the target. */
+ * that had has the same ones. A filter sees the number of a call, its arguments, and the address
+ * that it is made at, which says nothing to a filter that is older than the program; so what it
+ * says to us it says to the target. */
 #ifndef MIDDEN_COLLECT_FILTERS_H
 #define MIDDEN_COLLECT_FILTERS_H
 

@@ -320,8 +320,7 @@ static bool foresee_copy(struct look *l)
 	struct twin *t = &l->collector->lost.twin;
 
 	t->only_sibling = l->way == LOST_SIBLING;
-	return twin_prepare(t, &l->roots.regions, l->collector->watch.pid) && !t->dead &&
-	       !l->roots.is_guarded;
+	return twin_prepare(t, &l->roots.regions, l->collector->watch.pid) && !l->roots.is_guarded;
 }
 
 /* What can be done while it runs. False: this way leads nowhere. */

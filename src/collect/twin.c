@@ -155,6 +155,8 @@ static uint32_t find_filters(struct twin *t, pid_t target)
 
 bool twin_prepare(struct twin *t, const struct regions *regions, pid_t target)
 {
+	if (t->dead) /* whose kind and filters are those that it is buried by */
+		return false;
 	t->is_sibling = can_be_sibling(t->undertaker, target);
 	t->filters = 0;
 	if (!is_copyable(regions) || (t->only_sibling && !t->is_sibling))
@@ -200,11 +202,14 @@ bool twin_make(struct twin *t, struct halt *h, const struct regions *regions, pi
 {
 	struct registers_call call = {SYS_clone, {0}};
 	unsigned tries = 0;
+	bool was_sibling = t->is_sibling;
 
 	t->is_sibling = can_be_sibling(t->undertaker, target);
 	call.arguments[0] = get_flags(t->is_sibling);
 	if (!is_copyable(regions) || (t->only_sibling && !t->is_sibling))
 		return false;
+	if (t->filters && t->is_sibling != was_sibling)
+		return false; /* its parent has ended: they were asked for the other kind */
 	t->code = find_region(regions, t->way.fork);
 	t->room = find_region(regions, t->way.room);
 	struct inject_target asked = choose_way(t, regions, target, t->way.fork);

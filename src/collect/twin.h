@@ -53,7 +53,7 @@ struct twin {
 
 /* What can be found out while the target runs: whether its parent is one who waits for copies, and
  * what filters of system calls say to one. `regions` are as of now. False: by all that can be seen
- * there will be no copy. */
+ * there will be no copy, as when the last one is not buried yet. */
 bool twin_prepare(struct twin *t, const struct regions *regions, pid_t target);
 
 /* Makes a copy of a target whose threads are all stopped. False: it cannot be had, and nothing has

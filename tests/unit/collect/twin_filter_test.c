@@ -173,6 +173,76 @@ static void test_the_trial_is_made_once(void **state)
 	assert_int_equal(status, 0);
 }
 
+/* In a child that is under a filter: 0, or what is wrong. */
+static void check_in_child(void (*filter)(void), int (*work)(void))
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		filter();
+		_exit(filters_count_own() == 0 ? SKIPPED : work());
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED)
+		skip();
+	assert_int_equal(status, 0);
+}
+
+static int look_for_a_sibling_before_the_burial(void)
+{
+	pid_t pid = start(read_once, NULL);
+
+	wait_until_asleep(pid);
+	struct scene s = stop_target(pid);
+	if (!copy_target(&s, pid))
+		return 2;
+	twin_settle(&s.t);
+	twin_end(&s.t);
+	s.t.only_sibling = true;
+	if (twin_prepare(&s.t, &s.regions, pid))
+		return 3;
+	for (unsigned i = 0; i < 5000 && !twin_bury(&s.t, pid); i++)
+		(void)usleep(1000);
+	if (s.t.dead)
+		return 4;
+	leave_target(&s);
+	order_end(0);
+	check_end(pid);
+	return 0;
+}
+
+static void test_the_next_look_does_not_keep_a_copy_from_its_burial(void **state)
+{
+	(void)state;
+	check_in_child(allow_all, look_for_a_sibling_before_the_burial);
+}
+
+static int lose_the_parent_before_the_copy(void)
+{
+	undertaker = getpid();
+	pid_t pid = start(read_once, NULL);
+
+	wait_until_asleep(pid);
+	struct scene s = stop_target(pid);
+	if (!s.t.filters || !s.t.is_sibling)
+		return 2;
+	s.t.undertaker = 0;
+	if (copy_target(&s, pid))
+		return 3;
+	leave_target(&s);
+	order_end(0);
+	check_end(pid);
+	return 0;
+}
+
+/* What filters say to one kind of copy is no answer for the other. */
+static void test_a_target_that_loses_its_parent_is_not_copied_untried(void **state)
+{
+	(void)state;
+	check_in_child(kill_who_copies, lose_the_parent_before_the_copy);
+}
+
 /* As many filters as we have are no proof for who does not come from where we do. */
 static void test_a_stranger_with_as_many_filters_is_not_copied(void **state)
 {
@@ -206,6 +276,11 @@ int main(void)
 			test_where_filters_forbid_a_copy_to_close_its_files_there_is_none, set_up,
 			tear_down),
 		cmocka_unit_test(test_the_trial_is_made_once),
+		cmocka_unit_test_setup_teardown(
+			test_the_next_look_does_not_keep_a_copy_from_its_burial, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_a_target_that_loses_its_parent_is_not_copied_untried, set_up,
+			tear_down),
 		cmocka_unit_test(test_a_stranger_with_as_many_filters_is_not_copied),
 	};
 
