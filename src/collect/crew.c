@@ -8,6 +8,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "collect/spare.h"
+
 uint32_t crew_count(const struct crew *c)
 {
 	return c->count ? c->count : 1;
@@ -54,9 +56,12 @@ uint32_t crew_count_cores(void)
 	long cores = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set)
 								  : sysconf(_SC_NPROCESSORS_ONLN);
 
+	uint64_t allowed = spare_read_cores(NULL);
+
 	if (cores < 1)
 		return 1;
-	return cores < (long)CREW_MOST ? (uint32_t)cores : CREW_MOST;
+	allowed = allowed < CREW_MOST ? allowed : CREW_MOST;
+	return (uint64_t)cores < allowed ? (uint32_t)cores : (uint32_t)allowed;
 }
 
 /* Signals are the first thread's to take. */

@@ -33,7 +33,7 @@ struct crew {
 	bool is_over;
 };
 
-/* Those that this process may run on, CREW_MOST at most. */
+/* Those that this process may run on, and that its control groups let it use, CREW_MOST at most. */
 uint32_t crew_count_cores(void);
 
 /* Has one thread for each core stand by, or as many as can be had. They take no signals. */

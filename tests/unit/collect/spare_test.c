@@ -1,5 +1,5 @@
-/* spare_test.c -- memory that can be taken: what the machine has left, and what each control group
- * leaves of it. Runs: as a test program, with files that look like the kernel's.
+/* spare_test.c -- memory and cores that can be taken: what the machine has left, and what each
+ * control group leaves of it. Runs: as a test program, with files that look like the kernel's.
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -127,6 +127,40 @@ static void test_groups_of_the_first_version_are_known(void **state)
 	assert_int_equal(spare_read_bytes(&files), 60 * MIB);
 }
 
+static void test_groups_say_how_many_cores_may_be_used(void **state)
+{
+	(void)state;
+	assert_true(spare_read_cores(&files) == UINT64_MAX);
+	put("cgroup", "0::/user/app\n");
+	assert_true(spare_read_cores(&files) == UINT64_MAX);
+	put("user/app/cpu.max", "max 100000\n");
+	assert_true(spare_read_cores(&files) == UINT64_MAX);
+	put("user/cpu.max", "600000 100000\n");
+	assert_int_equal(spare_read_cores(&files), 6);
+	put("user/app/cpu.max", "150000 100000\n");
+	assert_int_equal(spare_read_cores(&files), 2);
+	put("user/app/cpu.max", "1000 100000\n");
+	assert_int_equal(spare_read_cores(&files), 1);
+	put("user/app/cpu.max", "");
+	assert_int_equal(spare_read_cores(&files), 6);
+}
+
+static void test_groups_of_the_first_version_say_it_too(void **state)
+{
+	(void)state;
+	put("cgroup", "7:cpuset:/none\n5:cpu,cpuacct:/box\n4:memory:/box\n");
+	put("cpu/none/cpu.cfs_quota_us", "100000\n");
+	put("cpu/none/cpu.cfs_period_us", "100000\n");
+	put("cpu/cpu.cfs_quota_us", "-1\n");
+	put("cpu/cpu.cfs_period_us", "100000\n");
+	assert_true(spare_read_cores(&files) == UINT64_MAX);
+	put("cpu/box/cpu.cfs_quota_us", "250000\n");
+	put("cpu/box/cpu.cfs_period_us", "100000\n");
+	assert_int_equal(spare_read_cores(&files), 3);
+	put("cpu/box/cpu.cfs_period_us", "0\n");
+	assert_true(spare_read_cores(&files) == UINT64_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -139,6 +173,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_the_groups_around_it_have_limits_too, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_groups_of_the_first_version_are_known, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_groups_say_how_many_cores_may_be_used, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_groups_of_the_first_version_say_it_too, set_up,
 						tear_down),
 	};
 
