@@ -10,6 +10,16 @@ from pathlib import Path
 from processes import find_program, wait_until
 from recording import TIMEOUT_S
 
+# Lines of Python: a filter of system calls that allows every one.
+FILTER = """import ctypes
+rule = (ctypes.c_uint64 * 1)(0x7fff000000000006)
+class Program(ctypes.Structure):
+    _fields_ = [("count", ctypes.c_uint16), ("rules", ctypes.c_void_p)]
+libc = ctypes.CDLL(None)
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+assert libc.prctl(22, 2, ctypes.byref(Program(1, ctypes.addressof(rule)))) == 0
+"""
+
 
 def ask(midden, *arguments):
     return subprocess.run(

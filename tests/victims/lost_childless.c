@@ -6,21 +6,12 @@
  * a child's end, how many pages and how much time children have used, and whether there is one to
  * wait for; waits for another line, executes itself with the word "again" if it has not, and does
  * the same once more. */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t heard;
-
-static void on_child(int number)
-{
-	(void)number;
-	heard = heard + 1;
-}
+#include "children.h"
 
 __attribute__((noinline)) static void lose(void)
 {
@@ -28,30 +19,17 @@ __attribute__((noinline)) static void lose(void)
 		memset(malloc(100), 1, 100);
 }
 
-static void say(void)
-{
-	struct rusage used;
-
-	getrusage(RUSAGE_CHILDREN, &used);
-	printf("%d heard, %ld pages, %ld us, %s\n", (int)heard,
-	       used.ru_minflt + used.ru_majflt + used.ru_maxrss,
-	       (long)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000 +
-		       (long)(used.ru_utime.tv_usec + used.ru_stime.tv_usec),
-	       waitpid(-1, NULL, __WALL | WNOHANG) < 0 ? "none to wait for" : "one to wait for");
-	fflush(stdout);
-}
-
 int main(int argc, char **argv)
 {
 	char line[16];
 
-	signal(SIGCHLD, on_child);
+	listen_for_children();
 	lose();
 	puts("ready");
 	fflush(stdout);
 	if (!fgets(line, sizeof(line), stdin))
 		return 1;
-	say();
+	say_of_children();
 	if (!fgets(line, sizeof(line), stdin))
 		return 1;
 	if (argc < 2)

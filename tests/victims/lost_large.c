@@ -10,7 +10,6 @@
  * it reads it says what it knows of children; ends with 5. */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,10 +17,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
+
+#include "children.h"
 
 #define BLOCKS	    100
 #define BLOCK_BYTES (1024 * 1024)
@@ -33,14 +32,6 @@
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
 
 static void *held;
-static volatile sig_atomic_t heard;
-
-static void on_child(int number)
-{
-	(void)number;
-	heard = heard + 1;
-}
-
 __attribute__((noinline)) static void lose(void)
 {
 	for (int i = 0; i < 3; i++)
@@ -87,31 +78,18 @@ static int make_ring(void)
 	return fd >= 0 && mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) != MAP_FAILED;
 }
 
-static void say(void)
-{
-	struct rusage used;
-
-	getrusage(RUSAGE_CHILDREN, &used);
-	printf("%d heard, %ld pages, %ld us, %s\n", (int)heard,
-	       used.ru_minflt + used.ru_majflt + used.ru_maxrss,
-	       (long)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000 +
-		       (long)(used.ru_utime.tv_usec + used.ru_stime.tv_usec),
-	       waitpid(-1, NULL, __WALL | WNOHANG) < 0 ? "none to wait for" : "one to wait for");
-	fflush(stdout);
-}
-
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "plain";
 	char line[16];
 
-	signal(SIGCHLD, on_child);
+	listen_for_children();
 	lose();
 	hold();
 	int can = strcmp(how, "sealed") == 0 ? seal() : strcmp(how, "ring") == 0 ? make_ring() : 1;
 	puts(can ? "ready" : "cannot");
 	fflush(stdout);
 	while (fgets(line, sizeof(line), stdin))
-		say();
+		say_of_children();
 	return 5;
 }

@@ -7,7 +7,7 @@ import os
 import subprocess
 
 import pytest
-from looking import ask_json, list_children, start, sums, wait_for_listener
+from looking import FILTER, ask_json, list_children, start, sums, wait_for_listener
 from processes import find_program, wait_until
 from recording import TIMEOUT_S
 
@@ -90,15 +90,9 @@ def test_a_child_that_is_recorded_gets_no_child(record, midden, need_victim):
 
 
 # Every call is allowed, as by the filter of a container: here and in all that is started from here.
-CONTAINED = """
-import ctypes, os, sys
-rule = (ctypes.c_uint64 * 1)(0x7fff000000000006)
-class Program(ctypes.Structure):
-    _fields_ = [("count", ctypes.c_uint16), ("rules", ctypes.c_void_p)]
-libc = ctypes.CDLL(None)
-assert libc.prctl(38, 1, 0, 0, 0) == 0
-assert libc.prctl(22, 2, ctypes.byref(Program(1, ctypes.addressof(rule)))) == 0
-os.execv(sys.argv[1], sys.argv[1:])
+CONTAINED = f"""
+import os, sys
+{FILTER}os.execv(sys.argv[1], sys.argv[1:])
 """
 
 
