@@ -72,8 +72,8 @@ check-walks: ## every walk done twice on real programs, for MINUTES (10)
 	@cmake --build $(BUILD) --target midden
 	@tools/check_walks.py --minutes $(or $(MINUTES),10)
 
-soak: ## a service in sampling mode for MINUTES (30): is midden's memory flat, what does it cost
-	@$(SETUP) build
+soak: ## two services in sampling mode for MINUTES (30): is midden's memory flat, what does it cost
+	@$(SETUP) build bench
 	@cmake --preset release -DMIDDEN_TESTS=OFF >/dev/null
 	@cmake --build $(BUILD) --target midden libmidden
 	@tests/soak/run.py --minutes $(or $(MINUTES),30)

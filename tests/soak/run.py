@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
-"""A service in sampling mode for half an hour: does midden's memory stay as it is, and what is the cost?
+"""Services in sampling mode for half an hour: does midden's memory stay as it is, and what is the cost?
 
-Two copies of one program work in turn, a slice each: one alone, one under `midden record --sample`. What disturbs
-the machine disturbs both alike. Fails if midden's mappings in the recorded program (its segment and its library),
-all that this program has beyond the other, or the collector grow from the second quarter of the time to the last.
+There are two: a program that does little but make and free blocks (service.c), and redis with redis-benchmark as its
+client, if it is installed. Of each, two copies work in turn, a slice each: one alone, one under `midden record
+--sample`. What disturbs the machine disturbs both alike. Fails if midden's mappings in a recorded program (its
+segment and its library), all that this program has beyond the other, or the collector grow from the second quarter of
+the time to the last.
 
 SPDX-License-Identifier: Apache-2.0
 """
 
 import argparse
+import shutil
+import socket
 import statistics
 import subprocess
 import sys
@@ -19,6 +23,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 SLICE_MS = 1000
+SLICE_REQUESTS = 20_000  # of each kind, to redis
+KEYS = 20_000  # so few that all of them are there after the first slices
+START_S = 30
 GROWTH_KIB = 1024  # allocators and page tables breathe; a leak of a byte per request would be 100 times as much
 
 
@@ -70,17 +77,18 @@ def read_cpu_s(pid):
 
 
 class Service:
-    def __init__(self, command):
+    """A program that works on demand, and the process in which it does."""
+
+    def __init__(self, command, name):
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.program = self.process.pid
+        self.name = name
         self.rates = []
         self.cpu_rates = []  # per second of CPU time: what others do on the machine matters less
 
     def work(self):
         start, used = time.monotonic(), read_cpu_s(self.program)
-        self.process.stdin.write(f"{SLICE_MS}\n")
-        self.process.stdin.flush()
-        requests = int(self.process.stdout.readline())
+        requests = self.handle()
         self.rates.append(requests / (time.monotonic() - start))
         self.cpu_rates.append(requests / max(read_cpu_s(self.program) - used, 1e-9))
 
@@ -93,13 +101,61 @@ class Service:
         return self.process.wait()
 
 
+class Blocks(Service):
+    """service.c"""
+
+    def handle(self):
+        self.process.stdin.write(f"{SLICE_MS}\n")
+        self.process.stdin.flush()
+        return int(self.process.stdout.readline())
+
+
+class Redis(Service):
+    KINDS = ("set", "get", "hset", "lpush", "lpop")  # together they leave as much as they find
+
+    def __init__(self, command, name):
+        self.port = find_port()
+        options = {"--port": self.port, "--bind": "127.0.0.1", "--save": "", "--appendonly": "no"}
+        words = [str(word) for option in options.items() for word in option]
+        super().__init__([*command, *words, "--logfile", "/dev/null"], name)
+        wait_for_port(self.port)
+
+    def handle(self):
+        options = {"-p": self.port, "-n": SLICE_REQUESTS, "-r": KEYS, "-d": 100, "-t": ",".join(self.KINDS)}
+        words = [str(word) for option in options.items() for word in option]
+        subprocess.run(["redis-benchmark", "-q", *words], stdout=subprocess.DEVNULL, check=True)
+        return SLICE_REQUESTS * len(self.KINDS)
+
+    def finish(self):
+        subprocess.run(["redis-cli", "-p", str(self.port), "shutdown", "nosave"], check=True)
+        return super().finish()
+
+
+def find_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def wait_for_port(port):
+    deadline = time.monotonic() + START_S
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            return
+        except OSError:
+            if time.monotonic() > deadline:
+                raise TimeoutError("redis does not answer") from None
+            time.sleep(0.01)
+
+
 class Watch:
     """Memory in KiB, round after round."""
 
     def __init__(self, alone, recorded):
         self.alone = alone.program
         children = find_children(recorded.process.pid)
-        self.program = next(pid for pid in children if read_name(pid) == "service")
+        self.program = next(pid for pid in children if read_name(pid) == recorded.name)
         recorded.program = self.program
         self.collector = next(pid for pid in children if pid != self.program)
         self.rounds = []
@@ -122,48 +178,73 @@ def compare(recorded, alone):
     return f"{statistics.median(ratios):6.2f} % (quartiles {spread[0]:.2f} to {spread[2]:.2f})"
 
 
-def describe(watch, alone, recorded):
-    mapped, added, collector = watch.rounds[-1]
-    return (
-        f"{len(watch.rounds):5} rounds: {statistics.median(alone.rates):9,.0f} requests/s alone, "
-        f"throughput {compare(recorded.rates, alone.rates)}, per CPU second {compare(recorded.cpu_rates, alone.cpu_rates)}; "
-        f"midden in the program {mapped:,} KiB, all of it {added:+,} KiB, collector {collector:,} KiB"
-    )
+class Load:
+    """Two copies of a service, one of them recorded, that work in turn."""
+
+    def __init__(self, kind, program, record, profile):
+        self.name = Path(program).name
+        self.midden, self.profile = record[0], profile
+        self.alone = kind([program], self.name)
+        self.recorded = kind([*record, "-o", profile, "--", program], self.name)
+        self.pair = [self.alone, self.recorded]
+        self.work()  # what lives comes into being
+        for service in self.pair:
+            service.forget()
+        self.watch = Watch(self.alone, self.recorded)
+
+    def work(self):
+        for service in self.pair:
+            service.work()
+        self.pair.reverse()
+
+    def describe(self):
+        mapped, added, collector = self.watch.rounds[-1]
+        alone, recorded = self.alone, self.recorded
+        return (
+            f"{self.name}: {len(self.watch.rounds):5} rounds: {statistics.median(alone.rates):9,.0f} requests/s alone, "
+            f"throughput {compare(recorded.rates, alone.rates)}, per CPU second {compare(recorded.cpu_rates, alone.cpu_rates)}; "
+            f"midden in the program {mapped:,} KiB, all of it {added:+,} KiB, collector {collector:,} KiB"
+        )
+
+    def finish(self):
+        """Whether both ended well, with a profile, and the memory was flat."""
+        ended = [service.finish() for service in self.pair] == [0, 0]
+        done = subprocess.run([self.midden, "stats", self.profile], capture_output=True, text=True)
+        growth = self.watch.growth()
+        flat = max(growth) <= GROWTH_KIB
+        print(done.stdout)
+        print(self.describe())
+        told = "growth: midden in the program {:+,.0f} KiB, all of it {:+,.0f} KiB, collector {:+,.0f} KiB (at most {:,} each)"
+        print(told.format(*growth, GROWTH_KIB))
+        print("memory is flat" if flat else "memory is NOT flat")
+        return ended and flat and done.returncode == 0
+
+
+def make_loads(arguments, directory):
+    record = [arguments.build / "midden", "record", "-q", *arguments.options.split()]
+    loads = [Load(Blocks, build_service(directory), record, directory / "service.mdn")]
+    if shutil.which("redis-server") and shutil.which("redis-benchmark"):
+        loads.append(Load(Redis, shutil.which("redis-server"), record, directory / "redis.mdn"))
+    else:
+        print("redis is not installed: left out")
+    return loads
 
 
 def main():
     arguments = parse_arguments()
     with tempfile.TemporaryDirectory() as name:
-        directory = Path(name)
-        program = build_service(directory)
-        profile = directory / "soak.mdn"
-        record = [arguments.build / "midden", "record", "-q", *arguments.options.split(), "-o", profile, "--", program]
-        alone, recorded = Service([program]), Service(record)
-        pair = [alone, recorded]
-        for service in pair:  # the live blocks come into being
-            service.work()
-            service.forget()
-        watch = Watch(alone, recorded)
+        loads = make_loads(arguments, Path(name))
         end = time.monotonic() + arguments.minutes * 60
         told = time.monotonic()
         while time.monotonic() < end:
-            for service in pair:
-                service.work()
-            pair.reverse()
-            watch.look()
+            for load in loads:
+                load.work()
+                load.watch.look()
             if time.monotonic() - told >= 60:
                 told = time.monotonic()
-                print(describe(watch, alone, recorded), flush=True)
-        status = recorded.finish() or alone.finish()
-        done = subprocess.run([arguments.build / "midden", "stats", profile], capture_output=True, text=True)
-    growth = watch.growth()
-    print(done.stdout)
-    print(describe(watch, alone, recorded))
-    told = "growth: midden in the program {:+,.0f} KiB, all of it {:+,.0f} KiB, collector {:+,.0f} KiB (at most {:,} each)"
-    print(told.format(*growth, GROWTH_KIB))
-    flat = max(growth) <= GROWTH_KIB
-    print("memory is flat" if flat else "memory is NOT flat")
-    return 0 if flat and status == 0 and done.returncode == 0 else 1
+                print(*(load.describe() for load in loads), sep="\n", flush=True)
+        good = [load.finish() for load in loads]
+    return 0 if all(good) else 1
 
 
 if __name__ == "__main__":
