@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "collect/registers.h"
 #include "format/clock.h"
@@ -23,10 +25,11 @@
 /* for a thread to stop: most do at once, one that is to run again must get its turn first */
 #define PATIENCE_NS UINT64_C(10000000000)
 #define LOOK_NS	    50000L
-#define DEAD_ROUNDS 16u	 /* most stop before it is worth the while to read files */
-#define ROUNDS_MOST 64	 /* of looking for threads that were born meanwhile */
-#define ONE_ROUNDS  400u /* for a single thread to stop, of LOOK_NS and more */
-#define BUSY_ROUNDS 64u	 /* of waiting for a thread that runs for us, before it is worth a nap */
+#define DEAD_ROUNDS 16u	  /* most stop before it is worth the while to read files */
+#define ROUNDS_MOST 64	  /* of looking for threads that were born meanwhile */
+#define ONE_ROUNDS  400u  /* for a single thread to stop, of LOOK_NS and more */
+#define WORKER_FLAG 0x10u /* PF_IO_WORKER, of Linux 5.12 and later */
+#define BUSY_ROUNDS 64u	  /* of waiting for a thread that runs for us, before it is worth a nap */
 
 /* ---- one thread ------------------------------------------------------------------------------ */
 
@@ -154,6 +157,43 @@ static long seize(struct halt *h, pid_t tid)
 	return failed;
 }
 
+/* As the kernel names those that it has in a process for io_uring. */
+static bool has_worker_name(pid_t tid)
+{
+	char path[64], name[16] = "";
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/comm", (int)tid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	(void)!read(fd, name, sizeof(name) - 1);
+	(void)close(fd);
+	return strncmp(name, "iou-", 4) == 0;
+}
+
+/* A program may give its threads such names too. */
+static bool has_worker_flag(pid_t tid)
+{
+	char path[64], text[512];
+	unsigned long flags = 0;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)tid);
+	FILE *file = fopen(path, "re");
+	if (!file)
+		return false;
+	size_t got = fread(text, 1, sizeof(text) - 1, file);
+	(void)fclose(file);
+	text[got] = '\0';
+	const char *end = strrchr(text, ')');
+	return end && sscanf(end + 1, " %*c %*d %*d %*d %*d %*d %lu", &flags) == 1 &&
+	       flags & WORKER_FLAG;
+}
+
+bool halt_is_worker(pid_t tid)
+{
+	return has_worker_name(tid) && has_worker_flag(tid);
+}
+
 /* One that ends just now is no failure. */
 static int ask(struct halt *h, pid_t tid, struct error *e)
 {
@@ -194,7 +234,7 @@ static int ask_new(struct halt *h, pid_t pid, struct error *e)
 	while (found >= 0 && (entry = readdir(tasks))) {
 		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
 
-		if (tid <= 0 || is_known(h, tid))
+		if (tid <= 0 || is_known(h, tid) || (tid != pid && halt_is_worker(tid)))
 			continue;
 		size_t before = h->threads.count;
 		if (ask(h, tid, e))

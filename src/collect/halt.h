@@ -4,7 +4,10 @@
  *
  * Threads are stopped through ptrace, without a signal of ours: one that comes meanwhile waits and
  * is delivered afterwards, and a process that was stopped stays so. Should the collector die, the
- * kernel lets all of them go. */
+ * kernel lets all of them go.
+ *
+ * Threads that the kernel runs in a process on behalf of io_uring are left alone: they have no
+ * registers and no stack of the program's, and a stop would end their requests with EINTR. */
 #ifndef MIDDEN_COLLECT_HALT_H
 #define MIDDEN_COLLECT_HALT_H
 
@@ -53,6 +56,9 @@ int halt_start(struct halt *h, pid_t pid, struct error *e);
 /* Stops one thread, if it does at once, and reads nothing. False: it does not; halt_settle lets it
  * go should it be late. */
 bool halt_one(struct halt *h, pid_t tid);
+
+/* Whether a thread is one of the kernel's, which works on requests of io_uring. */
+bool halt_is_worker(pid_t tid);
 
 /* What the kernel says next of a thread that runs on our order, however long that takes, as nobody
  * else could go on with it. False: it has died. */

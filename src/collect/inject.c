@@ -96,6 +96,13 @@ static bool is_filtered(const struct inject_target *target, pid_t tid)
 	return !filters_are(tid, 0) && !(target->filters && filters_are(tid, target->filters));
 }
 
+/* Threads of the kernel's that belong to the process (io_uring, vhost) never come to where they
+ * could run something. */
+static bool is_nowhere(const struct registers_set *s)
+{
+	return registers_get_place(s) == 0;
+}
+
 /* Its calls come back to it as signals. */
 static bool is_dispatched(pid_t tid)
 {
@@ -143,7 +150,7 @@ bool inject_is_able(const struct inject_target *target, const struct halt_thread
 	struct registers_set s;
 
 	return t->state == HALT_STOPPED && t->is_quiet && target->gate &&
-	       registers_save(t->tid, &s) && registers_is_native(&s) &&
+	       registers_save(t->tid, &s) && registers_is_native(&s) && !is_nowhere(&s) &&
 	       (makes_call_again(target, &s) || is_free(target, t->tid, &s)) &&
 	       !is_filtered(target, t->tid) && !is_dispatched(t->tid);
 }

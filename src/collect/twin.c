@@ -19,6 +19,7 @@
 
 #include "collect/filters.h"
 #include "collect/inject.h"
+#include "collect/requests.h"
 #include "format/clock.h"
 
 #define ASKED_MOST   8u			  /* threads: where these cannot, most of them cannot */
@@ -36,21 +37,29 @@ static bool begins(const char *text, const char *with)
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Devices and requests that are under way write to pages by themselves: after a fork these may be
- * the copy's, no longer the target's. */
+/* Devices write to pages by themselves: after a fork these may be the copy's, no longer the
+ * target's. */
 static bool is_shared_with_others(const char *name)
 {
-	return strstr(name, "[aio]") || strstr(name, "[io_uring]") || strstr(name, "[vfio") ||
-	       begins(name, "socket:[") ||
-	       (begins(name, "/dev/") && !begins(name, "/dev/shm/") && !begins(name, "/dev/zero"));
+	return strstr(name, "[vfio") || begins(name, "socket:[") ||
+	       (begins(name, "/dev/") && !begins(name, "/dev/shm/") && !begins(name, "/dev/zero") &&
+		!begins(name, "/dev/hugepages/"));
 }
 
-static bool is_copyable(const struct regions *regions)
+/* So do requests that are under way, unless the kernel knows of it (see requests.h). */
+static bool is_copyable(const struct regions *regions, pid_t target)
 {
-	for (size_t i = 0; i < regions->list.count; i++)
-		if (is_shared_with_others(regions_get_name(regions, &regions->list.at[i])))
+	bool has_ring = false, has_aio = false;
+
+	for (size_t i = 0; i < regions->list.count; i++) {
+		const char *name = regions_get_name(regions, &regions->list.at[i]);
+
+		if (is_shared_with_others(name))
 			return false;
-	return true;
+		has_ring |= strstr(name, "[io_uring]") != NULL;
+		has_aio |= strstr(name, "[aio]") != NULL;
+	}
+	return (!has_ring && !has_aio) || requests_survive_fork(target, has_ring);
 }
 
 /* ---- what the kernel says of a process ---------------------------------------------------- */
@@ -159,7 +168,7 @@ bool twin_prepare(struct twin *t, const struct regions *regions, pid_t target)
 		return false;
 	t->is_sibling = can_be_sibling(t->undertaker, target);
 	t->filters = 0;
-	if (!is_copyable(regions) || (t->only_sibling && !t->is_sibling))
+	if (!is_copyable(regions, target) || (t->only_sibling && !t->is_sibling))
 		return false;
 	if (filters_are(target, 0))
 		return true;
@@ -206,7 +215,7 @@ bool twin_make(struct twin *t, struct halt *h, const struct regions *regions, pi
 
 	t->is_sibling = can_be_sibling(t->undertaker, target);
 	call.arguments[0] = get_flags(t->is_sibling);
-	if (!is_copyable(regions) || (t->only_sibling && !t->is_sibling))
+	if (!is_copyable(regions, target) || (t->only_sibling && !t->is_sibling))
 		return false;
 	if (t->filters && t->is_sibling != was_sibling)
 		return false; /* its parent has ended: they were asked for the other kind */
@@ -356,7 +365,7 @@ static pid_t choose(pid_t pid, pid_t tried, bool is_choosy)
 	while (tasks && !tids[GLAD] && (entry = readdir(tasks))) {
 		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
 
-		if (tid > tried)
+		if (tid > tried && (tid == pid || !halt_is_worker(tid)))
 			tids[is_choosy ? judge(pid, tid) : GLAD] = tid;
 	}
 	if (tasks)

@@ -4,11 +4,19 @@ SPDX-License-Identifier: Apache-2.0
 """
 
 import json
+import os
+import re
 import subprocess
 from pathlib import Path
 
 from processes import find_program, wait_until
 from recording import TIMEOUT_S
+
+# Types of mounts: these are on block devices, or have no direct reads.
+KNOWN_MOUNTS = set(
+    "bpf btrfs cgroup cgroup2 configfs debugfs devpts devtmpfs efivarfs ext4 fusectl hugetlbfs mqueue proc pstore "
+    "securityfs sysfs tmpfs tracefs vfat xfs".split()
+)
 
 # Lines of Python: a filter of system calls that allows every one.
 FILTER = """import ctypes
@@ -40,6 +48,14 @@ def start(record, name, *arguments, **options):
     pid = wait_until(lambda: find_program(running.process.pid, name[:15]), f"{name} is there")
     wait_for_listener(pid)
     return running, pid
+
+
+def survives_requests():
+    """Whether a fork harms nobody's requests: the kernel pins pages, and nothing is mounted but what is known to."""
+    major, minor = map(int, re.match(r"(\d+)\.(\d+)", os.uname().release).groups())
+    lines = Path("/proc/self/mountinfo").read_text().splitlines()
+    types = {line.partition(" - ")[2].split()[0] for line in lines}
+    return (major, minor) >= (6, 5) and types <= KNOWN_MOUNTS
 
 
 def find_listeners(pid):

@@ -7,7 +7,7 @@ import os
 import subprocess
 
 import pytest
-from looking import FILTER, ask_json, list_children, start, sums, wait_for_listener
+from looking import FILTER, ask_json, list_children, start, sums, survives_requests, wait_for_listener
 from processes import find_program, wait_until
 from recording import TIMEOUT_S
 
@@ -42,14 +42,31 @@ def check_looks(midden, pid, process, copied):
     assert ask_for_children(process) == before
 
 
-@pytest.mark.parametrize("how", ["plain", "sealed", "ring"])
-def test_a_program_is_looked_at_later_where_there_can_be_no_copy(record, midden, need_victim, how):
-    running = record.start_victim(need_victim("lost_large"), how)
+def start_if_permitted(record, name, how):
+    running = record.start_victim(name, how)
     if running.process.stdout.readline() != b"ready\n":
         running.finish(input=b"")
         pytest.skip("the kernel does not permit it")
-    wait_for_listener(pid := wait_until(lambda: find_program(running.process.pid, "lost_large"), "the program"))
-    check_looks(midden, pid, running.process, copied=how == "plain")
+    wait_for_listener(pid := wait_until(lambda: find_program(running.process.pid, name), "the program"))
+    return running, pid
+
+
+@pytest.mark.parametrize("how", ["plain", "sealed", "ring"])
+def test_a_program_is_looked_at_later_where_there_can_be_no_copy(record, midden, need_victim, how):
+    running, pid = start_if_permitted(record, need_victim("lost_large"), how)
+    check_looks(midden, pid, running.process, copied=how == "plain" or (how == "ring" and survives_requests()))
+    assert running.finish(input=b"").status == 5
+
+
+@pytest.mark.parametrize("how", ["ring", "aio"])
+def test_what_a_program_reads_meanwhile_gets_to_it(record, midden, need_victim, how):
+    if not survives_requests():
+        pytest.skip("there are no copies of such programs: an old kernel, or mounts that are not known")
+    running, pid = start_if_permitted(record, need_victim("lost_reader"), how)
+    for _ in range(10):
+        leaks = ask_json(midden, pid)
+        assert leaks["copied"]
+        check_classes(leaks)
     assert running.finish(input=b"").status == 5
 
 

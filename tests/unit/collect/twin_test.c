@@ -19,6 +19,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "collect/requests.h"
 #include "twin_target.h"
 
 #define LOOKS	 50
@@ -471,14 +472,26 @@ static bool look_beside(const char *name)
 
 static void test_what_is_written_to_from_elsewhere_is_not_copied(void **state)
 {
+	static const char *const harmless[] = {
+		"/usr/lib/socket:[4711].so", "/dev/shm/a",	   "/dev/zero (deleted)",
+		"/dev/hugepages/a",	     "/memfd:a (deleted)", "/anon_hugepage (deleted)"};
 	static const char *const names[] = {"socket:[4711]", "anon_inode:[vfio-device]",
-					    "anon_inode:[io_uring]", "/[aio] (deleted)",
 					    "/dev/dri/card0"};
 
 	(void)state;
-	assert_true(look_beside("/usr/lib/socket:[4711].so"));
+	for (size_t i = 0; i < sizeof(harmless) / sizeof(harmless[0]); i++)
+		assert_true(look_beside(harmless[i]));
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		assert_false(look_beside(names[i]));
+}
+
+static void test_who_has_requests_under_way_is_copied_where_they_survive_it(void **state)
+{
+	static const char *const names[] = {"anon_inode:[io_uring]", "/[aio] (deleted)"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		assert_int_equal(look_beside(names[i]), requests_survive_fork(getpid(), i == 0));
 }
 
 int main(int argc, char **argv)
@@ -516,6 +529,9 @@ int main(int argc, char **argv)
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			test_what_is_written_to_from_elsewhere_is_not_copied, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_who_has_requests_under_way_is_copied_where_they_survive_it, set_up,
+			tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
