@@ -13,6 +13,7 @@
 
 #include "capture/boot.h"
 #include "capture/cold.h"
+#include "capture/hooks.h"
 #include "capture/modules.h"
 #include "capture/orphan.h"
 #include "capture/thread.h"
@@ -52,8 +53,6 @@ EXPORT pid_t fork(void)
 }
 
 /* The fork for signal handlers. */
-extern pid_t _Fork(void); /* NOLINT: libc's name */
-
 EXPORT pid_t _Fork(void) /* NOLINT */
 {
 	(void)boot_resolve();

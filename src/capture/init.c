@@ -8,6 +8,7 @@
 
 #include "capture/boot.h"
 #include "capture/cold.h"
+#include "capture/deepbind.h"
 #include "capture/environment.h"
 #include "capture/family.h"
 #include "capture/homing.h"
@@ -132,6 +133,7 @@ static __attribute__((constructor)) void init(int argc, char **argv, char **envp
 	marks_take_signal((int)process->header->snapshot_signal);
 	atomic_store(&process->header->reads_denied, stackrange_is_denied());
 	family_patch();
+	deepbind_patch();
 	if (process->header->maps)
 		mapping_patch();
 	if (process->header->enter_exit)

@@ -1,5 +1,5 @@
 /* relink.c -- replaces functions in objects that are loaded already, and for those to come.
- * Runs: at start-up, while there is one thread. Called by family.c.
+ * Runs: at start-up, while there is one thread.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "capture/relink.h"
 
@@ -42,6 +42,7 @@ struct object {
 struct request {
 	const struct relink_name *names;
 	size_t count;
+	const void *inside; /* of one object only */
 };
 
 /* Writes a word; `protection` is that of its page, which is lifted and restored where it forbids
@@ -125,8 +126,15 @@ static uint32_t count_symbols(const struct object *o)
 	return last + 1;
 }
 
+static void relink_definition(const struct object *o, Elf64_Sym *symbol, const void *replacement)
+{
+	uint64_t value = (uint64_t)(uintptr_t)replacement - o->bias;
+
+	put(&symbol->st_value, &value, sizeof(value), o->symbols_protection);
+}
+
 /* True if the object defines any of the names. */
-static bool relink_definitions(const struct request *r, const struct object *o)
+static bool relink_same_definitions(const struct request *r, const struct object *o)
 {
 	uint32_t count = count_symbols(o);
 	bool defines = false;
@@ -138,11 +146,38 @@ static bool relink_definitions(const struct request *r, const struct object *o)
 
 		if (!name || o->bias + symbol->st_value != (uint64_t)(uintptr_t)name->old)
 			continue;
-		uint64_t value = (uint64_t)(uintptr_t)name->replacement - o->bias;
-		put(&symbol->st_value, &value, sizeof(value), o->symbols_protection);
+		relink_definition(o, symbol, name->replacement);
 		defines = true;
 	}
 	return defines;
+}
+
+static uint32_t hash_of(const char *name)
+{
+	uint32_t hash = 5381;
+
+	for (; *name; name++)
+		hash = hash * 33 + (uint8_t)*name;
+	return hash;
+}
+
+/* All versions of it. What chooses among several functions when it is bound cannot be replaced by
+ * one of them. */
+static void relink_hashed(const struct object *o, const struct relink_name *name)
+{
+	const uint32_t *buckets = o->gnu_hash + 4 + (size_t)o->gnu_hash[2] * 2;
+	const uint32_t *chains = buckets + o->gnu_hash[0];
+	uint32_t hash = hash_of(name->name), offset = o->gnu_hash[1], link = 0;
+
+	for (uint32_t i = buckets[hash % o->gnu_hash[0]]; i >= offset && !(link & 1); i++) {
+		Elf64_Sym *symbol = &o->symbols[i];
+
+		link = chains[i - offset];
+		if ((link | 1) == (hash | 1) && symbol->st_shndx &&
+		    ELF64_ST_TYPE(symbol->st_info) == STT_FUNC &&
+		    strcmp(o->strings + symbol->st_name, name->name) == 0)
+			relink_definition(o, symbol, name->replacement);
+	}
 }
 
 /* ---- objects --------------------------------------------------------------------------------- */
@@ -212,35 +247,40 @@ static int protection_of(const struct dl_phdr_info *info, const void *address)
 	return PROT_READ;
 }
 
-static int relink_object(struct dl_phdr_info *info, size_t size, void *context)
+static bool read_object(const struct dl_phdr_info *info, struct object *o)
 {
-	struct object o = {.bias = info->dlpi_addr};
-	const struct request *r = context;
 	const Elf64_Dyn *dynamic = NULL;
 
-	(void)size;
-	if (holds(info, (const void *)(uintptr_t)relink_all)) /* NOLINT: ourselves */
-		return 0;
+	*o = (struct object){.bias = info->dlpi_addr};
 	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
 		const Elf64_Phdr *p = &info->dlpi_phdr[i];
 
 		if (p->p_type == PT_DYNAMIC)
-			dynamic = (const void *)(uintptr_t)(o.bias + p->p_vaddr); /* NOLINT */
+			dynamic = (const void *)(uintptr_t)(o->bias + p->p_vaddr); /* NOLINT */
 		if (p->p_type == PT_GNU_RELRO) {
 			uint64_t page = getauxval(AT_PAGESZ);
 
-			o.relro_start = (o.bias + p->p_vaddr) & ~(page - 1);
-			o.relro_end = (o.bias + p->p_vaddr + p->p_memsz) & ~(page - 1);
+			o->relro_start = (o->bias + p->p_vaddr) & ~(page - 1);
+			o->relro_end = (o->bias + p->p_vaddr + p->p_memsz) & ~(page - 1);
 		}
 	}
 	if (!dynamic)
-		return 0;
-	read_dynamic(&o, dynamic);
-	o.symbols_protection = protection_of(info, o.symbols);
-	if (!o.symbols || !o.strings)
+		return false;
+	read_dynamic(o, dynamic);
+	o->symbols_protection = protection_of(info, o->symbols);
+	return o->symbols && o->strings;
+}
+
+static int relink_object(struct dl_phdr_info *info, size_t size, void *context)
+{
+	const struct request *r = context;
+	struct object o;
+
+	(void)size;
+	if (holds(info, (const void *)(uintptr_t)relink_all)) /* NOLINT: ourselves */
 		return 0;
 	/* An allocator's calls among its own functions are its own: the outer one counts. */
-	if (relink_definitions(r, &o))
+	if (!read_object(info, &o) || relink_same_definitions(r, &o))
 		return 0;
 	relink_references(r, &o, o.relocations, o.relocation_bytes);
 	relink_references(r, &o, o.slots, o.slot_bytes);
@@ -252,4 +292,25 @@ void relink_all(const struct relink_name *names, size_t count)
 	struct request r = {.names = names, .count = count};
 
 	(void)dl_iterate_phdr(relink_object, &r);
+}
+
+static int relink_one_object(struct dl_phdr_info *info, size_t size, void *context)
+{
+	const struct request *r = context;
+	struct object o;
+
+	(void)size;
+	if (!holds(info, r->inside))
+		return 0;
+	if (read_object(info, &o) && o.gnu_hash && o.gnu_hash[0])
+		for (size_t i = 0; i < r->count; i++)
+			relink_hashed(&o, &r->names[i]);
+	return 1;
+}
+
+void relink_definitions(const void *inside, const struct relink_name *names, size_t count)
+{
+	struct request r = {.names = names, .count = count, .inside = inside};
+
+	(void)dl_iterate_phdr(relink_one_object, &r);
 }

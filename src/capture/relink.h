@@ -17,4 +17,8 @@ struct relink_name {
  * replacement. */
 void relink_all(const struct relink_name *names, size_t count);
 
+/* Makes the symbol table of the object that an address is in say the replacements, whatever its own
+ * definitions were. References that are bound already stay as they are. */
+void relink_definitions(const void *inside, const struct relink_name *names, size_t count);
+
 #endif
