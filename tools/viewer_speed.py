@@ -36,9 +36,9 @@ PAGES = [
     ("figure: live at a time", "goto", "#flame?figure=live&from=300&to=300"),
     ("peak within a range", "goto", "#flame?from=10&to=400"),
     ("figure: peak again", "goto", "#flame"),
-    ("pointer on a box", "move", "canvas.flame", 400, 50),
-    ("pointer on another box", "move", "canvas.flame", 300, 110),
-    ("zoom", "at", "canvas.flame", 400, 70),
+    ("pointer on a box", "move", ".flame", 400, 50),
+    ("pointer on another box", "move", ".flame", 300, 110),
+    ("zoom", "at", ".flame", 400, 70),
     ("zoom out", "click", "#zoom-out"),
     ("search: first letter", "type", "#search", "s"),
     ("search: a word", "type", "#search", "step19"),
@@ -87,8 +87,8 @@ MORE_PAGES = [
 COMPARE = [
     ("compare", "goto", "#compare"),
     ("compare: calls", "goto", "#compare?figure=calls"),
-    ("compare: pointer on a box", "move", "canvas.flame", 400, 50),
-    ("compare: zoom", "at", "canvas.flame", 400, 70),
+    ("compare: pointer on a box", "move", ".flame", 400, 50),
+    ("compare: zoom", "at", ".flame", 400, 70),
     ("compare, inverted", "goto", "#compare?inverted=1"),
 ]
 

@@ -46,6 +46,11 @@ const A_STEP = 10;
 const BEGIN_MS = 250; // who goes on at once does not wait for what nobody has looked at
 const BETWEEN_MS = 30; // for the browser to lay a piece out
 
+/** When the user has looked at what is there for a moment. */
+export function afterAMoment(go: () => void): void {
+  setTimeout(() => whenIdle(go), BEGIN_MS);
+}
+
 /** What is still to be added: on paper there is no later. */
 const unfinished = new Set<() => void>();
 window.addEventListener("beforeprint", () => unfinished.forEach((finish) => finish()));

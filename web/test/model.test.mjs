@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import test from "node:test";
+import { cutRows } from "../src/draw/cuts.ts";
 import { plain } from "../src/draw/dom.ts";
 import { Highlighter, languageOf } from "../src/draw/syntax.ts";
 import { Pack } from "../src/load/pack.ts";
@@ -252,6 +253,13 @@ test("what is looked at is found again in the next profile, below a thread too",
 	assert.deepEqual(zoom([2 + 1, 0, 1]), [after.frameCount + 2, main, a]); // the second thread is the third now
 	assert.deepEqual(zoom([2 + 2, 0]), [after.frameCount + 3, main]); // several threads
 	assert.deepEqual(carryState({ ...parseState(""), zoom: [3] }, after, before).zoom, []); // the new one was not there
+});
+
+test("a high picture is cut where it is in sight, and nothing is left out", () => {
+  assert.deepEqual(cutRows(1, 0, 1), [[0, 8]]);
+  assert.deepEqual(cutRows(60, 0, 35), [[0, 40], [40, 64]]);
+  assert.deepEqual(cutRows(200, 100, 131), [[0, 64], [64, 96], [96, 136], [136, 200]]);
+  assert.deepEqual(cutRows(20, 20, 20), [[0, 16], [16, 24]]); // all of it is above the window
 });
 
 test("an address holds the state, and rubbish is as if it were not there", () => {

@@ -63,13 +63,26 @@ def test_growth_shows_what_shrank_beside_what_grew(page, record):
     seen = page(
         profile,
         ("goto", f"#flame?figure=growth&from={first}&to={last}"), ("wait", "#save-svg"), ("save", "#save-svg"), ("text", "#legend"),
-        ("hoverAt", "canvas.flame", 300, 10), ("text", ".flame-page .hover"),
+        ("hoverAt", ".flame", 300, 10), ("text", ".flame-page .hover"),
     )
     titles = saved_svg_titles(seen[0]["text"])
     assert any(t.startswith("load: -33.3 %, -48.8 KiB") for t in titles)
     assert any(t.startswith("save: 66.7 %, 97.7 KiB") for t in titles)
     assert "grown" in seen[1] and "shrunk" in seen[1]
     assert "48.8 KiB: 97.7 KiB more, 48.8 KiB less" in seen[2]
+
+
+def test_of_a_graph_that_is_higher_than_the_window_what_is_in_sight_is_painted_at_once(page, record):
+    # 300 calls, one inside of the other: 6,000 pixels.
+    profile = record.victim("deep_stack", "300").path
+    look = """(act, event) => new Promise(done => { act(); addEventListener(event, () => done([...document.querySelectorAll('.flame canvas')].map(canvas => {
+        const { top, bottom } = canvas.getBoundingClientRect();
+        return [top < innerHeight && bottom > 0, canvas.width > 0 && canvas.getContext('2d').getImageData(9, 9, 1, 1).data[3] > 0];
+    })), { once: true }) })"""
+    first, after = page(profile, ("size", 900, 400), ("wait", "main > *"), ("eval", f"({look})(() => location.hash = '#flame', 'hashchange')"), ("eval", f"({look})(() => scrollTo(0, 5000), 'scroll')"))
+    for parts in (first, after):
+        assert any(is_seen for is_seen, _ in parts) and all(is_painted for is_seen, is_painted in parts if is_seen)
+    assert len(first) > 2 and first[0] == [True, True] and first[-1] == [False, False]
 
 
 def test_colours_are_explained(page, tree):
@@ -105,9 +118,9 @@ def test_a_zoomed_comparison_has_an_address(page, record):
     old = record.victim("known_tree", "late").path
     new = record.victim("known_tree", "full").path
     seen = page(
-        new, ("goto", "#compare?inverted=1"), ("wait", "#compare-totals"), ("clickAt", ".compare-page canvas", 100, 30), ("hash",), ("text", ".compare-page .path"),
-        ("reload",), ("wait", "#compare-out"), ("text", ".compare-page .path"), ("hoverAt", ".compare-page canvas", 100, 10), ("text", ".compare-page .hover"),
-        ("click", "#compare-out"), ("hash",), ("focus", ".compare-page canvas"), ("press", "ArrowDown"), ("press", "Enter"), ("hash",),
+        new, ("goto", "#compare?inverted=1"), ("wait", "#compare-totals"), ("clickAt", ".compare-page .flame", 100, 30), ("hash",), ("text", ".compare-page .path"),
+        ("reload",), ("wait", "#compare-out"), ("text", ".compare-page .path"), ("hoverAt", ".compare-page .flame", 100, 10), ("text", ".compare-page .hover"),
+        ("click", "#compare-out"), ("hash",), ("focus", ".compare-page .flame"), ("press", "ArrowDown"), ("press", "Enter"), ("hash",),
         options=("--compare", old),
     )
     assert "pair=" in seen[0] and seen[1] == "all › table_new" == seen[2]
@@ -255,7 +268,7 @@ def test_no_page_is_wider_than_a_narrow_window(page, record, tree):
 
 def test_what_can_be_used_has_a_name(page, record, tree):
     old = record.victim("known_tree", "late").path
-    unnamed = """[...document.querySelectorAll('button, a, input, select, canvas, [tabindex="0"]')].filter(e => e.checkVisibility?.() !== false &&
+    unnamed = """[...document.querySelectorAll('button, a, input, select, canvas:not([aria-hidden]), [tabindex="0"]')].filter(e => e.checkVisibility?.() !== false &&
         !(e.textContent.trim() || e.getAttribute('aria-label') || e.getAttribute('title') || e.labels?.length)).map(e => e.outerHTML)"""
     pages = ("overview", "time", "flame", "table", "callers", "source", "sizes", "threads", "leaks", "compare")
     seen = page(tree, *(step for name in pages for step in (("goto", f"#{name}"), ("wait", "main > *"), ("eval", unnamed))), options=("--compare", old))
@@ -277,7 +290,7 @@ def test_estimates_come_with_the_intervals_of_the_command(page, midden, sampled)
     seen = page(
         sampled,
         ("text", "#sampled"), ("text", "#card-leaked"),
-        ("goto", "#flame?figure=leaked"), ("wait", "#flame-total"), ("text", "#flame-total"), ("hoverAt", "canvas.flame", 300, 10), ("text", ".flame-page .hover"),
+        ("goto", "#flame?figure=leaked"), ("wait", "#flame-total"), ("text", "#flame-total"), ("hoverAt", ".flame", 300, 10), ("text", ".flame-page .hover"),
         ("goto", "#table?figure=leaked&inverted=1"), ("wait", ".rows-inner .row"),
         ("eval", "Object.fromEntries([...document.querySelectorAll('.rows-inner .row')].map(r => [r.querySelector('a').textContent, r.querySelectorAll('.cell')[1].title]))"),
         ("goto", "#callers?figure=leaked"), ("wait", ".rows-inner .row.functions"),
@@ -305,7 +318,7 @@ def test_figures_at_a_time_are_as_doubtful_as_the_command_says(page, midden, sam
 
 
 def test_exact_figures_have_no_intervals(page, tree):
-    seen = page(tree, ("count", "#sampled"), ("goto", "#flame?figure=leaked"), ("wait", "#flame-total"), ("text", "#flame-total"), ("hoverAt", "canvas.flame", 300, 10), ("text", ".flame-page .hover"))
+    seen = page(tree, ("count", "#sampled"), ("goto", "#flame?figure=leaked"), ("wait", "#flame-total"), ("text", "#flame-total"), ("hoverAt", ".flame", 300, 10), ("text", ".flame-page .hover"))
     assert seen[0] == 0 and not any(" to " in text for text in seen[1:])
 
 

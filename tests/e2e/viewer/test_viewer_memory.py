@@ -175,7 +175,7 @@ def test_pages_without_data_are_not_there(page, record):
 
 
 def test_the_pages_fit_a_narrow_window_and_are_named(page, resident, mapped):
-    unnamed = """[...document.querySelectorAll('button, a, input, select, canvas, [tabindex="0"]')].filter(e => e.checkVisibility?.() !== false &&
+    unnamed = """[...document.querySelectorAll('button, a, input, select, canvas:not([aria-hidden]), [tabindex="0"]')].filter(e => e.checkVisibility?.() !== false &&
         !(e.textContent.trim() || e.getAttribute('aria-label') || e.getAttribute('title') || e.labels?.length)).map(e => e.outerHTML)"""
     for profile, name in ((resident, "resident"), (mapped, "maps")):
         seen = page(profile, ("size", 420, 800), ("goto", f"#{name}"), ("wait", f".{name}-page table"), ("eval", "document.documentElement.scrollWidth <= innerWidth + 1"), ("eval", unnamed), ("dark",), ("eval", "(dispatchEvent(new Event('beforeprint')), document.querySelectorAll('tbody tr').length)"))

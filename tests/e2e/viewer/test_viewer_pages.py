@@ -70,19 +70,19 @@ def test_a_search_marks_and_says_how_much(page, tree):
 
 def test_zooming_is_in_the_address_and_can_be_undone(page, tree):
     # The third box from the top; rows are 20 pixels.
-    seen = page(tree, ("goto", "#flame"), ("wait", "canvas.flame"), ("clickAt", "canvas.flame", 300, 50), ("text", ".path"), ("hash",), ("click", "#zoom-out"), ("text", ".path"), ("back",), ("hash",))
+    seen = page(tree, ("goto", "#flame"), ("wait", ".flame"), ("clickAt", ".flame", 300, 50), ("text", ".path"), ("hash",), ("click", "#zoom-out"), ("text", ".path"), ("back",), ("hash",))
     assert seen[0].startswith("all ›") and "zoom=" in seen[1]
     assert seen[2] == "" and seen[3] == seen[1]
 
 
 def test_hovering_shows_all_figures(page, tree):
-    (card,) = page(tree, ("goto", "#flame"), ("wait", "canvas.flame"), ("hoverAt", "canvas.flame", 300, 10), ("text", ".hover"))
+    (card,) = page(tree, ("goto", "#flame"), ("wait", ".flame"), ("hoverAt", ".flame", 300, 10), ("text", ".hover"))
     assert "195 KiB in 151 blocks" in card
     assert "100.0 %" in card
 
 
 def test_keys_choose_pages_and_move(page, tree):
-    seen = page(tree, ("press", "3"), ("hash",), ("focus", "canvas.flame"), ("press", "ArrowDown"), ("press", "Enter"), ("hash",), ("press", "Escape"), ("hash",), ("press", "/"), ("eval", "document.activeElement.id"))
+    seen = page(tree, ("press", "3"), ("hash",), ("focus", ".flame"), ("press", "ArrowDown"), ("press", "Enter"), ("hash",), ("press", "Escape"), ("hash",), ("press", "/"), ("eval", "document.activeElement.id"))
     assert seen[0] == "#flame"
     assert "zoom=" in seen[1]
     assert "zoom=" not in seen[2]
@@ -241,7 +241,7 @@ def test_heads_of_columns_stay_above_their_columns(page, tree):
 
 
 def test_dark_mode_and_narrow_windows_work(page, tree):
-    seen = page(tree, ("dark",), ("size", 420, 800), ("goto", "#flame"), ("wait", "canvas.flame"), ("eval", "getComputedStyle(document.body).backgroundColor"), ("eval", "document.documentElement.scrollWidth <= innerWidth + 1"))
+    seen = page(tree, ("dark",), ("size", 420, 800), ("goto", "#flame"), ("wait", ".flame"), ("eval", "getComputedStyle(document.body).backgroundColor"), ("eval", "document.documentElement.scrollWidth <= innerWidth + 1"))
     assert seen[0] == "rgb(22, 24, 27)"
     assert seen[1] is True
 

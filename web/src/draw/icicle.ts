@@ -1,10 +1,11 @@
-// icicle.ts -- a call tree drawn on a canvas, the whole at the top and what it is made of below.
+// icicle.ts -- a call tree drawn on canvases, the whole at the top and what it is made of below.
 // Knows rectangles and pointers, not profiles.
 // SPDX-License-Identifier: Apache-2.0
 
 import { cssColour } from "./colours.ts";
 import { plain } from "./dom.ts";
 import { Lines } from "./pixels.ts";
+import type { PaintRows } from "./tall.ts";
 
 export const ROW = 20;
 const NARROWEST = 1.5; // pixels: what is narrower is not drawn, and nothing below it; to zoom shows it
@@ -58,47 +59,64 @@ export function layOut<T>(source: IcicleSource<T>, width: number): Box<T>[] {
   return boxes;
 }
 
-export function paint<T>(canvas: HTMLCanvasElement, width: number, source: IcicleSource<T>, boxes: Box<T>[], ink: Ink): void {
-  const ratio = devicePixelRatio || 1;
-  const rows = boxes.reduce((most, b) => Math.max(most, b.row + 1), 1);
-  const height = rows * ROW;
-  canvas.style.height = `${height}px`;
-  canvas.width = Math.round(width * ratio);
-  canvas.height = Math.round(height * ratio);
+export function countRows(boxes: Box<unknown>[]): number {
+  let rows = 1;
+  for (let i = 0; i < boxes.length; i++) if (boxes[i]!.row >= rows) rows = boxes[i]!.row + 1;
+  return rows;
+}
+
+/** What paints the rows of a picture. */
+export function painter<T>(width: number, source: IcicleSource<T>, all: Box<T>[], ink: Ink): PaintRows {
+  const hasMany = all.filter(isNarrow).length > MANY;
+  return (canvas, from, to) => {
+    const boxes: Box<T>[] = [];
+    for (const { node, row, x, width } of all) if (row >= from && row < to) boxes.push({ node, row: row - from, x, width });
+    const c = begin(canvas, width, to - from);
+    if (hasMany) paintNarrow(c, source, boxes.filter(isNarrow), ink);
+    paintBoxes(c, source, hasMany ? boxes.filter((box) => !isNarrow(box)) : boxes, ink);
+    c.fillStyle = ink.text;
+    for (const box of boxes) if (box.width >= TEXT_FROM) paintText(c, source, box);
+  };
+}
+
+const ratio = (): number => devicePixelRatio || 1;
+
+function begin(canvas: HTMLCanvasElement, width: number, rows: number): CanvasRenderingContext2D {
+  canvas.width = Math.round(width * ratio());
+  canvas.height = Math.round(rows * ROW * ratio());
   const c = canvas.getContext("2d")!;
-  c.scale(ratio, ratio);
+  c.scale(ratio(), ratio());
   c.font = FONT;
   c.textBaseline = "middle";
-  const narrow = boxes.filter((box) => box.width <= GAP_FROM);
-  if (narrow.length > MANY) paintNarrow(c, source, narrow, ratio, ink);
-  paintBoxes(c, source, narrow.length > MANY ? boxes.filter((box) => box.width > GAP_FROM) : boxes, ink);
-  c.fillStyle = ink.text;
-  for (const box of boxes) if (box.width >= TEXT_FROM) paintText(c, source, box);
+  return c;
 }
 
 /** Draws ahead where nobody sees it: then its texts have been set once. */
 export function paintAhead<T>(width: number, source: IcicleSource<T>, ink: Ink): void {
-  paint(document.createElement("canvas"), width, source, layOut(source, width), ink);
+  const boxes = layOut(source, width);
+  painter(width, source, boxes, ink)(document.createElement("canvas"), 0, countRows(boxes));
 }
 
 const GAP_FROM = 3; // pixels: what is narrower has no space behind it
 const MANY = 300; // of narrow boxes: then they are put on the canvas together
 const MARK = 3; // pixels
 
+const isNarrow = (box: Box<unknown>): boolean => box.width <= GAP_FROM;
 const inkWidth = (box: Box<unknown>): number => (box.width > GAP_FROM ? box.width - 1 : Math.max(box.width, 0.5));
 
 /** All boxes of a row are as high: they are one line of pixels. */
-function paintNarrow<T>(c: CanvasRenderingContext2D, source: IcicleSource<T>, boxes: Box<T>[], ratio: number, ink: Ink): void {
-  const rows = boxes.reduce((most, box) => Math.max(most, box.row + 1), 1);
+function paintNarrow<T>(c: CanvasRenderingContext2D, source: IcicleSource<T>, boxes: Box<T>[], ink: Ink): void {
+  const rows = countRows(boxes);
+  const scale = ratio();
   const inside = new Lines(c.canvas.width, rows);
   let marks: Lines | null = null;
   for (const { node, x, row, width } of boxes) {
-    inside.fill(row, x * ratio, width * ratio, source.colour(node));
-    if (source.isMarked(node)) (marks ??= new Lines(c.canvas.width, rows)).fill(row, x * ratio, width * ratio, ink.mark);
+    inside.fill(row, x * scale, width * scale, source.colour(node));
+    if (source.isMarked(node)) (marks ??= new Lines(c.canvas.width, rows)).fill(row, x * scale, width * scale, ink.mark);
   }
-  inside.paint(c, (row) => [row * ROW * ratio, (row * ROW + ROW - 1) * ratio]);
-  marks?.paint(c, (row) => [row * ROW * ratio, (row * ROW + MARK) * ratio]);
-  marks?.paint(c, (row) => [(row * ROW + ROW - 1 - MARK) * ratio, (row * ROW + ROW - 1) * ratio]);
+  inside.paint(c, (row) => [row * ROW * scale, (row * ROW + ROW - 1) * scale]);
+  marks?.paint(c, (row) => [row * ROW * scale, (row * ROW + MARK) * scale]);
+  marks?.paint(c, (row) => [(row * ROW + ROW - 1 - MARK) * scale, (row * ROW + ROW - 1) * scale]);
 }
 
 /** Colour by colour: to change it takes longer than to fill. */
@@ -154,7 +172,7 @@ function fit(c: CanvasRenderingContext2D, text: string, width: number): string {
   return text;
 }
 
-/** The box at a place of the canvas. */
+/** The box at a place of the picture. */
 export function boxAt<T>(boxes: Box<T>[], x: number, y: number): Box<T> | null {
   const row = Math.floor(y / ROW);
   return boxes.find((b) => b.row === row && x >= b.x && x < b.x + b.width) ?? null;

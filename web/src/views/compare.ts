@@ -5,8 +5,9 @@ import type { App, View } from "../app.ts";
 import { changeColour, cssColour, drawingWidth, isDark } from "../draw/colours.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount } from "../draw/format.ts";
-import { boxAt, flameInk, layOut, paint, paintAhead, type Box, type IcicleSource } from "../draw/icicle.ts";
+import { boxAt, countRows, flameInk, layOut, paintAhead, painter, ROW, type Box, type IcicleSource } from "../draw/icicle.ts";
 import { Rows } from "../draw/rows.ts";
+import { Tall } from "../draw/tall.ts";
 import { BottomUp } from "../model/bottomup.ts";
 import type { CallTree, TreeNode } from "../model/calltree.ts";
 import { errorOf } from "../model/interval.ts";
@@ -23,7 +24,8 @@ class ComparePage {
   private readonly totals = h("p", { id: "compare-totals" });
   private readonly path = h("p.path");
   private readonly note = h("p.note", { id: "compare-note" });
-  private readonly canvas = h("canvas.flame", { tabindex: 0, role: "img", "aria-label": "differential flame graph; arrow keys move, Enter zooms" }) as HTMLCanvasElement;
+  private readonly graph = new Tall("differential flame graph; arrow keys move, Enter zooms", ROW);
+  private readonly area = this.graph.element;
   private readonly card = h("div.hover", { hidden: true });
   private readonly rows = new Rows("changes by function", h("div.row.changes.head", { role: "row" },
     ...["Function", "Change", "Before", "Now", "Difference"].map((title) => h("span.cell", {}, title))));
@@ -41,13 +43,13 @@ class ComparePage {
     this.controls = makeControls(app, { direction: true });
     this.element = h("div.compare-page", {}, this.controls.element, h("div.search", {}, makeSheetSaving(app, "changes", () => this.sheet(), () => this.drawing())), this.totals,
       h("p.note", {}, "Boxes are as wide as both profiles together; orange has grown, blue has shrunk. A click zooms, a click on the top box goes back."), this.note, this.path,
-      h("div.canvas", {}, this.canvas, this.card), h("h2", {}, "Functions that allocate more or less themselves"), this.rows.element);
-    this.canvas.addEventListener("click", (e) => this.onClick(e));
-    this.canvas.addEventListener("mousemove", (e) => this.onHover(e));
-    this.canvas.addEventListener("mouseleave", () => (this.card.hidden = true));
-    this.canvas.addEventListener("keydown", (e) => this.onKey(e));
+      h("div.canvas", {}, this.area, this.card), h("h2", {}, "Functions that allocate more or less themselves"), this.rows.element);
+    this.area.addEventListener("click", (e) => this.onClick(e));
+    this.area.addEventListener("mousemove", (e) => this.onHover(e));
+    this.area.addEventListener("mouseleave", () => (this.card.hidden = true));
+    this.area.addEventListener("keydown", (e) => this.onKey(e));
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
-    new ResizeObserver(() => this.canvas.clientWidth !== this.drawnWidth && this.draw()).observe(this.canvas.parentElement!);
+    new ResizeObserver(() => this.area.clientWidth !== this.drawnWidth && this.draw()).observe(this.area.parentElement!);
   }
 
   private show(n: number): string {
@@ -150,15 +152,15 @@ class ComparePage {
   }
 
   private draw(): void {
-    if (!this.tree || !this.canvas.clientWidth) return;
-    this.drawnWidth = drawingWidth(this.canvas);
+    if (!this.tree || !this.area.clientWidth) return;
+    this.drawnWidth = drawingWidth(this.area);
     const source = this.picture();
     this.boxes = layOut(source, this.drawnWidth);
-    paint(this.canvas, this.drawnWidth, source, this.boxes, flameInk());
+    this.graph.show(countRows(this.boxes), painter(this.drawnWidth, source, this.boxes, flameInk()));
   }
 
   private at(e: MouseEvent): TreeNode | null {
-    const r = this.canvas.getBoundingClientRect();
+    const r = this.area.getBoundingClientRect();
     return boxAt(this.boxes, e.clientX - r.left, e.clientY - r.top)?.node ?? null;
   }
 
@@ -200,7 +202,7 @@ class ComparePage {
     const node = this.at(e);
     if (!node) return void (this.card.hidden = true);
     this.fillCard(node);
-    const box = this.canvas.parentElement!.getBoundingClientRect();
+    const box = this.area.parentElement!.getBoundingClientRect();
     this.card.style.left = `${Math.min(e.clientX - box.left + 12, Math.max(0, box.width - 380))}px`;
     this.card.style.top = `${e.clientY - box.top + 16}px`;
   }

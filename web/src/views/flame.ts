@@ -5,7 +5,8 @@ import type { App, View } from "../app.ts";
 import { changeColour, cssColour, drawingWidth, isDark, moduleColour, OWN_COLOURS } from "../draw/colours.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatShare } from "../draw/format.ts";
-import { boxAt, flameInk, layOut, paint, paintAhead, type Box, type IcicleSource } from "../draw/icicle.ts";
+import { boxAt, countRows, flameInk, layOut, paintAhead, painter, ROW, type Box, type IcicleSource } from "../draw/icicle.ts";
+import { Tall } from "../draw/tall.ts";
 import type { CallTree, TreeNode } from "../model/calltree.ts";
 import { countsBlocks, isTimed } from "../model/question.ts";
 import { amountWith } from "../model/search.ts";
@@ -24,7 +25,8 @@ function labelOf(app: App, tree: CallTree, node: TreeNode): string {
 class FlamePage {
   readonly element: HTMLElement;
   private readonly controls;
-  private readonly canvas = h("canvas.flame", { tabindex: 0, role: "img", "aria-label": "flame graph; arrow keys move, Enter zooms" }) as HTMLCanvasElement;
+  private readonly graph = new Tall("flame graph; arrow keys move, Enter zooms", ROW);
+  private readonly area = this.graph.element;
   private readonly card = h("div.hover", { hidden: true });
   private readonly path = h("p.path");
   private readonly total = h("p.total", { id: "flame-total" });
@@ -41,12 +43,12 @@ class FlamePage {
     this.search = h("input.page-search", { type: "search", id: "search", placeholder: "search (/)", "aria-label": "search for a function" }) as HTMLInputElement;
     this.search.addEventListener("input", () => app.go({ search: this.search.value }, false));
     this.element = h("div.flame-page", {}, this.controls.element,
-      h("div.search", {}, this.search, " ", this.found, " ", makeSaving(app, () => this.picture())), this.total, this.path, h("div.canvas", {}, this.canvas, this.card), this.legend);
-    this.canvas.addEventListener("click", (e) => this.onClick(e));
-    this.canvas.addEventListener("mousemove", (e) => this.onHover(e));
-    this.canvas.addEventListener("mouseleave", () => (this.card.hidden = true));
-    this.canvas.addEventListener("keydown", (e) => this.onKey(e));
-    new ResizeObserver(() => this.canvas.clientWidth !== this.drawnWidth && this.draw()).observe(this.canvas.parentElement!);
+      h("div.search", {}, this.search, " ", this.found, " ", makeSaving(app, () => this.picture())), this.total, this.path, h("div.canvas", {}, this.area, this.card), this.legend);
+    this.area.addEventListener("click", (e) => this.onClick(e));
+    this.area.addEventListener("mousemove", (e) => this.onHover(e));
+    this.area.addEventListener("mouseleave", () => (this.card.hidden = true));
+    this.area.addEventListener("keydown", (e) => this.onKey(e));
+    new ResizeObserver(() => this.area.clientWidth !== this.drawnWidth && this.draw()).observe(this.area.parentElement!);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
   }
 
@@ -119,12 +121,12 @@ class FlamePage {
 
   draw(): void {
     const { app } = this;
-    const width = drawingWidth(this.canvas);
+    const width = drawingWidth(this.area);
     if (!width || !this.element.isConnected) return;
     this.drawnWidth = width;
     const source = this.source();
     this.boxes = layOut(source, width);
-    paint(this.canvas, width, source, this.boxes, flameInk());
+    this.graph.show(countRows(this.boxes), painter(width, source, this.boxes, flameInk()));
     const { search } = app.state;
     clear(this.found, search ? `${formatShare(amountWith(app.profile, this.tree(), source.root, search), source.root.size)} of what is shown` : "");
     this.showLegend(isDark());
@@ -163,7 +165,7 @@ class FlamePage {
     const tree = this.tree();
     return svg({
       boxes: this.boxes,
-      width: this.canvas.clientWidth,
+      width: this.area.clientWidth,
       label: (n) => labelOf(app, tree, n),
       title: (n) => `${labelOf(app, tree, n)}: ${formatShare(n.value, tree.root.size)}, ${countsBlocks(app.state.figure) ? formatCount(n.value) : formatBytes(n.value)}`,
       colour: this.colours(false),
@@ -171,7 +173,7 @@ class FlamePage {
   }
 
   private at(e: MouseEvent): TreeNode | null {
-    const r = this.canvas.getBoundingClientRect();
+    const r = this.area.getBoundingClientRect();
     return boxAt(this.boxes, e.clientX - r.left, e.clientY - r.top)?.node ?? null;
   }
 
@@ -189,7 +191,7 @@ class FlamePage {
     this.card.hidden = !node;
     if (!node) return;
     if (node !== this.told) this.fillCard(node);
-    const box = this.canvas.parentElement!.getBoundingClientRect();
+    const box = this.area.parentElement!.getBoundingClientRect();
     const x = Math.min(e.clientX - box.left + 12, Math.max(0, box.width - 380));
     this.card.style.left = `${x}px`;
     this.card.style.top = `${e.clientY - box.top + 16}px`;
