@@ -65,8 +65,8 @@ static HOT enum hot_try hot_try_alloc(void *block, size_t bytes, const struct wa
 	return HOT_TRY_DONE;
 }
 
-/* hot_release of a free. */
-static HOT enum hot_try hot_try_free(void *block)
+/* hot_release_as of a free. */
+static HOT enum hot_try hot_try_free_as(void *block, uint32_t api)
 {
 	uint64_t stamp;
 	struct thread *t = hot_try_enter(&stamp);
@@ -74,12 +74,17 @@ static HOT enum hot_try hot_try_free(void *block)
 	if (unlikely(!t))
 		return HOT_TRY_FAILED;
 	uint64_t *at = t->pos;
-	hot_try_stamp(t, stamp, SEGMENT_EVENT_FREE);
+	hot_try_stamp(t, stamp, api << 4 | SEGMENT_EVENT_FREE);
 	at[1] = (uint64_t)(uintptr_t)block;
 	t->last = NULL; /* see hot_release_as */
 	hot_publish(t, at + 2);
 	hot_leave(t);
 	return HOT_TRY_DONE;
+}
+
+static HOT enum hot_try hot_try_free(void *block)
+{
+	return hot_try_free_as(block, 0);
 }
 
 #endif

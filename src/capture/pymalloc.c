@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "capture/arenas.h"
-#include "capture/hot.h"
+#include "capture/hot_try.h"
 #include "capture/light.h"
 #include "capture/nearby.h"
 #include "capture/sampler.h"
@@ -73,16 +73,16 @@ static bool enter(uint64_t frame)
 
 static NOINLINE void add_slowly(void *block, size_t bytes, const struct walk_start *start)
 {
-	if (enter(start->sp))
+	if (arenas_has(block) && (HOT_IS_READY() || enter(start->sp)))
 		(void)hot_block(block, bytes, SEGMENT_EVENT_ALLOC, SEGMENT_API_PYTHON, start);
 }
 
 static HOT void add(void *block, size_t bytes, const struct walk_start *start)
 {
-	if (unlikely(!arenas_has(block)))
-		return;
-	if (unlikely(!HOT_IS_READY())) {
-		add_slowly(block, bytes, start);
+	if (unlikely(!arenas_has_surely(block) || !HOT_IS_READY())) {
+		const struct walk_start copy = *start; /* so that `start` can be in registers */
+
+		add_slowly(block, bytes, &copy);
 		return;
 	}
 	struct thread *t = hot_hold(HOT_FRAME());
@@ -134,6 +134,13 @@ static NOINLINE void record_free(const struct allocator *inner, void *block)
 	if (likely(arenas_has(block)) && (HOT_IS_READY() || enter(HOT_FRAME())))
 		(void)hot_release_as(block, SEGMENT_EVENT_FREE, SEGMENT_FREE_PYTHON);
 	inner->free(inner->context, block);
+}
+
+/* True: the block's end is recorded, and it need but be given back. */
+static HOT bool record_free_at_once(void *block)
+{
+	return likely(arenas_has_surely(block)) &&
+	       likely(hot_try_free_as(block, SEGMENT_FREE_PYTHON) == HOT_TRY_DONE);
 }
 
 /* ---- samples --------------------------------------------------------------------------------- */
@@ -329,7 +336,10 @@ static inline bool release(const void *block)
 	static void exact_##domain##_free(void *context, void *block)                              \
 	{                                                                                          \
 		(void)context;                                                                     \
-		record_free(&real_##domain, block);                                                \
+		if (likely(record_free_at_once(block)))                                            \
+			real_##domain.free(real_##domain.context, block);                          \
+		else                                                                               \
+			record_free(&real_##domain, block);                                        \
 	}                                                                                          \
 	static void *sampled_##domain##_malloc(void *context, size_t bytes)                        \
 	{                                                                                          \

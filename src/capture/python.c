@@ -164,13 +164,13 @@ static struct python_thread *get_thread(struct thread *t)
 		python_leaf_forget(&p->quick.leaves);
 		python_memo_init(&p->quick.memo, t->max_depth, p + 1);
 		__builtin_memset(p->marks, 0, sizeof(p->marks));
-		python_quick_init(&p->quick, &interpreter);
+		python_quick_init(&p->quick, &interpreter, t->max_depth);
 		p->quick.left = FORGET_WALKS;
 		t->python_quick = &p->quick;
 	}
 	if (unlikely(p->quick.left == 0)) {
 		python_reads_forget(&p->quick.reads);
-		p->quick.memo.count = 0; /* its frames are read without asking */
+		python_memo_keep(&p->quick.memo, 0); /* its frames are read without asking */
 		p->quick.left = FORGET_WALKS;
 		p->quick.generation = 0;
 	}
@@ -360,7 +360,7 @@ static NOINLINE uint32_t intern(struct python_walk *w, const struct python_memo_
 	if (!node)
 		node = stacktree_add(w->t, &tree, &run, &full);
 	if (unlikely(full)) {
-		m->count = 0; /* the frames do not all have nodes */
+		python_memo_keep(m, 0); /* the frames do not all have nodes */
 		return node;
 	}
 	uint32_t python = node;
@@ -391,7 +391,7 @@ static inline uint32_t recall(struct python_walk *w, const struct python_memo_wa
 /* One frame after another, whatever the last walk was, into t->frames; their number. */
 static uint32_t walk_plainly(struct python_walk *w, const struct walk_start *start, bool native)
 {
-	w->p->quick.memo.count = 0;
+	python_memo_keep(&w->p->quick.memo, 0);
 	w->goal = (struct walk_goal){0};
 	start_over(w);
 	if (native)
@@ -527,9 +527,9 @@ bool python_walk_again(struct thread *t, const struct walk_start *start, uint32_
 
 	if ((mode != SEGMENT_PYTHON_MIXED && mode != SEGMENT_PYTHON_ONLY) || !begin(&w, t))
 		return false;
-	uint32_t kept = w.p->quick.memo.count;
+	uint32_t kept = python_memo_count(&w.p->quick.memo);
 	*count = walk_plainly(&w, start, mode == SEGMENT_PYTHON_MIXED);
-	w.p->quick.memo.count = kept; /* the next walk is to have one */
+	python_memo_keep(&w.p->quick.memo, kept); /* the next walk is to have one */
 	return true;
 }
 

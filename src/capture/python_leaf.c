@@ -11,7 +11,6 @@ void python_leaf_forget(struct python_leaves *table)
 	for (uint32_t i = 0; i < PYTHON_LEAF_WAYS << PYTHON_LEAF_SET_BITS; i++)
 		table->at[i].pc = 0;
 	__builtin_memset(table->pairs, 0, sizeof(table->pairs));
-	__builtin_memset(table->guesses, 0, sizeof(table->guesses));
 }
 
 bool python_leaf_is_unchanged_with_fp(const struct python_leaf *s, const struct walk_start *start)

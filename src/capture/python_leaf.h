@@ -49,20 +49,9 @@ struct python_leaf_pair {
 
 #define PYTHON_LEAF_PAIR_BITS 11
 
-/* A pair that a stack had which starts at a pc, so far from its loop, below `outer`. */
-struct python_leaf_guess {
-	uint32_t outer;
-	uint32_t serial;
-	uint32_t node;
-	uint32_t leaf; /* index into `at` */
-};
-
-#define PYTHON_LEAF_GUESS_BITS 10 /* of pairs, the last one first */
-
 struct python_leaves {
 	uint32_t turn; /* how many have been noted: which way is replaced next */
 	struct python_leaf_pair pairs[1 << PYTHON_LEAF_PAIR_BITS];
-	struct python_leaf_guess guesses[1 << PYTHON_LEAF_GUESS_BITS][2];
 	struct python_leaf at[PYTHON_LEAF_WAYS << PYTHON_LEAF_SET_BITS];
 };
 
@@ -140,17 +129,6 @@ static inline struct python_leaf_pair *python_leaf_pair(struct python_leaves *ta
 	uint32_t hash = (outer ^ s->serial << 20) * UINT32_C(0x9e3779b1);
 
 	return &table->pairs[hash >> (32 - PYTHON_LEAF_PAIR_BITS)];
-}
-
-/* Where the last two of those are. */
-static inline struct python_leaf_guess *python_leaf_guesses(struct python_leaves *table,
-							    uint64_t pc, uint64_t distance,
-							    uint32_t outer)
-{
-	uint64_t hash =
-		(pc ^ distance << 24 ^ (uint64_t)outer << 40) * UINT64_C(0x9e3779b97f4a7c15);
-
-	return table->guesses[hash >> (64 - PYTHON_LEAF_GUESS_BITS)];
 }
 
 /* Notes what a walk to that goal has found, with the frames that it has kept. NULL: it is not one

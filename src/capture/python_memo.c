@@ -75,16 +75,19 @@ void python_memo_init(struct python_memo *m, uint32_t room, void *memory)
 	*m = (struct python_memo){.room = room};
 	m->frames = memory;
 	m->fresh = m->frames + room;
+	m->links = (struct python_memo_link *)(void *)(m->fresh + room) + 1;
+	m->links[-1] = (struct python_memo_link){.at = PYTHON_MEMO_NOWHERE};
+	python_memo_keep(m, 0);
 }
 
 /* The memo's frame with this address, among the outermost `top`; -1: there is none. */
 static inline int64_t find(const struct python_memo *m, int64_t top, uint64_t at)
 {
-	const struct python_memo_frame *f = m->frames + top;
+	const struct python_memo_link *l = m->links + top;
 
-	while (--f >= m->frames && f->at != at)
+	while (--l >= m->links && l->at != at)
 		;
-	return f - m->frames;
+	return l - m->links;
 }
 
 /* After so many fresh frames in a row, it is another stack: looking for each of a deep one in all
@@ -100,7 +103,7 @@ static inline int64_t verify(const struct python_memo *m, const struct python_of
 	const uint64_t code = o->frame_code, instruction = o->frame_instruction,
 		       previous = o->frame_previous;
 
-	for (; f >= m->frames; f--)
+	for (; f >= m->frames && likely(!m->links[f - m->frames].is_stale); f--)
 		if (unlikely((python_reads_word(f->at + code) ^ f->code) |
 			     (python_reads_word(f->at + instruction) ^ f->instruction) |
 			     (python_reads_word(f->at + previous) ^ f->previous)))
@@ -201,9 +204,9 @@ bool python_memo_read(struct python_memo *m, const struct python_chain *c,
 	/* See count_and_free. */
 	uint64_t ended = atomic_load_explicit(&python_memo_codes_ended, memory_order_relaxed);
 	if (unlikely(m->codes_ended != ended))
-		m->count = 0;
+		python_memo_keep(m, 0);
 	m->codes_ended = ended;
-	int64_t top = m->count;
+	int64_t top = python_memo_count(m);
 	uint32_t taken = 0; /* fresh ones until the last that was met */
 
 	*w = (struct python_memo_walk){0};
@@ -222,8 +225,9 @@ bool python_memo_read(struct python_memo *m, const struct python_chain *c,
 				return false;
 			take_over(m, w, met, changed);
 			taken = w->fresh;
-			before = &m->frames[changed];
-			at = before->at;
+			if (!m->links[changed].is_stale)
+				before = &m->frames[changed];
+			at = m->links[changed].at;
 			top = changed;
 		}
 		if (unlikely(w->fresh == m->room) ||
@@ -252,15 +256,17 @@ uint32_t python_memo_list(const struct python_memo *m, const struct python_memo_
 void python_memo_commit(struct python_memo *m, const struct python_memo_walk *w,
 			const struct segment_node *nodes, uint32_t leaf)
 {
-	m->count = w->kept + w->fresh;
+	uint32_t at = w->kept + w->fresh;
+
+	python_memo_keep(m, at);
 	for (uint32_t i = 0; i < w->fresh; i++) {
-		struct python_memo_frame *f = &m->frames[m->count - 1 - i];
+		struct python_memo_frame *f = &m->frames[--at];
 
 		*f = m->fresh[i];
-		if (w->is_known)
-			continue;
-		f->node = leaf;
-		if (f->is_shim)
+		if (!w->is_known)
+			f->node = leaf;
+		m->links[at] = python_memo_link_to(f);
+		if (w->is_known || f->is_shim)
 			continue;
 		if (f->is_shown)
 			leaf = segment_node_parent(nodes, leaf);

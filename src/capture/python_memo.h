@@ -39,6 +39,33 @@ struct python_memo_frame {
 
 _Static_assert(sizeof(struct python_memo_frame) == 64, "a cache line");
 
+/* What walks that are done by comparing alone (python_quick.h) need of a frame of the memo, and
+ * change: so little that two are in a cache line. */
+struct python_memo_link {
+	uint64_t at;
+	uint64_t instruction; /* of one that is early, none that there is */
+	uint64_t activation;
+	uint32_t node;
+	uint8_t early;
+	bool is_shim;
+	bool is_stale; /* the memo's frame is of another instruction, or another one */
+};
+
+_Static_assert(sizeof(struct python_memo_link) == 32, "two in a cache line");
+
+static inline struct python_memo_link python_memo_link_to(const struct python_memo_frame *f)
+{
+	return (struct python_memo_link){.at = f->at,
+					 .instruction = f->instruction,
+					 .activation = f->activation,
+					 .node = f->node,
+					 .early = f->early,
+					 .is_shim = f->is_shim};
+}
+
+/* No frame has this address, and none has it outside. */
+#define PYTHON_MEMO_NOWHERE UINT64_C(0x9e3779b97f4a7c15)
+
 /* A frame below a node, and the node that it led to. */
 struct python_memo_step {
 	uint64_t code;
@@ -53,14 +80,15 @@ struct python_memo_step {
 	bool is_shown;
 };
 
-#define PYTHON_MEMO_STEP_BITS 9 /* of pairs, the one noted last first */
+#define PYTHON_MEMO_STEP_BITS 10 /* of pairs, the one noted last first */
 
 struct python_memo {
 	uint64_t codes_ended;
 	uint32_t room;
-	uint32_t count;			  /* of `frames` */
 	struct python_memo_frame *frames; /* root first */
 	struct python_memo_frame *fresh;  /* of a walk under way, leaf first */
+	struct python_memo_link *links;	  /* one for each of `frames`; links[-1] is nowhere */
+	struct python_memo_link *leaf;	  /* the innermost one; links - 1: there is none */
 	struct python_memo_step steps[1 << PYTHON_MEMO_STEP_BITS][2];
 };
 
@@ -84,7 +112,19 @@ bool python_memo_counts(uint64_t code_type);
 /* Bytes that a memo of `room` frames needs besides the struct. */
 static inline size_t python_memo_bytes(uint32_t room)
 {
-	return 2 * (size_t)room * sizeof(struct python_memo_frame);
+	return 2 * (size_t)room * sizeof(struct python_memo_frame) +
+	       ((size_t)room + 1) * sizeof(struct python_memo_link);
+}
+
+static inline uint32_t python_memo_count(const struct python_memo *m)
+{
+	return (uint32_t)(m->leaf + 1 - m->links);
+}
+
+/* The memo is that of its outermost `count` frames from now on. */
+static inline void python_memo_keep(struct python_memo *m, uint32_t count)
+{
+	m->leaf = m->links + count - 1;
 }
 
 /* The two places where it can be remembered what a frame leads to below `outer`. */

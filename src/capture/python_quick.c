@@ -5,13 +5,13 @@
 
 #include "capture/modules.h"
 
-void python_quick_init(struct python_quick *q, const struct python_interpreter *i)
+void python_quick_init(struct python_quick *q, const struct python_interpreter *i, uint32_t depth)
 {
 	const struct python_offsets *o = i->o;
 
 	q->generation = 0;
 	q->get_current = i->get_current;
-	/* Where an instruction is a number, it does not tell its code object: see find_changed. */
+	/* Where an instruction is a number, it does not tell its code object. */
 	if (o->instruction != PYTHON_INSTRUCTION_AT)
 		q->get_current = NULL;
 	q->thread_id = o->thread_id;
@@ -23,10 +23,27 @@ void python_quick_init(struct python_quick *q, const struct python_interpreter *
 	q->frame_code = o->frame_code;
 	q->frame_owner = o->frame_owner;
 	q->frame_bytes = o->frame_bytes;
+	if (depth < PYTHON_LEAF_PLACES)
+		depth = PYTHON_LEAF_PLACES; /* none is quick */
+	q->deepest = q->memo.links + (depth - PYTHON_LEAF_PLACES) - 1;
+	q->epoch = 0;
+	python_known_forget(&q->known);
+}
+
+/* ---- after a walk ---------------------------------------------------------------------------- */
+
+static void begin_epoch(struct python_quick *q, uint32_t generation)
+{
+	if (q->epoch && q->epoch_generation == generation && q->epoch_ended == q->memo.codes_ended)
+		return;
+	q->epoch = q->epoch == UINT32_MAX ? 1 : q->epoch + 1;
+	q->epoch_generation = generation;
+	q->epoch_ended = q->memo.codes_ended;
 }
 
 void python_quick_allow(struct python_quick *q, uint64_t state, uint32_t generation)
 {
+	begin_epoch(q, generation);
 	if (!q->get_current || (uint64_t)(uintptr_t)q->get_current() != state)
 		return;
 	q->state = state;
@@ -36,37 +53,60 @@ void python_quick_allow(struct python_quick *q, uint64_t state, uint32_t generat
 
 /* ---- frames of Python ------------------------------------------------------------------------ */
 
-/* The outermost frame up to `leaf` that has changed, or the one behind `leaf`. NULL: what is
- * outside of one is another one. Its code object need not be compared: the instruction lies in
- * it, and while no code object is freed, no other one can be there. From the inside out: a frame
- * that the thread has left may have gone with its page, and only what a frame that is there
- * names as outside of it is there too. */
-static inline struct python_memo_frame *find_changed(const struct python_quick *q,
-						     struct python_memo_frame *first,
-						     struct python_memo_frame *leaf)
+/* Gives frames from `f` to `leaf` the nodes that they are known to have. False: one is not known;
+ * the stack that is known then is of those outside of it. */
+static bool follow(struct python_quick *q, struct python_memo_link *f,
+		   const struct python_memo_link *leaf)
+{
+	for (; f <= leaf; f++) {
+		struct python_memo_frame *found = &q->memo.frames[f - q->memo.links];
+
+		if (f->is_shim)
+			break;
+		*found = (struct python_memo_frame){
+			.at = f->at,
+			.code = python_reads_word(f->at + q->frame_code),
+			.instruction = python_reads_word(f->at + q->frame_instruction),
+			.previous = python_reads_word(f->at + q->frame_previous),
+			.activation = f->activation};
+		f->is_stale = true;
+		if (!python_memo_follow(&q->memo, f[-1].node, found, f->at + q->frame_owner))
+			break;
+		*f = python_memo_link_to(found);
+	}
+	if (likely(f > leaf))
+		return true;
+	q->memo.leaf = f - 1;
+	return false;
+}
+
+bool python_quick_settle(struct python_quick *q, struct python_memo_link *leaf)
 {
 	const uint64_t instruction = q->frame_instruction, previous = q->frame_previous;
-	struct python_memo_frame *changed = leaf + 1;
+	struct python_memo_link *changed = leaf, *f = leaf;
 
-	for (struct python_memo_frame *f = leaf; f >= first; f--) {
-		if (unlikely(python_reads_word(f->at + previous) != f->previous))
-			return NULL;
-		if (python_reads_word(f->at + instruction) != f->instruction)
-			changed = f;
-	}
-	return changed;
+	q->memo.leaf = leaf - 1; /* unless the end is reached */
+	for (; f > q->memo.links && python_reads_word(f->at + previous) == f[-1].at; f--)
+		if (python_reads_word(f[-1].at + instruction) != f[-1].instruction)
+			changed = f - 1;
+	if (f != q->memo.links || python_reads_word(f->at + previous))
+		return false;
+	/* What is known of the innermost one is below others. */
+	*leaf = (struct python_memo_link){.at = leaf->at,
+					  .activation = leaf->activation,
+					  .is_shim = leaf->is_shim,
+					  .is_stale = true};
+	return follow(q, changed, leaf - 1);
 }
 
 #define PLACES_MOST 8 /* so far out a place is looked for */
 
-/* The memo's place for the frame at `at`, which is not the innermost of the last walk: that of one
- * further out, or inside of the one that it says is outside of it. NULL: there is none. */
-static NOINLINE struct python_memo_frame *find_place(struct python_quick *q, uint64_t at)
+struct python_memo_link *python_quick_find_place(struct python_quick *q, uint64_t at)
 {
-	struct python_memo *m = &q->memo;
-	struct python_memo_frame *leaf = m->frames + m->count - 1;
-	struct python_memo_frame *last = m->count > PLACES_MOST ? leaf - PLACES_MOST : m->frames;
-	struct python_memo_frame *f = leaf;
+	struct python_memo_link *leaf = q->memo.leaf;
+	struct python_memo_link *last =
+		leaf - q->memo.links > PLACES_MOST ? leaf - PLACES_MOST : q->memo.links;
+	struct python_memo_link *f = leaf;
 
 	while (f >= last && f->at != at)
 		f--;
@@ -77,131 +117,52 @@ static NOINLINE struct python_memo_frame *find_place(struct python_quick *q, uin
 	uint64_t outer = python_reads_word(at + q->frame_previous);
 	for (f = leaf; f >= last && f->at != outer; f--)
 		;
-	if (f < last || f == m->frames + m->room - 1)
+	if (f < last || f == q->memo.links + q->memo.room - 1)
 		return NULL;
-	f[1] = (struct python_memo_frame){.at = at, .previous = outer};
+	q->memo.leaf = f; /* those inside of it are gone */
+	f[1] = (struct python_memo_link){.at = at, .activation = f->activation, .is_stale = true};
 	return f + 1;
 }
 
-/* Gives frames from `f` to `leaf` the nodes that they are known to have. False: one is not known;
- * the memo then is of those outside of it. */
-static bool follow(struct python_quick *q, struct python_memo_frame *f,
-		   const struct python_memo_frame *leaf)
-{
-	struct python_memo *m = &q->memo;
-	uint64_t activation = f > m->frames ? f[-1].activation : 0;
-	uint32_t outer = f > m->frames ? f[-1].node : 0;
+/* ---- stacks ---------------------------------------------------------------------------------- */
 
-	for (; f <= leaf; outer = f++->node) {
-		if (f->is_shim || python_reads_word(f->at + q->frame_previous) != f->previous)
-			break;
-		f->code = python_reads_word(f->at + q->frame_code);
-		f->instruction = python_reads_word(f->at + q->frame_instruction);
-		f->activation = activation;
-		if (unlikely(!python_memo_follow(m, outer, f, f->at + q->frame_owner)))
-			break;
+static uint32_t take_odd(struct python_memo_link *f, const struct python_known *e)
+{
+	uint32_t node = python_quick_take(f, e);
+
+	f->early = python_known_early(e);
+	if (f->early) { /* as python_memo_follow leaves it */
+		f->instruction = ~f->instruction;
+		f->is_stale = true;
 	}
-	if (likely(f > leaf))
-		return true;
-	m->count = (uint32_t)(f - m->frames);
-	return false;
+	return node;
 }
 
-/* Makes the memo that of the stack whose innermost frame is at `at`; that frame. NULL: it has some
- * that are not known. */
-static inline const struct python_memo_frame *advance(struct python_quick *q, uint64_t at)
+uint32_t python_quick_find_parts(struct python_quick *q, struct python_memo_link *f,
+				 const struct python_known_key *k)
 {
-	struct python_memo *m = &q->memo;
-	struct python_memo_frame *leaf = m->frames + m->count - 1, *changed;
+	const struct walk_start start = {.pc = k->pc, .sp = k->sp, .fp = k->fp};
+	const uint64_t goal = k->distance ? k->sp + k->distance : 0;
+	const struct python_known *odd = python_known_find_odd(&q->known, k);
 
-	if (unlikely(leaf->at != at)) {
-		leaf = find_place(q, at);
-		if (!leaf)
-			return NULL;
-	}
-	changed = find_changed(q, m->frames, leaf);
-	if (unlikely(!changed)) {
-		m->count = (uint32_t)(leaf - m->frames);
-		return NULL;
-	}
-	if (changed <= leaf && unlikely(!follow(q, changed, leaf)))
-		return NULL;
-	m->count = (uint32_t)(leaf + 1 - m->frames);
-	return leaf;
-}
-
-/* ---- native ends ----------------------------------------------------------------------------- */
-
-/* As python_quick_find, where the end is not the one that it was the last time. */
-static NOINLINE uint32_t search(struct python_leaves *leaves, const struct walk_start *start,
-				uint64_t goal, uint32_t outer, uint64_t high)
-{
-	const struct python_leaf *s = python_leaf_find(leaves, start, goal, high);
-
+	if (odd)
+		return take_odd(f, odd);
+	if (f->instruction != k->instruction && !follow(q, f, f))
+		return 0;
+	if (!f->node)
+		return 0;
+	const struct python_leaf *s = python_leaf_find(&q->leaves, &start, goal, k->high);
 	if (!s)
 		return 0;
-	const struct python_leaf_pair *pair = python_leaf_pair(leaves, s, outer);
-	if (pair->outer != outer || pair->serial != s->serial)
+	const struct python_leaf_pair *pair = python_leaf_pair(&q->leaves, s, f->node);
+	if (pair->outer != f->node || pair->serial != s->serial)
 		return 0;
-	struct python_leaf_guess *g = python_leaf_guesses(leaves, s->pc, s->goal, outer);
-	g[1] = g[0];
-	g[0] = (struct python_leaf_guess){.outer = outer,
-					  .serial = s->serial,
-					  .node = pair->node,
-					  .leaf = (uint32_t)(s - leaves->at)};
+	if (!f->is_shim) /* which is no frame that goes on */
+		python_known_note(&q->known, k, f, s, pair->node);
 	return pair->node;
-}
-
-/* ---- all of it ------------------------------------------------------------------------------- */
-
-/* Whether this thread's last walk says something of this one: what it found is all there, and the
- * thread state that holds the GIL says that it is of this thread: none that has come to be at the
- * same address since does. */
-static inline bool may_ask(struct python_quick *q)
-{
-	uint32_t generation = atomic_load_explicit(&modules_generation, memory_order_acquire);
-	/* See count_and_free in python_memo.c. */
-	uint64_t ended = atomic_load_explicit(&python_memo_codes_ended, memory_order_relaxed);
-
-	if (unlikely(q->generation != generation || q->memo.codes_ended != ended || !q->left))
-		return false;
-	q->left--;
-	return (uint64_t)(uintptr_t)q->get_current() == q->state &&
-	       python_reads_word(q->state + q->thread_id) == q->owner && q->memo.count;
 }
 
 uint32_t python_quick_find(struct python_quick *q, struct thread *t, const struct walk_start *start)
 {
-	const uint64_t sp = start->sp;
-	uint64_t goal = 0, at;
-
-	if (unlikely(!may_ask(q) || !stackrange_covers(&t->stack, sp)))
-		return 0;
-	const uint64_t high = t->stack.high;
-	if (q->thread_cframe) {
-		goal = python_reads_word(q->state + q->thread_cframe);
-		if (unlikely(goal - sp >= high - sp - 24)) /* it is on the stack */
-			return 0;
-		at = python_reads_word(goal + q->cframe_frame);
-	} else {
-		at = python_reads_word(q->state + q->thread_frame);
-	}
-	const struct python_memo_frame *f = advance(q, at);
-	/* The last in case that native frames make the stack too deep. */
-	if (unlikely(!f || !f->node || q->memo.count + PYTHON_LEAF_PLACES > t->max_depth))
-		return 0;
-	if (!q->thread_cframe)
-		goal = f->activation;
-	const uint64_t distance = python_leaf_distance(goal, sp);
-	const struct python_leaf_guess *g =
-		python_leaf_guesses(&q->leaves, start->pc, distance, f->node);
-	const struct python_leaf *s = &q->leaves.at[g->leaf];
-	if (likely(g->outer == f->node && g->serial == s->serial) &&
-	    likely(python_leaf_is(s, start, distance, high)))
-		return g->node;
-	s = &q->leaves.at[(++g)->leaf];
-	if (g->outer == f->node && g->serial == s->serial &&
-	    python_leaf_is(s, start, distance, high))
-		return g->node;
-	return search(&q->leaves, start, goal, f->node, high);
+	return python_quick_find_here(q, t, start);
 }

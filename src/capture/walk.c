@@ -440,3 +440,8 @@ uint32_t walk_node(struct thread *t, const struct walk_start *start)
 }
 
 #endif
+
+uint32_t walk_tagged_slowly(struct thread *t, const struct walk_start *start)
+{
+	return walk_tagged(t, start);
+}

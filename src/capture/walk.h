@@ -39,16 +39,22 @@ static WALK_QUICK uint32_t walk_tagged(struct thread *t, const struct walk_start
 	return likely(t->tags.at == t->tags.root) ? node : tags_add_frames(t, node);
 }
 
+/* The same, for who has tried something else first. */
+NOINLINE uint32_t walk_tagged_slowly(struct thread *t, const struct walk_start *start);
+
 /* The same for who is called by Python's own allocator: mostly the short way. */
-static inline uint32_t walk_tagged_python(struct thread *t, const struct walk_start *start)
+static PYTHON_QUICK uint32_t walk_tagged_python(struct thread *t, const struct walk_start *start)
 {
 #ifdef MIDDEN_CHECK_WALKS
 	return walk_tagged(t, start); /* which takes it too */
 #else
-	uint32_t node = python_quick_try(t, start);
+	uint32_t node = python_quick_try_here(t, start);
 
-	if (unlikely(!node || t->tags.at != t->tags.root))
-		return walk_tagged(t, start);
+	if (unlikely(!node || t->tags.at != t->tags.root)) {
+		const struct walk_start copy = *start; /* so that `start` can be in registers */
+
+		return walk_tagged_slowly(t, &copy);
+	}
 	return node;
 #endif
 }

@@ -66,17 +66,14 @@ static void remember(uint32_t kept, uint32_t innermost)
 	python_memo_commit(m, &w, nodes, innermost + 1);
 }
 
-/* The native end as it is on the stack, which leads to `node` below `outer`. */
-static void remember_end(uint32_t outer, uint32_t node)
+/* The native end, as `count` frames show it, which leads to `node` below `outer`. */
+static void remember_frames(struct memo_frame *native, uint32_t count, uint32_t outer,
+			    uint32_t node)
 {
-	struct memo_frame native[3] = {
-		{.place = 5, .ra_at = address_of(&stack[12]), .ra_value = stack[12]},
-		{.place = 6, .ra_at = address_of(&stack[20]), .ra_value = stack[20]},
-		{.place = 7, .ra_at = address_of(&stack[50]), .ra_value = stack[50]}};
 	const struct walk_goal goal = {.address = address_of(&stack[LOOP]),
 				       .reached = true,
 				       .frames = native,
-				       .count = 3,
+				       .count = count,
 				       .generation = GENERATION};
 	struct python_leaves *table = &quick->leaves;
 	const struct python_leaf *s =
@@ -87,6 +84,32 @@ static void remember_end(uint32_t outer, uint32_t node)
 	assert_non_null(s);
 	*python_leaf_pair(table, s, outer) =
 		(struct python_leaf_pair){.outer = outer, .serial = s->serial, .node = node};
+}
+
+/* The same as it is on the stack. */
+static void remember_end(uint32_t outer, uint32_t node)
+{
+	struct memo_frame native[3] = {
+		{.place = 5, .ra_at = address_of(&stack[12]), .ra_value = stack[12]},
+		{.place = 6, .ra_at = address_of(&stack[20]), .ra_value = stack[20]},
+		{.place = 7, .ra_at = address_of(&stack[50]), .ra_value = stack[50]}};
+
+	remember_frames(native, 3, outer, node);
+}
+
+/* Where frame `i` leads to below `outer`, as it is now. */
+static void remember_step(uint32_t i, uint32_t outer, uint32_t node)
+{
+	const struct python_memo_frame f = {.code = frames[i][o->frame_code / 8],
+					    .instruction = frames[i][o->frame_instruction / 8]};
+
+	*python_memo_steps(&quick->memo, outer, &f) =
+		(struct python_memo_step){.code = f.code,
+					  .instruction = f.instruction,
+					  .ended = (uint32_t)quick->memo.codes_ended,
+					  .outer = outer,
+					  .node = node,
+					  .is_shown = true};
 }
 
 static uint32_t find(void)
@@ -109,7 +132,7 @@ static int set_up(void **unused)
 	python_memo_init(&quick->memo, ROOM, malloc(python_memo_bytes(ROOM)));
 	quick->memo.codes_ended = atomic_load(&python_memo_codes_ended);
 	python_leaf_forget(&quick->leaves);
-	python_quick_init(quick, &interpreter);
+	python_quick_init(quick, &interpreter, thread->max_depth);
 	quick->left = 100;
 	atomic_store(&modules_generation, GENERATION);
 	state[o->thread_id / 8] = 4711;
@@ -141,8 +164,8 @@ static void the_stack_of_the_last_walk_has_its_node(void **unused)
 {
 	(void)unused;
 	assert_int_equal(find(), 33);
-	assert_int_equal(find(), 33); /* by a guess */
-	assert_int_equal(quick->memo.count, DEPTH);
+	assert_int_equal(find(), 33); /* as a whole */
+	assert_int_equal(python_memo_count(&quick->memo), DEPTH);
 }
 
 static void any_frame_that_has_gone_on_to_something_unknown_is_seen(void **unused)
@@ -151,7 +174,8 @@ static void any_frame_that_has_gone_on_to_something_unknown_is_seen(void **unuse
 	for (uint32_t i = 0; i < DEPTH; i++) {
 		set_frame(i, CODE(i), AT(i, 51));
 		assert_int_equal(find(), 0);
-		assert_int_equal(quick->memo.count, i); /* what is further out holds */
+		assert_int_equal(python_memo_count(&quick->memo),
+				 i); /* what is further out holds */
 		set_frame(i, CODE(i), AT(i, 50));
 		remember(0, DEPTH - 1);
 		assert_int_equal(find(), 33);
@@ -178,7 +202,7 @@ static void frames_that_go_where_they_have_been_have_the_nodes_of_then(void **un
 	set_frame(inner, CODE(inner), AT(inner, 60));
 	assert_int_equal(find(), 0);
 	remember(inner, inner);
-	quick->memo.frames[inner].node = 40; /* as if it had been another one */
+	quick->memo.links[inner].node = 40; /* as if it had been another one */
 	struct python_memo_step *s =
 		python_memo_steps(&quick->memo, inner, &quick->memo.frames[inner]);
 	s->node = 40;
@@ -190,16 +214,56 @@ static void frames_that_go_where_they_have_been_have_the_nodes_of_then(void **un
 	assert_int_equal(find(), 44);
 }
 
+/* The innermost one has not: it leads to another node all the same. */
+static void a_frame_inside_of_one_that_has_gone_on_has_the_node_of_both(void **unused)
+{
+	const uint32_t inner = DEPTH - 1;
+
+	(void)unused;
+	assert_int_equal(find(), 33);
+	set_frame(inner - 1, CODE(inner - 1), AT(inner - 1, 60));
+	remember_step(inner - 1, inner - 1, 40);
+	remember_step(inner, 40, 41);
+	remember_end(41, 44);
+	for (uint32_t i = 0; i < 3; i++) {
+		set_frame(inner - 1, CODE(inner - 1), AT(inner - 1, 60));
+		assert_int_equal(find(), 44);
+		set_frame(inner - 1, CODE(inner - 1), AT(inner - 1, 50));
+		assert_int_equal(find(), 33);
+	}
+}
+
+/* A walk that looks things up finds none of what the memo's frame says, which has gone on. */
+static void what_the_memo_knows_of_a_frame_is_not_of_another_instruction(void **unused)
+{
+	const uint32_t inner = DEPTH - 1;
+	const struct python_memo_link *leaf = &quick->memo.links[inner];
+
+	(void)unused;
+	assert_int_equal(find(), 33);
+	assert_false(leaf->is_stale);
+	set_frame(inner, CODE(inner), AT(inner, 60));
+	remember_step(inner, inner, 40);
+	remember_end(40, 44);
+	assert_int_equal(find(), 44);
+	assert_int_equal(quick->memo.frames[inner].node, 40);
+	set_frame(inner, CODE(inner), AT(inner, 50));
+	assert_int_equal(find(), 33);
+	assert_true(leaf->is_stale);
+	remember(inner, inner);
+	assert_false(leaf->is_stale);
+}
+
 static void a_return_to_the_caller_and_a_call_again_are_followed(void **unused)
 {
 	(void)unused;
 	remember_end(DEPTH - 1, 34);
 	set_innermost(DEPTH - 2);
 	assert_int_equal(find(), 34);
-	assert_int_equal(quick->memo.count, DEPTH - 1);
+	assert_int_equal(python_memo_count(&quick->memo), DEPTH - 1);
 	set_innermost(DEPTH - 1);
 	assert_int_equal(find(), 33);
-	assert_int_equal(quick->memo.count, DEPTH);
+	assert_int_equal(python_memo_count(&quick->memo), DEPTH);
 }
 
 static void calls_beyond_the_room_of_the_memo_are_left_to_others(void **unused)
@@ -230,6 +294,56 @@ static void a_changed_return_address_is_seen(void **unused)
 	assert_int_equal(find(), 0);
 }
 
+/* More return addresses than are compared at first. */
+static void each_word_of_a_long_end_is_compared(void **unused)
+{
+	struct memo_frame native[7];
+
+	(void)unused;
+	start.pc = PC + 16;
+	for (uint32_t i = 0; i < 7; i++) {
+		stack[12 + i] = 0xa000 + i;
+		native[i] = (struct memo_frame){.place = 5 + i,
+						.ra_at = address_of(&stack[12 + i]),
+						.ra_value = stack[12 + i]};
+	}
+	remember_frames(native, 7, DEPTH, 35);
+	assert_int_equal(find(), 35);
+	for (uint32_t i = 0; i < 6; i++) {
+		stack[12 + i] ^= 4;
+		assert_int_equal(find(), 0);
+		stack[12 + i] ^= 4;
+		assert_int_equal(find(), 35);
+	}
+}
+
+/* Its first frame is found by fp, and so is the loop's, by what the second has saved of it. */
+static void an_end_that_hangs_on_the_frame_pointer_is_compared_with_it(void **unused)
+{
+	struct memo_frame native[3] = {
+		{.place = 5, .ra_at = address_of(&stack[12]), .ra_value = stack[12]},
+		{.place = 6, .ra_at = address_of(&stack[20]), .ra_value = stack[20]},
+		{.place = 7, .ra_at = address_of(&stack[50]), .ra_value = stack[50]}};
+
+	(void)unused;
+	start.pc = PC + 16;
+	start.fp = address_of(&stack[11]);
+	stack[19] = address_of(&stack[49]);
+	native[0].flags = native[2].flags = MEMO_USES_FP;
+	native[1].fp_at = address_of(&stack[19]);
+	native[1].fp_value = stack[19];
+	remember_frames(native, 3, DEPTH, 35);
+	assert_int_equal(find(), 35);
+	assert_int_equal(find(), 35);
+	stack[19] += 8;
+	assert_int_equal(find(), 0);
+	stack[19] -= 8;
+	start.fp += 8;
+	assert_int_equal(find(), 0);
+	start.fp -= 8;
+	assert_int_equal(find(), 35);
+}
+
 /* The end is the same, two words further in, and so is the loop that it leads to. */
 static void the_same_end_at_another_height_is_known(void **unused)
 {
@@ -255,6 +369,17 @@ static void a_freed_code_object_ends_all_that_is_known(void **unused)
 	(void)unused;
 	atomic_fetch_add(&python_memo_codes_ended, 1);
 	assert_int_equal(find(), 0);
+}
+
+/* Also once walks may be quick again. */
+static void what_was_known_before_a_code_object_was_freed_is_not_asked(void **unused)
+{
+	(void)unused;
+	assert_int_equal(find(), 33);
+	quick->memo.codes_ended = atomic_fetch_add(&python_memo_codes_ended, 1) + 1;
+	python_quick_allow(quick, address_of(state), GENERATION);
+	remember_end(DEPTH, 34);
+	assert_int_equal(find(), 34);
 }
 
 static void an_unloaded_library_ends_all_that_is_known(void **unused)
@@ -311,12 +436,17 @@ int main(void)
 		TEST(any_frame_that_has_gone_on_to_something_unknown_is_seen),
 		TEST(any_frame_with_another_one_outside_of_it_is_seen),
 		TEST(frames_that_go_where_they_have_been_have_the_nodes_of_then),
+		TEST(a_frame_inside_of_one_that_has_gone_on_has_the_node_of_both),
+		TEST(what_the_memo_knows_of_a_frame_is_not_of_another_instruction),
 		TEST(a_return_to_the_caller_and_a_call_again_are_followed),
 		TEST(calls_beyond_the_room_of_the_memo_are_left_to_others),
 		TEST(a_changed_return_address_is_seen),
+		TEST(each_word_of_a_long_end_is_compared),
+		TEST(an_end_that_hangs_on_the_frame_pointer_is_compared_with_it),
 		TEST(the_same_end_at_another_height_is_known),
 		TEST(words_beyond_the_stack_are_not_read),
 		TEST(a_freed_code_object_ends_all_that_is_known),
+		TEST(what_was_known_before_a_code_object_was_freed_is_not_asked),
 		TEST(an_unloaded_library_ends_all_that_is_known),
 		TEST(a_thread_state_that_has_become_another_threads_is_not_read),
 		TEST(pages_are_asked_for_again_after_a_while),
