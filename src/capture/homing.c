@@ -12,6 +12,7 @@ HIDDEN extern unsigned char homing_room[COMEBACK_BYTES];
 HIDDEN extern const uint64_t homing_all;
 _Alignas(64) unsigned char homing_room[COMEBACK_BYTES];
 const uint64_t homing_all = UINT64_MAX; /* signals */
+_Static_assert(COMEBACK_ALONE == 5112, "the code knows where that is");
 
 __asm__(".pushsection .text\n"
 	".balign 16\n"

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -143,4 +144,42 @@ bool filters_try(uint64_t flags)
 	bool done = run_trial(t, flags);
 	(void)munmap(t, sizeof(*t));
 	return done;
+}
+
+/* ---- putting them aside ---------------------------------------------------------------------- */
+
+/* We may have been killed before it could ask for our end. */
+_Noreturn static void await_end(pid_t parent)
+{
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (getppid() != parent)
+		_exit(0);
+	for (;;)
+		(void)pause();
+}
+
+/* Of one that is ours to trace. */
+static bool set_suspended(pid_t pid)
+{
+	int status;
+
+	return ptrace(PTRACE_SEIZE, pid, 0, 0) == 0 && ptrace(PTRACE_INTERRUPT, pid, 0, 0) == 0 &&
+	       waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status) &&
+	       ptrace(PTRACE_SETOPTIONS, pid, 0, (void *)(uintptr_t)FILTERS_SUSPEND) ==
+		       0; /* NOLINT */
+}
+
+bool filters_can_suspend(void)
+{
+	if (read_status("/proc/thread-self/status").mode != MODE_NONE)
+		return false;
+	pid_t own = getpid(), pid = fork();
+	if (pid == 0)
+		await_end(own);
+	if (pid < 0)
+		return false;
+	bool can = set_suspended(pid);
+	(void)kill(pid, SIGKILL);
+	(void)await(pid);
+	return can;
 }

@@ -25,4 +25,12 @@ uint32_t filters_count_own(void);
  * filter may kill who makes them. True: all were done. `flags` are those of clone. */
 bool filters_try(uint64_t flags);
 
+/* PTRACE_O_SUSPEND_SECCOMP: the filters of a traced thread do not count. Linux 4.3; old headers do
+ * not have it. */
+#define FILTERS_SUSPEND (UINT32_C(1) << 21)
+
+/* Whether the kernel lets us do that, which is tried on a process of our own: with CAP_SYS_ADMIN,
+ * under no filter ourselves, and if it was built for it (CONFIG_CHECKPOINT_RESTORE). */
+bool filters_can_suspend(void);
+
 #endif

@@ -152,7 +152,7 @@ bool inject_is_able(const struct inject_target *target, const struct halt_thread
 	return t->state == HALT_STOPPED && t->is_quiet && target->gate &&
 	       registers_save(t->tid, &s) && registers_is_native(&s) && !is_nowhere(&s) &&
 	       (makes_call_again(target, &s) || is_free(target, t->tid, &s)) &&
-	       !is_filtered(target, t->tid) && !is_dispatched(t->tid);
+	       (target->suspends || !is_filtered(target, t->tid)) && !is_dispatched(t->tid);
 }
 
 /* ---- doing it -------------------------------------------------------------------------------- */
@@ -163,6 +163,7 @@ struct injection {
 	const struct registers_call *call;
 	struct inject_answer answer;
 	uint64_t signals; /* that the thread holds back */
+	bool suspends;	  /* its filters are put aside */
 };
 
 static bool is_call_stop(int status)
@@ -247,6 +248,8 @@ static bool finish_call(struct injection *j)
 
 static bool set_options(const struct injection *j, uintptr_t options)
 {
+	if (j->suspends)
+		options |= FILTERS_SUSPEND;
 	return ptrace(PTRACE_SETOPTIONS, j->thread->tid, 0, (void *)options) == 0; /* NOLINT */
 }
 
@@ -279,7 +282,10 @@ static bool open_way_back(const struct injection *j, const struct registers_set 
 	struct iovec remote = {.iov_base = (void *)(uintptr_t)j->target->room, /* NOLINT */
 			       .iov_len = sizeof(room)};
 
-	return registers_build_comeback(j->thread->tid, to, j->signals, room) &&
+	bool built = registers_build_comeback(j->thread->tid, to, j->signals, room);
+	/* Its filters may forbid it to wait for the child. */
+	memcpy(room + COMEBACK_ALONE, &(uint64_t){j->suspends}, sizeof(uint64_t));
+	return built &&
 	       process_vm_writev(j->target->pid, &local, 1, &remote, 1, 0) == (ssize_t)sizeof(room);
 }
 
@@ -347,6 +353,7 @@ static void run_inside(struct injection *j)
 		(void)set_options(j, OPTIONS);
 	if (!finish_call(j))
 		return;
+	j->suspends = false; /* its own call is its filters' business */
 	(void)set_options(j, MORTAL);
 	if (registers_restore(j->thread->tid, &begun))
 		(void)step_to_call(j);
@@ -361,6 +368,7 @@ struct inject_answer inject_run(const struct inject_target *target, struct halt_
 	if (!registers_save(t->tid, &s) ||
 	    ptrace(PTRACE_GETSIGMASK, t->tid, SIGNALS_BYTES, &j.signals) != 0)
 		return j.answer;
+	j.suspends = target->suspends && is_filtered(target, t->tid);
 	t->is_quiet = false;
 	if (!target->is_ours)
 		t->past = resume_read_past(t->tid);
@@ -372,6 +380,7 @@ struct inject_answer inject_run(const struct inject_target *target, struct halt_
 	if (t->state != HALT_STOPPED)
 		return j.answer;
 	release(&j);
+	j.suspends = false;
 	if (!target->is_ours)
 		(void)set_options(&j, 0);
 	return j.answer;

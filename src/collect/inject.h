@@ -13,7 +13,11 @@
  * collector be killed in that moment (format/comeback.h). On aarch64, a thread in a call of its own
  * is led to the begin of it with signals held back, before and afterwards, which takes some
  * microseconds: in these, and where the target has no such code, the kernel is told to kill the
- * target with the collector (PTRACE_O_EXITKILL). */
+ * target with the collector (PTRACE_O_EXITKILL).
+ *
+ * Filters of system calls that the thread has for itself do not count for the call, where the
+ * kernel lets us say so (PTRACE_O_SUSPEND_SECCOMP): from before it begins to its end, and not for
+ * what the thread does then. Should the collector be killed, they count again at once. */
 #ifndef MIDDEN_COLLECT_INJECT_H
 #define MIDDEN_COLLECT_INJECT_H
 
@@ -32,6 +36,7 @@ struct inject_target {
 	uint64_t code;	  /* such a one with a way back behind it; 0: there is none */
 	uint64_t room;	  /* of that */
 	uint32_t filters; /* of system calls that a thread may be under: see filters.h */
+	bool suspends;	  /* others are put aside for the call */
 	bool is_ours;	  /* not the target itself: it may die with us at any time */
 };
 
@@ -45,7 +50,7 @@ struct inject_answer {
 uint64_t inject_find_gate(const struct regions *regions, pid_t pid);
 
 /* Whether the thread can be asked: stopped by us and for nothing else, under no filter of system
- * calls but such as are known, where it may be interrupted for a while. */
+ * calls but such as are known or put aside, where it may be interrupted for a while. */
 bool inject_is_able(const struct inject_target *target, const struct halt_thread *t);
 
 /* Does it. The thread stays stopped, and is not able to do another one. */

@@ -329,7 +329,7 @@ struct handler_frame {
 	ucontext_t context;
 };
 
-_Static_assert(sizeof(struct handler_frame) <= COMEBACK_BYTES, "the room is for it");
+_Static_assert(sizeof(struct handler_frame) <= COMEBACK_ALONE, "the room is for it");
 
 /* A stack for returns that the processor checks has no place for this one. */
 static bool has_checked_returns(pid_t tid)

@@ -162,18 +162,28 @@ static uint32_t find_filters(struct twin *t, pid_t target)
 	return *trial == TWIN_DONE ? own : 0;
 }
 
+/* Nor does whether filters of the target's own can be put aside. */
+static bool can_suspend(struct twin *t)
+{
+	if (t->suspension == TWIN_UNTRIED)
+		t->suspension = filters_can_suspend() ? TWIN_DONE : TWIN_REFUSED;
+	return t->suspension == TWIN_DONE;
+}
+
 bool twin_prepare(struct twin *t, const struct regions *regions, pid_t target)
 {
 	if (t->dead) /* whose kind and filters are those that it is buried by */
 		return false;
 	t->is_sibling = can_be_sibling(t->undertaker, target);
 	t->filters = 0;
+	t->suspends = false;
 	if (!is_copyable(regions, target) || (t->only_sibling && !t->is_sibling))
 		return false;
 	if (filters_are(target, 0))
 		return true;
 	t->filters = find_filters(t, target);
-	return t->filters;
+	t->suspends = !t->filters && can_suspend(t);
+	return t->filters || t->suspends;
 }
 
 /* ---- its life -------------------------------------------------------------------------------- */
@@ -203,14 +213,31 @@ static struct inject_target choose_way(const struct twin *t, const struct region
 	return (struct inject_target){.pid = target,
 				      .gate = inject_find_gate(regions, target),
 				      .filters = t->filters,
+				      .suspends = t->suspends,
 				      .code = has_way ? code : 0,
 				      .room = has_way ? t->way.room : 0};
+}
+
+/* True: one has been made, or the kernel refuses it, as it would again. */
+static bool ask_threads(struct twin *t, struct halt *h, const struct inject_target *asked,
+			const struct registers_call *call)
+{
+	for (size_t i = 0; i < h->threads.count && i < ASKED_MOST; i++) {
+		if (!inject_is_able(asked, &h->threads.at[i]) ||
+		    !has_like_children(asked->pid, h->threads.at[i].tid))
+			continue;
+		struct inject_answer answer = inject_run(asked, &h->threads.at[i], call);
+		t->pid = answer.born;
+		t->name = (pid_t)answer.value;
+		if (answer.is_done || answer.born)
+			return true;
+	}
+	return false;
 }
 
 bool twin_make(struct twin *t, struct halt *h, const struct regions *regions, pid_t target)
 {
 	struct registers_call call = {SYS_clone, {0}};
-	unsigned tries = 0;
 	bool was_sibling = t->is_sibling;
 
 	t->is_sibling = can_be_sibling(t->undertaker, target);
@@ -224,16 +251,12 @@ bool twin_make(struct twin *t, struct halt *h, const struct regions *regions, pi
 	struct inject_target asked = choose_way(t, regions, target, t->way.fork);
 
 	t->gate = asked.gate;
-	for (size_t i = 0; i < h->threads.count && tries < ASKED_MOST; i++, tries++) {
-		if (!inject_is_able(&asked, &h->threads.at[i]) ||
-		    !has_like_children(target, h->threads.at[i].tid))
-			continue;
-		struct inject_answer answer = inject_run(&asked, &h->threads.at[i], &call);
-		t->pid = answer.born;
-		t->name = (pid_t)answer.value;
-		if (answer.is_done || answer.born)
-			break; /* or the kernel refuses: it would do so again */
-	}
+	/* First those that have no filters to be put aside. */
+	asked.suspends = false;
+	bool is_settled = ask_threads(t, h, &asked, &call);
+	asked.suspends = t->suspends;
+	if (!is_settled && t->suspends)
+		(void)ask_threads(t, h, &asked, &call);
 	return t->pid != 0;
 }
 
@@ -263,7 +286,11 @@ static void offer(pid_t pid)
 void twin_settle(struct twin *t)
 {
 	const struct registers_call call = {TWIN_CLOSE_RANGE, {0, UINT32_MAX, TWIN_CLOSE_UNSHARE}};
-	const struct inject_target self = {.pid = t->pid, .gate = t->gate, .is_ours = true};
+	const struct inject_target self = {.pid = t->pid,
+					   .gate = t->gate,
+					   .filters = t->filters,
+					   .suspends = t->suspends,
+					   .is_ours = true};
 	struct halt_thread child = {.tid = t->pid};
 
 	offer(t->pid);
@@ -383,11 +410,13 @@ static bool have_it_wait(struct twin *t, pid_t target, pid_t tid)
 	struct error ignored = {0};
 	struct inject_answer answer = {0};
 
+	bool suspends = !filters_are(tid, 0) && can_suspend(t);
 	/* By now it may be another program, but it does not become one while it is stopped. */
 	if (halt_one(&t->halt, tid) && regions_read(&regions, target, &ignored) == 0) {
 		struct halt_thread *thread = &t->halt.threads.at[t->halt.threads.count - 1];
 		struct inject_target asked = choose_way(t, &regions, target, t->way.call);
 
+		asked.suspends = suspends;
 		if (inject_is_able(&asked, thread))
 			answer = inject_run(&asked, thread, &call);
 	}

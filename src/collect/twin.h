@@ -41,14 +41,16 @@ struct twin {
 	pid_t undertaker;  /* waits for every child it has; 0: there is nobody. To be filled in */
 	bool is_sibling;   /* that one is the parent of the copy */
 	bool only_sibling; /* or there is to be none. To be filled in */
-	enum twin_trial trials[2]; /* by kind */
-	uint32_t filters;	   /* of system calls, that a thread may be under */
-	pid_t dead;		   /* one that its parent has not waited for yet; 0 none */
-	pid_t dead_name;	   /* as the target calls it */
-	uint64_t since_ns;	   /* when it died */
-	uint64_t next_try_ns;	   /* to have it waited for */
-	pid_t tried;		   /* the thread that could not, the last time */
-	struct halt halt;	   /* the thread that does */
+	enum twin_trial trials[2];  /* by kind */
+	uint32_t filters;	    /* of system calls, that a thread may be under */
+	enum twin_trial suspension; /* of others */
+	bool suspends;		    /* they are put aside */
+	pid_t dead;		    /* one that its parent has not waited for yet; 0 none */
+	pid_t dead_name;	    /* as the target calls it */
+	uint64_t since_ns;	    /* when it died */
+	uint64_t next_try_ns;	    /* to have it waited for */
+	pid_t tried;		    /* the thread that could not, the last time */
+	struct halt halt;	    /* the thread that does */
 };
 
 /* What can be found out while the target runs: whether its parent is one who waits for copies, and

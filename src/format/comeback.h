@@ -13,7 +13,11 @@
 
 #define COMEBACK_BYTES 5120u /* of the room */
 
-/* What the room holds on x86_64: the words of the general registers, as ptrace gives them, and
+/* Where the room holds a word that is not zero if a thread that comes back from a fork is not to
+ * wait for its child. */
+#define COMEBACK_ALONE 5112u
+
+/* What else it holds on x86_64: the words of the general registers, as ptrace gives them, and
  * behind them the mask. On aarch64 it is what the kernel's rt_sigreturn takes. */
 #define COMEBACK_MASK_WORD 27u
 

@@ -3,9 +3,11 @@
 SPDX-License-Identifier: Apache-2.0
 """
 
+import ctypes
 import json
 import os
 import re
+import signal
 import subprocess
 from pathlib import Path
 
@@ -56,6 +58,21 @@ def survives_requests():
     lines = Path("/proc/self/mountinfo").read_text().splitlines()
     types = {line.partition(" - ")[2].split()[0] for line in lines}
     return (major, minor) >= (6, 5) and types <= KNOWN_MOUNTS
+
+
+def can_suspend_filters():
+    """Whether the kernel lets us put the filters of system calls aside that a traced process has."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    order = lambda request, data=0: libc.ptrace(request, pid, None, ctypes.c_void_p(data))  # noqa: E731
+    if (pid := os.fork()) == 0:
+        while True:
+            signal.pause()
+    seize, interrupt, set_options, suspend = 0x4206, 0x4207, 0x4200, 1 << 21
+    can = order(seize) == 0 and order(interrupt) == 0
+    can = can and os.waitpid(pid, 0)[0] == pid and order(set_options, suspend) == 0
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    return can
 
 
 def find_listeners(pid):

@@ -7,7 +7,7 @@
  * Holds 100 blocks of 1 MiB, each by a word of the one before, the first by a variable; loses 3
  * blocks of 100 bytes. "sealed": a filter kills it if it makes a process or a thread; "ring": has
  * an io_uring mapped. Says "ready", or "cannot" where the kernel has no such thing; for every line
- * it reads it says what it knows of children; ends with 5. */
+ * it reads it says what it knows of children, of which it makes one for "fork"; ends with 5. */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
@@ -89,7 +89,10 @@ int main(int argc, char **argv)
 	int can = strcmp(how, "sealed") == 0 ? seal() : strcmp(how, "ring") == 0 ? make_ring() : 1;
 	puts(can ? "ready" : "cannot");
 	fflush(stdout);
-	while (fgets(line, sizeof(line), stdin))
+	while (fgets(line, sizeof(line), stdin)) {
+		if (strcmp(line, "fork\n") == 0 && fork() == 0)
+			_exit(0);
 		say_of_children();
+	}
 	return 5;
 }

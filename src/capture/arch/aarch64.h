@@ -139,6 +139,11 @@ static inline uint64_t arch_signal_slot(uint64_t sp, int reg)
 	"svc #0\n\t"                             \
 	"cbz x0, 3f\n\t"                         \
 	"tbnz x0, #63, 2f\n\t"                   \
+	"adrp x1, homing_room\n\t"               \
+	"add x1, x1, :lo12:homing_room\n\t"      \
+	"mov x2, #5112\n\t"                      \
+	"ldr x1, [x1, x2]\n\t"                   \
+	"cbnz x1, 2f\n\t"                        \
 	"mov x19, x0\n"                          \
 	"1:\n\t"                                 \
 	"mov x0, x19\n\t"                        \

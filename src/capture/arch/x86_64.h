@@ -156,6 +156,8 @@ static inline uint64_t arch_signal_slot(uint64_t sp, int reg)
 	"testq %rax, %rax\n\t"                         \
 	"jz 3f\n\t"                                    \
 	"js 2f\n\t"                                    \
+	"cmpq $0, homing_room+5112(%rip)\n\t"          \
+	"jne 2f\n\t"                                   \
 	"movq %rax, %rbx\n"                            \
 	"1:\n\t"                                       \
 	"movq %rbx, %rdi\n\t"                          \

@@ -4,10 +4,20 @@ SPDX-License-Identifier: Apache-2.0
 """
 
 import os
+import signal
 import subprocess
 
 import pytest
-from looking import FILTER, ask_json, list_children, start, sums, survives_requests, wait_for_listener
+from looking import (
+    FILTER,
+    ask_json,
+    can_suspend_filters,
+    list_children,
+    start,
+    sums,
+    survives_requests,
+    wait_for_listener,
+)
 from processes import find_program, wait_until
 from recording import TIMEOUT_S
 
@@ -54,8 +64,17 @@ def start_if_permitted(record, name, how):
 @pytest.mark.parametrize("how", ["plain", "sealed", "ring"])
 def test_a_program_is_looked_at_later_where_there_can_be_no_copy(record, midden, need_victim, how):
     running, pid = start_if_permitted(record, need_victim("lost_large"), how)
-    check_looks(midden, pid, running.process, copied=how == "plain" or (how == "ring" and survives_requests()))
+    can_copy = {"plain": lambda: True, "sealed": can_suspend_filters, "ring": survives_requests}
+    check_looks(midden, pid, running.process, copied=can_copy[how]())
     assert running.finish(input=b"").status == 5
+
+
+def test_what_a_filter_forbids_is_forbidden_after_a_copy(record, midden, need_victim):
+    if not can_suspend_filters():
+        pytest.skip("the kernel does not let us put filters aside (CAP_SYS_ADMIN)")
+    running, pid = start_if_permitted(record, need_victim("lost_large"), "sealed")
+    check_looks(midden, pid, running.process, copied=True)
+    assert running.finish(input=b"fork\n").status == 128 + signal.SIGSYS
 
 
 @pytest.mark.parametrize("how", ["ring", "aio"])

@@ -53,7 +53,7 @@ static void test_mounts_are_told_apart_by_their_type(void **state)
 
 /* ---- direct reads, all the time -------------------------------------------------------------- */
 
-#define LOOKS 1000
+#define LOOKS 250
 
 static bool goes_on(void)
 {

@@ -13,8 +13,11 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sys/ptrace.h>
 
+#include "collect/filters.h"
 #include "collect/registers.h"
 #include "twin_target.h"
 
@@ -152,9 +155,9 @@ static void wait_until_home(pid_t pid, bool (*work)(void))
 
 /* Whenever the collector is killed, the target goes on, and no copy of it does. Of a thread that is
  * in a call that holds only where the registers tell all about that. */
-static void check_deaths_of(bool (*work)(void))
+static void check_deaths_of(bool (*work)(void), void (*prepare)(void))
 {
-	pid_t pid = start(work, allow_others);
+	pid_t pid = start(work, prepare);
 	bool died = true;
 
 	wait_until_home(pid, work);
@@ -177,11 +180,46 @@ static void check_deaths(bool (*work)(void))
 {
 	if (work != calculate && !registers_hold_call())
 		skip();
-	check_deaths_of(work);
+	check_deaths_of(work, allow_others);
 	tear_down(NULL);
 	set_up(NULL);
 	undertaker = getpid();
-	check_deaths_of(work);
+	check_deaths_of(work, allow_others);
+}
+
+/* A thread on its way back is under its filter again. */
+static void forbid_burials(void)
+{
+	struct sock_filter rules[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_wait4, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TWIN_CLOSE_RANGE, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof(rules) / sizeof(rules[0]), rules};
+
+	allow_others();
+	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program))
+		_exit(3);
+}
+
+static void test_who_is_under_a_filter_outlives_collectors_that_are_killed(void **state)
+{
+	(void)state;
+	if (!filters_can_suspend()) {
+		print_message("the kernel does not let us put filters aside\n");
+		skip();
+	}
+	undertaker = getpid();
+	check_deaths_of(calculate, forbid_burials);
+	if (!registers_hold_call())
+		return;
+	tear_down(NULL);
+	set_up(NULL);
+	undertaker = getpid();
+	check_deaths_of(read_once, forbid_burials);
 }
 
 /* ---- a target that is killed ----------------------------------------------------------------- */
@@ -307,6 +345,9 @@ int main(void)
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_loop_outlives_collectors_that_are_killed,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_who_is_under_a_filter_outlives_collectors_that_are_killed, set_up,
+			tear_down),
 		cmocka_unit_test_setup_teardown(test_of_a_target_that_is_killed_no_copy_stays,
 						set_up, tear_down),
 	};

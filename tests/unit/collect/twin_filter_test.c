@@ -70,15 +70,35 @@ static void refuse_closing(void)
 	answer_call(TWIN_CLOSE_RANGE, 0, SECCOMP_RET_ERRNO | EPERM);
 }
 
+static void refuse_waits(void)
+{
+	struct sock_filter rules[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, NUMBER),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_wait4, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+
+	add_filter(rules, sizeof(rules) / sizeof(rules[0]));
+}
+
 static void kill_closing(void)
 {
 	answer_call(TWIN_CLOSE_RANGE, 0, SECCOMP_RET_KILL_PROCESS);
+}
+
+/* With them, filters can be put aside. */
+static void give_up_rights(void)
+{
+	(void)!setuid(65534);
+	(void)prctl(PR_SET_DUMPABLE, 1);
 }
 
 struct place {
 	void (*inherited)(void); /* by collector and target */
 	void (*own)(void);	 /* of the target */
 	bool by_parent;		 /* the copy is a child of the collector, which is its undertaker */
+	bool is_poor;		 /* the collector is anybody's */
 };
 
 /* In the collector. Exits with 0: copied; 1: not; else something is wrong. */
@@ -86,6 +106,8 @@ static void collect(const struct place *p)
 {
 	bool made = true;
 
+	if (p->is_poor)
+		give_up_rights();
 	if (p->inherited)
 		p->inherited();
 	if (p->inherited && filters_count_own() == 0)
@@ -129,9 +151,134 @@ static void test_filters_that_both_have_do_not_matter_if_they_allow_it(void **st
 static void test_a_filter_of_its_own_forbids_a_copy(void **state)
 {
 	(void)state;
-	check(false, (struct place){.own = allow_all});
+	check(false, (struct place){.own = allow_all, .is_poor = true});
 	check(false, (struct place){.inherited = allow_all, .own = allow_all});
 	check(false, (struct place){.inherited = allow_all, .own = kill_who_copies});
+}
+
+/* ---- filters that are put aside -------------------------------------------------------------- */
+
+static void skip_unless_suspended(void)
+{
+	if (filters_can_suspend())
+		return;
+	print_message("the kernel does not let us put filters aside (CAP_SYS_ADMIN)\n");
+	skip();
+}
+
+static void forbid_all_of_it(void)
+{
+	answer_call(SYS_clone, CLONE_FILES, SECCOMP_RET_KILL_PROCESS);
+	answer_call(SYS_clone, CLONE_FILES | CLONE_PARENT, SECCOMP_RET_KILL_PROCESS);
+	kill_closing();
+	refuse_waits();
+}
+
+static void test_a_filter_of_its_own_is_put_aside_for_a_copy(void **state)
+{
+	(void)state;
+	skip_unless_suspended();
+	check(true, (struct place){.own = allow_all});
+	check(true, (struct place){.own = kill_who_copies});
+	check(true, (struct place){.own = forbid_all_of_it});
+	check(true, (struct place){.own = forbid_all_of_it, .by_parent = true});
+}
+
+static bool is_refused(void)
+{
+	return syscall(SYS_clone, CLONE_FILES, 0, 0, 0, 0) == -1 && errno == EPERM;
+}
+
+static void refuse_copies(void)
+{
+	answer_call(SYS_clone, CLONE_FILES, SECCOMP_RET_ERRNO | EPERM);
+}
+
+/* On the way to a call of its own, and in none. */
+static bool read_and_be_refused(void)
+{
+	return is_refused() && read_once() && is_refused();
+}
+
+static bool calculate_and_be_refused(void)
+{
+	return is_refused() && calculate() && is_refused();
+}
+
+static void check_refusal(bool (*work)(void), bool by_parent, bool has_way)
+{
+	undertaker = by_parent ? getpid() : 0;
+	if (!has_way)
+		way = (struct comeback){0};
+	pid_t pid = start(work, refuse_copies);
+	if (work == read_and_be_refused)
+		wait_until_asleep(pid);
+	for (unsigned i = 0; i < 20; i++)
+		assert_true(look(pid, 0));
+	order_end(0);
+	check_end(pid);
+	tear_down(NULL);
+	set_up(NULL);
+}
+
+static void test_what_a_filter_forbids_is_forbidden_after_the_look(void **state)
+{
+	(void)state;
+	skip_unless_suspended();
+	for (unsigned i = 0; i < 4; i++) {
+		check_refusal(read_and_be_refused, i & 1, i & 2);
+		check_refusal(calculate_and_be_refused, i & 1, i & 2);
+	}
+}
+
+static bool copy_itself(void)
+{
+	(void)read_once();
+	(void)syscall(SYS_clone, CLONE_FILES, 0, 0, 0, 0);
+	return true;
+}
+
+static void test_who_is_killed_for_a_call_is_killed_for_it_after_the_look(void **state)
+{
+	int status = 0;
+
+	(void)state;
+	skip_unless_suspended();
+	pid_t pid = start(copy_itself, kill_who_copies);
+	wait_until_asleep(pid);
+	assert_true(look(pid, 0));
+	order_end(0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS);
+}
+
+/* The mode in which there are four calls: not even exit_group is among them. */
+static void be_strict(void)
+{
+	(void)prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+}
+
+static bool read_and_leave(void)
+{
+	bool is_right = read_once();
+
+	(void)syscall(SYS_exit, is_right ? 0 : 1);
+	return false;
+}
+
+static void test_the_strict_mode_is_put_aside_for_a_copy(void **state)
+{
+	(void)state;
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+	skip(); /* they make calls of their own */
+#endif
+	skip_unless_suspended();
+	pid_t pid = start(read_and_leave, be_strict);
+	wait_until_asleep(pid);
+	for (unsigned i = 0; i < 20; i++)
+		assert_true(look(pid, 0));
+	order_end(0);
+	check_end(pid);
 }
 
 static void test_where_filters_forbid_the_copy_nobody_dies(void **state)
@@ -270,6 +417,15 @@ int main(void)
 			tear_down),
 		cmocka_unit_test_setup_teardown(test_a_filter_of_its_own_forbids_a_copy, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(test_a_filter_of_its_own_is_put_aside_for_a_copy,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_what_a_filter_forbids_is_forbidden_after_the_look, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_who_is_killed_for_a_call_is_killed_for_it_after_the_look, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(test_the_strict_mode_is_put_aside_for_a_copy,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_where_filters_forbid_the_copy_nobody_dies,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(

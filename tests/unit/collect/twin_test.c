@@ -13,8 +13,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -383,16 +381,6 @@ static void allow_no_processes(void)
 	(void)prctl(PR_SET_DUMPABLE, 1);
 }
 
-static void filter_calls(void)
-{
-	struct sock_filter all[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
-	struct sock_fprog program = {1, all};
-
-	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	/* A sanitizer has a thread of its own. */
-	(void)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
-}
-
 static void check_refused(bool (*work)(void), void (*prepare)(void))
 {
 	pid_t pid = start(work, prepare);
@@ -408,12 +396,6 @@ static void test_where_no_process_may_be_made_there_is_no_copy(void **state)
 {
 	(void)state;
 	check_refused(read_once, allow_no_processes);
-}
-
-static void test_where_system_calls_are_filtered_none_is_made(void **state)
-{
-	(void)state;
-	check_refused(read_once, filter_calls);
 }
 
 static void ask_for_other_pids(void)
@@ -524,8 +506,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_a_pipe_ends_though_there_is_a_copy, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_where_no_process_may_be_made_there_is_no_copy,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_where_system_calls_are_filtered_none_is_made,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			test_what_is_written_to_from_elsewhere_is_not_copied, set_up, tear_down),
