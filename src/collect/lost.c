@@ -71,6 +71,17 @@ static bool is_moving(const struct collector *c)
 	return false;
 }
 
+/* Threads go on: for how long they did not counts once. */
+static void go_on(struct look *l)
+{
+	struct lost *to = &l->collector->lost;
+
+	if (l->since_ns)
+		to->stopped_ns += clock_monotonic_ns() - l->since_ns;
+	l->since_ns = 0;
+	halt_end(&to->halt);
+}
+
 /* False: it cannot be stopped, `e` has why. */
 static bool stop(struct look *l, struct error *e)
 {
@@ -80,12 +91,14 @@ static bool stop(struct look *l, struct error *e)
 	for (int i = 0;; i++) {
 		(void)collect_drain(c); /* as little as can be is left for the stop */
 		l->since_ns = clock_monotonic_ns();
-		if (halt_start(&c->lost.halt, c->watch.pid, e))
+		if (halt_start(&c->lost.halt, c->watch.pid, e)) {
+			l->since_ns = 0;
 			return false;
+		}
 		drain_all(c);
 		if (!is_moving(c) || i == TRIES_MOST)
 			return true;
-		halt_end(&c->lost.halt);
+		go_on(l);
 		(void)nanosleep(&nap, NULL);
 	}
 }
@@ -101,14 +114,6 @@ static void expect_blocks(struct look *l)
 		if (region_is_anonymous(region) && region->is_writable)
 			gather_expect(&l->gather, region->start, region->end);
 	}
-}
-
-/* Threads go on; how long they did not is noted once. */
-static void go_on(struct look *l)
-{
-	if (l->halted && !l->pause_ns)
-		l->pause_ns = clock_monotonic_ns() - l->since_ns;
-	halt_end(&l->collector->lost.halt);
 }
 
 /* A target that is killed meanwhile has a parent who waits for it. */
@@ -357,7 +362,7 @@ static void note_reading(const struct look *l)
 {
 	struct lost *to = &l->collector->lost;
 
-	to->pause_ns = l->pause_ns;
+	to->pause_ns = to->stopped_ns;
 	if (l->is_copied)
 		to->flags |= PROFILE_LOST_COPIED;
 	if (l->way == LOST_LATER)
@@ -440,6 +445,7 @@ static int find(struct collector *c, const enum lost_way *ways, struct error *e)
 	int result = 1;
 
 	lost_clear(&c->lost);
+	c->lost.stopped_ns = 0;
 	if (check_possible(c, e))
 		return -1;
 	for (; result == 1; ways++) {

@@ -49,6 +49,7 @@ struct lost {
 	uint64_t ticks;	 /* when it was so; 0: nothing is known */
 	uint64_t clears; /* of figures, before it: sites have other numbers after one */
 	uint64_t pause_ns;
+	uint64_t stopped_ns; /* in the look that is under way, by all ways that were tried */
 	uint64_t read_bytes;
 	uint64_t unread_bytes;
 	uint32_t flags;	  /* enum profile_lost_flags */

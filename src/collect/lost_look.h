@@ -28,9 +28,8 @@ struct look {
 	bool is_ended;	      /* this way cannot be gone: another one may */
 	bool has_strangers;   /* blocks that were not recorded */
 	uint8_t *root_counts; /* by block: see ROOTS_MOST */
-	uint64_t since_ns;    /* when they were stopped */
+	uint64_t since_ns;    /* when they were stopped; 0: they are not */
 	uint64_t attended_ns; /* when dead ones were last waited for */
-	uint64_t pause_ns;    /* how long for; 0 not at all */
 	uint64_t peeks;	      /* at the target's memory, which are bounded */
 	uint32_t registers;   /* spans from there on are of registers, one for each thread */
 };

@@ -99,7 +99,7 @@ struct profile_run {
 	/* The look at what is lost: `lost` and `links` are as of then. */
 	uint32_t lost_flags; /* enum profile_lost_flags; 0: there was none */
 	uint64_t lost_time_ns;
-	uint64_t lost_pause_ns;	  /* for which the program was stopped */
+	uint64_t lost_pause_ns;	  /* for which the program was stopped, in all */
 	uint64_t lost_read_bytes; /* of its memory */
 	uint64_t lost_unread_bytes;
 	/* The look at loaded objects: `extents` are as of then. 0: there was none. */

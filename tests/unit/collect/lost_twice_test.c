@@ -1,0 +1,96 @@
+/* lost_twice_test.c -- a look for which the target has to be stopped twice tells of both stops.
+ * Runs: as a test program, with a child as target.
+ * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <elf.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "format/env.h"
+#include "producer.h"
+
+#define HELD_UP_US 200000u
+
+static unsigned held_up;
+
+/* In place of the C library's: who is about to have a thread make a call is held up. */
+long ptrace(enum __ptrace_request request, ...) /* NOLINT: its name is not ours */
+{
+	va_list list;
+
+	va_start(list, request);
+	pid_t pid = va_arg(list, pid_t);
+	void *address = va_arg(list, void *), *data = va_arg(list, void *);
+	va_end(list);
+	if (request == PTRACE_GETSIGMASK && ++held_up)
+		(void)usleep(HELD_UP_US);
+	return syscall(SYS_ptrace, request, pid, address, data);
+}
+
+/* One that may make no process, of which nothing is known before it is tried. */
+static pid_t start_target(void)
+{
+	const struct rlimit none = {0};
+	int ends[2];
+	char byte;
+
+	assert_int_equal(pipe(ends), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		(void)!setuid(65534); /* root is above limits */
+		(void)setrlimit(RLIMIT_NPROC, &none);
+		(void)prctl(PR_SET_DUMPABLE, 1);
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		(void)!write(ends[1], "r", 1);
+		for (;;)
+			pause();
+	}
+	assert_true(pid > 0);
+	assert_int_equal(read(ends[0], &byte, 1), 1);
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+	return pid;
+}
+
+static void test_both_stops_count(void **state)
+{
+	struct error e = {0};
+	int status;
+
+	(void)state;
+	pid_t pid = start_target();
+	struct collector *c =
+		producer_new_collector(ticks_is_own(EM_X86_64) ? EM_X86_64 : EM_AARCH64);
+	assert_non_null(c);
+	(void)unsetenv(ENV_TWIN);
+	c->watch.pid = pid;
+	c->lost.twin.undertaker = getpid();
+	c->watch.rss_bytes = UINT64_C(64) << 20; /* as if it were large */
+	assert_int_equal(collect_find_lost(c, &e), 0);
+	assert_true(held_up > 0);
+	assert_false(c->lost.flags & PROFILE_LOST_COPIED);
+	assert_true(c->lost.pause_ns >= HELD_UP_US * UINT64_C(1000));
+	assert_int_equal(kill(pid, SIGTERM), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	collect_free(c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_both_stops_count)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
