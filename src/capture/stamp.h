@@ -4,12 +4,12 @@
  *
  * Reading the counter takes 10 to 30 ns, which is more than all the rest of a short event. While a
  * process has one thread, the order of its events is that of its stream, and stamps need not be
- * exact to the last: where the collector sees events so close together that sixteen of them pass
- * in a few microseconds (header.hurried), the counter is read for each sixteenth, and those between
- * are spaced as the last sixteen were. Otherwise, and as soon as there is a second thread, it is
+ * exact to the last: where the collector sees events so close together that 32 of them pass in
+ * a few microseconds (header.hurried), the counter is read for each 32nd, and those between are
+ * spaced as the last 32 were. Otherwise, and as soon as there is a second thread, it is
  * read for each.
  *
- * Stamps are kept in sixteenths of a tick: counters of 25 MHz are common on aarch64, where an event
+ * Stamps are kept in 32nds of a tick: counters of 25 MHz are common on aarch64, where an event
  * takes less than a tick, and estimates that are a whole one apart would run away from the clock.
  *
  * An estimate can be ahead of the true time by STAMP_AHEAD ticks at most. No other stream may have
@@ -24,8 +24,8 @@
 #include "capture/thread.h"
 #include "format/clock.h"
 
-#define STAMP_RUN_BITS 4 /* of events to one reading, while hurried */
-#define STAMP_AHEAD    (UINT64_C(2048) << STAMP_RUN_BITS)
+#define STAMP_RUN_BITS 5 /* of events to one reading, while hurried */
+#define STAMP_AHEAD    (UINT64_C(1024) << STAMP_RUN_BITS)
 
 /* To what is kept, since the beginning of the recording; and back. */
 static inline uint64_t stamp_from_ticks(const struct thread *t, uint64_t ticks)
@@ -39,7 +39,7 @@ static inline uint64_t stamp_to_ticks(const struct thread *t, uint64_t stamp)
 }
 
 /* A little less than the mean of the last ones, so that few run ahead of the clock: the ticks of
- * sixteen events are the sixteenths of one. 0, and each is read, while the clock stands still. */
+ * 32 events are the 32nds of one. 0, and each is read, while the clock stands still. */
 static inline uint64_t stamp_get_step(const struct thread *t, uint64_t now)
 {
 	uint64_t mean = now - t->stamp_read;

@@ -56,7 +56,7 @@ static void in_a_hurry_stamps_never_go_back_nor_far_ahead(void **state)
 	}
 }
 
-static void in_a_hurry_the_clock_is_read_for_each_sixteenth(void **state)
+static void in_a_hurry_the_clock_is_read_once_for_a_run_of_events(void **state)
 {
 	struct thread *t = begin(1);
 
@@ -75,7 +75,7 @@ static void in_a_hurry_the_clock_is_read_for_each_sixteenth(void **state)
 	}
 }
 
-/* Sixteen events take ten ticks, by a counter of 25 MHz. */
+/* A run of events takes ten ticks, by a counter of 25 MHz. */
 static void estimates_keep_to_a_clock_that_is_slower_than_events(void **state)
 {
 	struct thread *t = begin(1);
@@ -146,7 +146,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_hurry_every_stamp_is_read),
 		cmocka_unit_test(in_a_hurry_stamps_never_go_back_nor_far_ahead),
-		cmocka_unit_test(in_a_hurry_the_clock_is_read_for_each_sixteenth),
+		cmocka_unit_test(in_a_hurry_the_clock_is_read_once_for_a_run_of_events),
 		cmocka_unit_test(estimates_keep_to_a_clock_that_is_slower_than_events),
 		cmocka_unit_test(stamps_do_not_go_back_when_the_hurry_is_over),
 		cmocka_unit_test(a_long_pause_is_seen_with_the_next_reading),
