@@ -72,7 +72,11 @@ static bool follow(struct python_quick *q, struct python_memo_link *f,
 		f->is_stale = true;
 		if (!python_memo_follow(&q->memo, f[-1].node, found, f->at + q->frame_owner))
 			break;
-		*f = python_memo_link_to(found);
+		/* One by one: what has just been written so is not read back in larger pieces. */
+		f->instruction = found->instruction;
+		f->node = found->node;
+		f->early = found->early;
+		f->is_stale = false;
 	}
 	if (likely(f > leaf))
 		return true;
