@@ -95,6 +95,18 @@ function listenForPrinting(app: App): void {
   window.addEventListener("afterprint", print(false));
 }
 
+/** Links to all pages. Elements stay as they are as far as they can: what is made anew has to be laid out anew. */
+function showLinks(nav: HTMLElement, app: App, views: View[], current: View): void {
+  if (nav.childElementCount !== views.length || views.some((v, i) => nav.children[i]!.textContent !== v.title))
+    clear(nav, ...views.map((v) => h("a", { title: `key ${v.key}`, "aria-keyshortcuts": v.key }, v.title)));
+  views.forEach((v, i) => {
+    const link = nav.children[i]!;
+    link.setAttribute("href", app.link({ page: v.id }));
+    if (v === current) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  });
+}
+
 /** Shows the page. Returns what makes ahead what the other pages need. */
 function start(app: App, root: HTMLElement): () => void {
   const made = new Map<string, ViewInstance>();
@@ -118,7 +130,7 @@ function start(app: App, root: HTMLElement): () => void {
   app.onChange = () => {
     const views = shown();
     const view = views.find((v) => v.id === app.state.page) ?? views[0]!;
-    clear(nav, ...views.map((v) => h("a", { href: app.link({ page: v.id }), title: `key ${v.key}`, "aria-keyshortcuts": v.key, "aria-current": v === view ? "page" : undefined }, v.title)));
+    showLinks(nav, app, views, view);
     note.hidden = !view.isOfAll || app.state.from < 0;
     if (!note.hidden) clear(note, `This page shows the whole recording, not ${rangeText(app)}. `, wholeButton(app));
     const instance = instanceOf(view);

@@ -6,11 +6,14 @@ import { cutRows } from "../src/draw/cuts.ts";
 import { plain } from "../src/draw/dom.ts";
 import { Highlighter, languageOf } from "../src/draw/syntax.ts";
 import { Pack } from "../src/load/pack.ts";
-import { allFunctions, findCallers } from "../src/model/callers.ts";
+import { allFunctions, findCallers, sortFunctions } from "../src/model/callers.ts";
 import { BottomUp } from "../src/model/bottomup.ts";
 import { blocksWithin, bytesWithin, errorOf } from "../src/model/interval.ts";
 import { findLeaks } from "../src/model/leaks.ts";
 import { allFiles, linesOf } from "../src/model/lines.ts";
+import { LastChanges } from "../src/model/lastchanges.ts";
+import { Memory, withArrays } from "../src/model/memory.ts";
+import { Names } from "../src/model/names.ts";
 import { carryState } from "../src/model/next.ts";
 import { answer, COLUMNS, figuresOf, isTimed } from "../src/model/question.ts";
 import { largestFirst } from "../src/model/order.ts";
@@ -18,6 +21,7 @@ import { bucketOf, bucketRange, sitesInCell } from "../src/model/sizes.ts";
 import { chainOf, findLost } from "../src/model/lost.ts";
 import { listCells, listHolders } from "../src/model/resident.ts";
 import { Profile } from "../src/model/profile.ts";
+import { finish } from "../src/model/stacks.ts";
 import { liveByThread } from "../src/model/threads.ts";
 import { TopDown } from "../src/model/topdown.ts";
 import { Union } from "../src/model/union.ts";
@@ -168,6 +172,35 @@ test("growth keeps what shrank beside what grew", () => {
 test("live at a moment is the last change until then", () => {
 	const at = (to) => [...answer(timed(), { ...ALL, figure: "live", range: { from: to, to } }).bytes];
 	assert.deepEqual([at(0), at(1), at(2)], [[10, 100], [40, 100], [40, 70]]);
+});
+
+test("the last change before any place is what going through all of them gives", () => {
+	const sites = Uint32Array.from({ length: 103 }, (_, i) => (i * 7919) % 13);
+	const changes = new LastChanges(sites, 14);
+	for (const isPrepared of [false, true]) {
+		if (isPrepared) finish(changes);
+		for (let end = 0; end <= sites.length; end++) {
+			const last = Array.from({ length: 14 }, (_, site) => sites.lastIndexOf(site, end - 1) + 1);
+			assert.deepEqual(end ? last : new Array(14).fill(0), withArrays(new Memory(), (arrays) => [...changes.before(end, arrays)]));
+		}
+	}
+});
+
+test("a text is found wherever it is in a name, and never across two", () => {
+	const names = ["Step19", "step1", "9lives", "xstep19x", "", "s", "pets", "čaša 19", "stestep19"];
+	const found = new Names(Uint32Array.from(names, (_, i) => i), (i) => names[i]);
+	for (const text of ["s", "step19", "STEP1", "9", "19", "ts", "tep", "1\n9", "9l", "š", "zzz", "ste", "x"])
+		assert.deepEqual([...found.find(text)], names.map((name) => Number(name.toLowerCase().includes(text.toLowerCase()))), text);
+});
+
+test("functions with as much of one figure go by the other, and then stay as they are", () => {
+	const count = 2000;
+	const of = (step, most) => Float64Array.from({ length: count }, (_, i) => ((i * step) % most) * (i % 3 ? 1 : -1));
+	const f = { groups: Uint32Array.from({ length: count }, (_, i) => i), self: of(7, 5), total: of(11, 40) };
+	for (const [by, other] of [["self", "total"], ["total", "self"]]) {
+		const compare = (x, y) => Math.abs(f[by][y]) - Math.abs(f[by][x]) || Math.abs(f[other][y]) - Math.abs(f[other][x]) || x - y;
+		assert.deepEqual([...sortFunctions(f, by)], [...f.groups].sort(compare));
+	}
 });
 
 test("filters go by functions and modules", () => {

@@ -28,6 +28,9 @@ export function h(tag: string, attributes: Attributes = {}, ...children: Child[]
   return element;
 }
 
+/** A text that is there already stays: what is put in anew has to be laid out anew. */
 export function clear(element: Element, ...children: Child[]): void {
-  element.replaceChildren(...children.filter((c): c is Node | string => Boolean(c)).map(shown));
+  const kept = children.filter((c): c is Node | string => Boolean(c)).map(shown);
+  const isText = !element.firstElementChild && kept.every((c) => typeof c === "string");
+  if (!isText || element.textContent !== kept.join("")) element.replaceChildren(...kept);
 }

@@ -4,7 +4,7 @@
 import { countUp, placesIn } from "./calltree.ts";
 import { boundBlocks, boundBytes, samplePeriod } from "./interval.ts";
 import type { Profile } from "./profile.ts";
-import type { Answer } from "./question.ts";
+import { countsBlocks, type Answer } from "./question.ts";
 
 /** Rows by thread. Threads stand for frames of the trees' first level: their numbers are that of the
  * frames there are plus the thread's row; the one after the last thread stands for several. */
@@ -72,17 +72,33 @@ export class ByThread {
 
   /** An answer by site, dealt out to the rows, in its own arrays. `columns` are those that it was read from. */
   deal(a: Answer, columns: [string | null, string]): Answer {
-    const bytes = this.share(a, a.bytes, columns[0]);
-    const blocks = this.share(a, a.blocks, columns[1]);
+    const figures = new Dealt(() => this.share(a, a.bytes, columns[0]), () => this.share(a, a.blocks, columns[1]));
+    const period = samplePeriod(this.profile);
+    const counts = countsBlocks(a.question.figure);
+    const { arrays } = a;
+    return {
+      question: a.question,
+      arrays,
+      get bytes() { return figures.bytes; },
+      get blocks() { return figures.blocks; },
+      get values() { return counts ? figures.blocks : figures.bytes; },
+      variance: a.variance && (counts ? boundBlocks(figures.blocks, figures.bytes, period, arrays) : boundBytes(figures.bytes, period, arrays)),
+      chosen: this.choose(a),
+      whole: null,
+      total: a.total,
+      totalBytes: a.totalBytes,
+      totalBlocks: a.totalBlocks,
+      note: a.note,
+    };
+  }
+
+  private choose(a: Answer): Uint8Array | null {
     let chosen: Uint8Array | null = null;
     if (a.chosen) {
       chosen = a.arrays.u8(this.siteOf.length);
       for (let row = 0; row < chosen.length; row++) chosen[row] = a.chosen[this.siteOf[row]!]!;
     }
-    const period = samplePeriod(this.profile);
-    const counts = a.values === a.blocks;
-    const variance = a.variance && (counts ? boundBlocks(blocks, bytes, period, a.arrays) : boundBytes(bytes, period, a.arrays));
-    return { ...a, bytes, blocks, values: counts ? blocks : bytes, variance, chosen, whole: null };
+    return chosen;
   }
 
   private share(a: Answer, by: Float64Array, column: string | null): Float64Array {
@@ -98,6 +114,21 @@ export class ByThread {
       else if (part && (!chosen || chosen[siteOf[row]!]) && (thread === null || threads[at] === thread)) values[row] = part[at]!;
     }
     return values;
+  }
+}
+
+/** Each of the two when it is first asked for: trees go by one of them. */
+class Dealt {
+  private made: { bytes?: Float64Array; blocks?: Float64Array } = {};
+
+  constructor(private readonly dealBytes: () => Float64Array, private readonly dealBlocks: () => Float64Array) {}
+
+  get bytes(): Float64Array {
+    return (this.made.bytes ??= this.dealBytes());
+  }
+
+  get blocks(): Float64Array {
+    return (this.made.blocks ??= this.dealBlocks());
   }
 }
 

@@ -20,39 +20,65 @@ export interface Callers {
   callees: Neighbour[];
 }
 
-function sorted(sums: Map<number, number>): Neighbour[] {
-  const list = [...sums].filter(([, value]) => value !== 0).map(([group, value]) => ({ group, value }));
-  return orderBy(list, (n) => Math.abs(n.value));
+/** Sums by function. They are few of many: a list of those that have any is kept beside. */
+class Neighbours {
+  private readonly sums: Float64Array; // by function, plus one
+  private readonly seen: Uint8Array;
+  private readonly groups: number[] = [];
+
+  constructor(functions: number, arrays: Arrays) {
+    [this.sums, this.seen] = [arrays.f64(functions + 1), arrays.u8(functions + 1)];
+  }
+
+  add(group: number, value: number): void {
+    if (!this.seen[group + 1]) this.groups.push(group);
+    this.seen[group + 1] = 1;
+    this.sums[group + 1]! += value;
+  }
+
+  sorted(): Neighbour[] {
+    const list = this.groups.map((group) => ({ group, value: this.sums[group + 1]! })).filter(({ value }) => value !== 0);
+    return orderBy(list, (n) => Math.abs(n.value));
+  }
 }
 
 /** Each stack counts once, by the innermost (callees) and outermost (callers) place of the function. */
 export function findCallers(p: Profile, a: Answer, group: number): Callers {
-  const callers = new Map<number, number>();
-  const callees = new Map<number, number>();
-  const result: Callers = { total: 0, self: 0, callers: [], callees: [] };
-  const values = p.through(a.values);
+  return withArrays(p.memory, (own) => {
+    const [callers, callees] = [new Neighbours(p.frameCount, own), new Neighbours(p.frameCount, own)];
+    const total = addNeighbours(p, p.through(a.values), group, callers, callees);
+    return { total, self: sumOfEnds(p, a, group), callers: callers.sorted(), callees: callees.sorted() };
+  });
+}
+
+/** Returns what goes through the function itself. */
+function addNeighbours(p: Profile, values: Float64Array, group: number, callers: Neighbours, callees: Neighbours): number {
   const bits = p.outermostBits();
   const { first, next } = p.links();
   const { parents, frames, frameGroup } = p;
   const groupOf = (node: number): number => (node ? frameGroup[frames[node]!]! : -1);
-  const add = (to: Map<number, number>, neighbour: number, value: number): void => void to.set(neighbour, (to.get(neighbour) ?? 0) + value);
+  let total = 0;
   for (const node of p.nodesOfFunction(group)) {
-    for (let child = first[node]!; child; child = next[child]!) add(callees, groupOf(child), values[child]!);
+    for (let child = first[node]!; child; child = next[child]!) callees.add(groupOf(child), values[child]!);
     if (bits[node]! & OF_FUNCTION) {
-      result.total += values[node]!;
-      add(callers, groupOf(parents[node]!), values[node]!);
+      total += values[node]!;
+      callers.add(groupOf(parents[node]!), values[node]!);
       continue;
     }
     // What comes back to the function is counted there, not where it was left.
     let left = node;
     while (groupOf(parents[left]!) !== group) left = parents[left]!;
-    add(callees, groupOf(left), -values[node]!);
+    callees.add(groupOf(left), -values[node]!);
   }
-  const ends = p.leafFrames();
-  for (let site = 0; site < ends.length; site++) if (frameGroup[ends[site]!] === group) result.self += a.values[site]!;
-  result.callers = sorted(callers);
-  result.callees = sorted(callees);
-  return result;
+  return total;
+}
+
+function sumOfEnds(p: Profile, a: Answer, group: number): number {
+  const { ofSite } = p.functions();
+  const { values } = a;
+  let self = 0;
+  for (let site = 0; site < ofSite.length; site++) if (ofSite[site] === group) self += values[site]!;
+  return self;
 }
 
 /** Figures by function. They are the answer's, and go with it. */
@@ -67,13 +93,12 @@ export interface Functions {
 
 /** By function: what goes through it, and what it has itself. */
 function sumByFunction(p: Profile, values: Float64Array, through: Float64Array, arrays: Arrays): [Float64Array, Float64Array] {
-  const [total, self] = [arrays.f64(p.frameCount), arrays.f64(p.frameCount)];
-  const { frames, frameGroup } = p;
-  const bits = p.outermostBits();
-  const ends = p.leafFrames();
-  for (let node = 1; node < through.length; node++) if (bits[node]! & OF_FUNCTION) total[frameGroup[frames[node]!]!]! += through[node]!;
-  for (let site = 0; site < ends.length; site++) if (ends[site]! < p.frameCount) self[frameGroup[ends[site]!]!]! += values[site]!;
-  return [total, self];
+  // One more: of those who are of no function.
+  const [total, self] = [arrays.f64(p.frameCount + 1), arrays.f64(p.frameCount + 1)];
+  const { ofNode, ofSite } = p.functions();
+  for (let node = 1; node < through.length; node++) total[ofNode[node]!]! += through[node]!;
+  for (let site = 0; site < ofSite.length; site++) self[ofSite[site]!]! += values[site]!;
+  return [total.subarray(0, -1), self.subarray(0, -1)];
 }
 
 /** Every function with what goes through it (each stack once) and what it allocates itself. */
@@ -87,7 +112,43 @@ export function allFunctions(p: Profile, a: Answer): Functions {
   return { ...functions, groups: sortFunctions(functions, "self") };
 }
 
-/** Those with most of one first; of several with as much, those with most of the other. */
+/** Those with most of one first; of several with as much, those with most of the other. Most have nothing of one: they go
+ * by the other alone. */
 export function sortFunctions(f: Functions, by: "self" | "total"): Uint32Array {
-  return largestOf(largestOf(f.groups, by === "self" ? f.total : f.self), f[by]);
+  const [figure, other] = by === "self" ? [f.self, f.total] : [f.total, f.self];
+  const [some, none] = [new Uint32Array(f.groups.length), new Uint32Array(f.groups.length)];
+  let count = 0;
+  for (let i = 0; i < f.groups.length; i++) {
+    const group = f.groups[i]!;
+    if (figure[group] !== 0) some[count++] = group;
+    else none[i - count] = group;
+  }
+  const sorted = new Uint32Array(f.groups.length);
+  sorted.set(sortRuns(largestOf(some.subarray(0, count), figure), figure, other));
+  sorted.set(largestOf(none.subarray(0, sorted.length - count), other), count);
+  return sorted;
+}
+
+/** Those that have as much of a figure, by another. */
+function sortRuns(sorted: Uint32Array, figure: Float64Array, other: Float64Array): Uint32Array {
+  for (let from = 0, to = 1; from < sorted.length; from = to++) {
+    const size = Math.abs(figure[sorted[from]!]!);
+    while (to < sorted.length && Math.abs(figure[sorted[to]!]!) === size) to++;
+    if (to - from > FEW) sorted.set(largestOf(sorted.subarray(from, to), other), from);
+    else putInPlace(sorted, from, to, other);
+  }
+  return sorted;
+}
+
+const FEW = 12;
+
+/** The same of a few, one by one. */
+function putInPlace(sorted: Uint32Array, from: number, to: number, other: Float64Array): void {
+  for (let i = from + 1; i < to; i++) {
+    const group = sorted[i]!;
+    const size = Math.abs(other[group]!);
+    let at = i;
+    for (; at > from && Math.abs(other[sorted[at - 1]!]!) < size; at--) sorted[at] = sorted[at - 1]!;
+    sorted[at] = group;
+  }
 }

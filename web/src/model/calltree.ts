@@ -125,7 +125,7 @@ export abstract class CallTree {
     const nodes: TreeNode[] = [];
     for (let from = 0, to = 0; from < order.length; from = to) {
       const thread = first[order[from]!]!;
-      while (to < order.length && first[order[to]!] === thread) to++;
+      to = endOfThread(first, order, from);
       nodes.push(make(thread, from, to));
     }
     return nodes;
@@ -147,6 +147,18 @@ export abstract class CallTree {
     }
     return node;
   }
+}
+
+/** Where the rows of a thread are over; threads follow each other by their numbers. */
+function endOfThread(first: Uint32Array, order: Uint32Array, from: number): number {
+  const thread = first[order[from]!]!;
+  let to = order.length;
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if (first[order[middle]!]! <= thread) from = middle + 1;
+    else to = middle;
+  }
+  return to;
 }
 
 /** 0, 1, 2, … */

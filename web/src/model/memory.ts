@@ -52,6 +52,10 @@ export class Arrays {
     return new Uint32Array(this.take(4 * count), 0, count);
   }
 
+  u32ToFill(count: number): Uint32Array {
+    return new Uint32Array(this.take(4 * count, true), 0, count);
+  }
+
   u16(count: number): Uint16Array {
     return new Uint16Array(this.take(2 * count), 0, count);
   }

@@ -7,6 +7,7 @@ import { NameOrder } from "./nameorder.ts";
 import { finish, type Work } from "./stacks.ts";
 
 const NAMES_A_STEP = 2000;
+const LETTERS_APART = 17; // of those that are counted
 
 export class Names {
   private lower: string[] = []; // by frame: in small letters, of the first frame of each function; "" for the others
@@ -38,7 +39,24 @@ export class Names {
     }
     if (end < groups.length) return false;
     this.all = lower.filter(Boolean).join("\n");
+    this.countLetters();
     return (this.isRead = true);
+  }
+
+  private readonly letters = new Uint32Array(0x100); // by the lower half of a letter: how many there are
+
+  /** In some of the names, which are like the others. */
+  private countLetters(): void {
+    for (let i = 0; i < this.all.length; i += LETTERS_APART) this.letters[this.all.charCodeAt(i) & 0xff]!++;
+  }
+
+  /** Where in a text the letter is that fewest names have: a browser looks for the first letter of what it is to find, and
+   * every place that has it takes as long as many that have not. */
+  private rarest(text: string): number {
+    const countAt = (i: number): number => this.letters[text.charCodeAt(i) & 0xff]!;
+    let rarest = 0;
+    for (let i = 1; i < text.length; i++) if (countAt(i) < countAt(rarest)) rarest = i;
+    return rarest;
   }
 
   readonly ordering: Work = { step: () => this.putInOrder() };
@@ -52,10 +70,14 @@ export class Names {
     return this.order.step();
   }
 
+  private placed: Uint32Array | null = null;
+
   /** By frame: the place of its function's name among all, whatever their case. */
-  place(frame: number): number {
-    if (!this.order?.places) finish(this.ordering);
-    return this.order!.places![this.groups[frame]!]!;
+  places(): Uint32Array {
+    if (this.placed) return this.placed;
+    finish(this.ordering);
+    const places = this.order!.places!;
+    return (this.placed = this.groups.map((group) => places[group]!));
   }
 
   /** 1 for every frame that has the text in its function's name, whatever its case. */
@@ -65,12 +87,15 @@ export class Names {
     if (!wanted) return hits;
     finish(this.reading);
     const { all, starts, frames, groups } = this;
+    const before = this.rarest(wanted);
+    const rest = wanted.slice(before);
     let name = 0;
-    for (let at = all.indexOf(wanted); at >= 0; ) {
-      while (starts[name + 1]! <= at) name++;
-      const isWithin = at + wanted.length < starts[name + 1]!; // else it goes on in the next name
-      if (isWithin) hits[frames[name]!] = 1;
-      at = all.indexOf(wanted, isWithin ? starts[name + 1]! : at + 1);
+    for (let at = all.indexOf(rest, before); at >= 0; ) {
+      const start = at - before;
+      while (starts[name + 1]! <= start) name++;
+      const isHit = start + wanted.length < starts[name + 1]! && all.startsWith(wanted, start); // else it goes on in the next name
+      if (isHit) hits[frames[name]!] = 1;
+      at = all.indexOf(rest, isHit ? starts[name + 1]! + before : at + 1);
     }
     for (let i = 0; i < hits.length; i++) hits[i] = hits[groups[i]!]!;
     return hits;

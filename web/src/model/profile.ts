@@ -5,9 +5,10 @@ import type { Pack } from "../load/pack.ts";
 import { findCommon } from "./bottomup.ts";
 import { ByThread } from "./bythread.ts";
 import { Index } from "./index.ts";
+import { LastChanges } from "./lastchanges.ts";
 import { Arrays, Memory, withArrays } from "./memory.ts";
 import { Names } from "./names.ts";
-import { Outermost } from "./outermost.ts";
+import { OF_FUNCTION, Outermost } from "./outermost.ts";
 import { Reversed } from "./reversed.ts";
 import { listLooks, listPins, type Look, type Pin } from "./resident.ts";
 import { Shape } from "./shape.ts";
@@ -138,6 +139,18 @@ export class Profile implements Stacks {
     return this.outermost!.bits;
   }
 
+  private counted: { ofNode: Uint32Array; ofSite: Uint32Array } | null = null;
+
+  /** Functions that what goes through a node, and what a site has, counts for; the number of frames where it is none. */
+  functions(): { ofNode: Uint32Array; ofSite: Uint32Array } {
+    if (this.counted) return this.counted;
+    const { frames, frameGroup, frameCount } = this;
+    const bits = this.outermostBits();
+    const ofNode = new Uint32Array(frames.length).fill(frameCount);
+    for (let node = 1; node < ofNode.length; node++) if (bits[node]! & OF_FUNCTION) ofNode[node] = frameGroup[frames[node]!]!;
+    return (this.counted = { ofNode, ofSite: this.leafFrames().map((frame) => frameGroup[frame] ?? frameCount) });
+  }
+
   private byFunction: Index | null = null;
   private byFile: Index | null = null;
 
@@ -168,6 +181,12 @@ export class Profile implements Stacks {
     return last[0]!.through;
   }
 
+  private changed: LastChanges | null = null;
+
+  lastChanges(): LastChanges {
+    return (this.changed ??= new LastChanges(this.pack.u32("change.site"), this.siteCount));
+  }
+
   private sizes: SizesOverTime | null = null;
 
   private sizesBegun(): SizesOverTime {
@@ -187,7 +206,9 @@ export class Profile implements Stacks {
       { step: () => this.stepShape() },
       { step: () => this.beginReversed("function", false).step() },
       ...SUMMED.flatMap((column) => [() => this.shape("function", false), () => this.reversed("function", false)].map((tree) => ({ step: () => Boolean(tree().sums().of(this.pack.f64(`site.${column}`))) }))),
+      { step: () => this.lastChanges().step() },
       { step: () => this.stepOutermost() },
+      { step: () => Boolean(this.functions()) },
       { step: () => Boolean(this.nodesOfFunction(0)) },
       { step: () => Boolean(this.nodesOfFile(0)) },
       this.names().reading,
@@ -195,6 +216,7 @@ export class Profile implements Stacks {
       { step: () => this.beginShape("function", true).step() },
       { step: () => this.beginShape("line", false).step() },
       this.names().ordering,
+      { step: () => Boolean(this.names().places()) },
       ...this.threadPreparations(),
       { step: () => this.beginReversed("function", true).step() },
       { step: () => this.beginReversed("line", false).step() },
@@ -222,8 +244,8 @@ export class Profile implements Stacks {
   }
 
   /** By frame: the place of its function's name among all, whatever their case. */
-  namePlace(frame: number): number {
-    return (this.kin ?? this).names().place(frame);
+  namePlaces(): Uint32Array {
+    return (this.kin ?? this).names().places();
   }
 
   private found: { text: string; hits: Uint8Array } | null = null;

@@ -81,48 +81,49 @@ export function isTimed(q: Question): boolean {
   return isOfPages(q.figure) || q.figure === "live" || q.figure === "growth" || (q.range !== null && q.figure === "peak");
 }
 
-/** By site: the last of the changes between two places of their table, plus one; 0: there is none. One loop for all that
- * asks for times, so that it is compiled when it is needed; and what it writes to is small enough for a cache. */
-function lastChanges(p: Profile, from: number, to: number, arrays: Arrays): Uint32Array {
-  const sites = p.pack.u32("change.site");
-  const last = arrays.u32(p.siteCount);
-  for (let i = from; i < to; i++) last[sites[i]!] = i + 1;
-  return last;
+/** What sites come to, bytes and blocks. */
+type Pair = [bytes: Float64Array, blocks: Float64Array];
+
+/** What each site came to by its last change; 0 where there is none. */
+function valuesAt(last: Uint32Array, [bytes, blocks]: Pair, [ofBytes, ofBlocks]: Pair): void {
+  for (let i = 0; i < last.length; i++) {
+    const at = last[i]!;
+    if (at === 0) continue;
+    bytes[i] = ofBytes[at - 1]!;
+    blocks[i] = ofBlocks[at - 1]!;
+  }
 }
 
-/** What each site came to by its last change; 0 where nothing changed. */
-function valuesOf(values: Float64Array, last: Uint32Array, arrays: Arrays): Float64Array {
-  const all = arrays.f64(last.length);
-  for (let i = 0; i < all.length; i++) if (last[i]) all[i] = values[last[i]! - 1]!;
-  return all;
+/** By how much it is more than what was there before the change at `begin`; 0 where there is none since. Both figures in
+ * one loop: which sites changed cannot be foretold, and to find out takes longer than to look a figure up. */
+function takeAway(last: Uint32Array, before: Uint32Array, begin: number, [bytes, blocks]: Pair, [ofBytes, ofBlocks]: Pair): void {
+  for (let i = 0; i < last.length; i++) {
+    const at = last[i]!;
+    const was = before[i]!;
+    if (at <= begin) continue;
+    bytes[i] = was ? ofBytes[at - 1]! - ofBytes[was - 1]! : ofBytes[at - 1]!;
+    blocks[i] = was ? ofBlocks[at - 1]! - ofBlocks[was - 1]! : ofBlocks[at - 1]!;
+  }
 }
 
-/** The same, less what it had by the change before. */
-function differences(values: Float64Array, last: Uint32Array, before: Uint32Array, arrays: Arrays): Float64Array {
-  const all = valuesOf(values, last, arrays);
-  for (let i = 0; i < all.length; i++) if (last[i] && before[i]) all[i]! -= values[before[i]! - 1]!;
-  return all;
-}
+const changesOf = (p: Profile): Pair => [p.pack.f64("change.live_bytes"), p.pack.f64("change.live_blocks")];
+const pairOf = (p: Profile, arrays: Arrays): Pair => [arrays.f64(p.siteCount), arrays.f64(p.siteCount)];
 
-const CHANGES = ["change.live_bytes", "change.live_blocks"] as const;
-
-/** What each site had live at a point, bytes and blocks. */
-function liveAt(p: Profile, point: number, arrays: Arrays): [Float64Array, Float64Array] {
+/** What each site had live at a point. */
+function liveAt(p: Profile, point: number, arrays: Arrays): Pair {
   const end = firstAfter(p.pack.u32("change.point"), point);
-  return withArrays(p.memory, (own) => {
-    const last = lastChanges(p, 0, end, own);
-    return CHANGES.map((column) => valuesOf(p.pack.f64(column), last, arrays)) as [Float64Array, Float64Array];
-  });
+  const live = pairOf(p, arrays);
+  withArrays(p.memory, (own) => valuesAt(p.lastChanges().before(end, own), live, changesOf(p)));
+  return live;
 }
 
 /** What each site has more at the end of a range than at its beginning; 0 where nothing changed within. */
-function growthIn(p: Profile, range: Range, arrays: Arrays): [Float64Array, Float64Array] {
+function growthIn(p: Profile, range: Range, arrays: Arrays): Pair {
   const points = p.pack.u32("change.point");
   const [begin, end] = [firstAfter(points, range.from), firstAfter(points, range.to)];
-  return withArrays(p.memory, (own) => {
-    const [last, before] = [lastChanges(p, begin, end, own), lastChanges(p, 0, begin, own)];
-    return CHANGES.map((column) => differences(p.pack.f64(column), last, before, arrays)) as [Float64Array, Float64Array];
-  });
+  const growth = pairOf(p, arrays);
+  withArrays(p.memory, (own) => takeAway(p.lastChanges().before(end, own), p.lastChanges().before(begin, own), begin, growth, changesOf(p)));
+  return growth;
 }
 
 /** The first place of a rising row of numbers that has a larger one. */
@@ -217,10 +218,24 @@ function only(values: Float64Array, chosen: Uint8Array, arrays: Arrays): Float64
   return kept;
 }
 
-function sum(values: Float64Array, chosen: Uint8Array | null): number {
-  let all = 0;
-  for (let i = 0; i < values.length; i++) if (!chosen || chosen[i]) all += values[i]!;
-  return all;
+/** By values: what they come to. Columns of the profile are asked for over and over. */
+const sums = new WeakMap<Float64Array, number>();
+
+function sumOfAll(values: Float64Array): number {
+  let sum = sums.get(values);
+  if (sum === undefined) {
+    sum = 0;
+    for (let i = 0; i < values.length; i++) sum += values[i]!;
+    sums.set(values, sum);
+  }
+  return sum;
+}
+
+function sumOf(values: Float64Array, chosen: Uint8Array | null): number {
+  if (!chosen) return sumOfAll(values);
+  let sum = 0;
+  for (let i = 0; i < values.length; i++) sum += chosen[i]! * values[i]!; // each is 0 or 1: no jump is to be foretold
+  return sum;
 }
 
 /** What is chosen of them, made when it is first asked for: trees never do. */
@@ -278,7 +293,7 @@ export function answer(p: Profile, q: Question): Answer {
   const chosen = chooseSites(p, q, arrays);
   if (chosen) variance = variance && only(variance, chosen, arrays);
   const kept = chosen ? new Chosen(whole, chosen, arrays) : whole;
-  const [totalBytes, totalBlocks] = [sum(bytes, chosen), sum(blocks, chosen)];
+  const [totalBytes, totalBlocks] = [sumOf(bytes, chosen), sumOf(blocks, chosen)];
   return {
     question: q,
     arrays,

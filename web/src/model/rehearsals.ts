@@ -4,7 +4,7 @@
 
 import { Answers, type TreeOptions } from "./answers.ts";
 import { BottomUp } from "./bottomup.ts";
-import { allFunctions } from "./callers.ts";
+import { allFunctions, findCallers } from "./callers.ts";
 import type { CallTree } from "./calltree.ts";
 import { FIGURE_COLUMNS, figureColumn } from "./figures.ts";
 import { linesOf } from "./lines.ts";
@@ -56,6 +56,8 @@ function* partsOf(p: Profile): Generator<(answers: Answers) => void> {
   yield (answers) => showTable(p, answers, { ...ALL, functions: "a" });
   yield (answers) => search(p, answers.tree(p, ALL, FLAME));
   yield (answers) => open(answers.tree(p, ALL, { ...FLAME, inverted: true }));
+  yield (answers) => void answers.tree(p, { ...ALL, functions: "a" }, { ...FLAME, inverted: true });
+  yield (answers) => void findCallers(p, answers.of(p, ALL), p.frameGroup[p.frames.at(-1) ?? 0] ?? 0);
   yield (answers) => void linesOf(p, answers.of(p, ALL), p.frameFile[0] ?? 0);
   if (threads.length > 1) {
     yield (answers) => void answers.tree(p, { ...ALL, thread: threads[0]! }, FLAME);

@@ -10,30 +10,25 @@ function runningSums(values: Float64Array, order: Uint32Array, sums: Float64Arra
   return sums;
 }
 
-/** The same with nothing for rows from `end` on. */
-function firstSums(values: Float64Array, end: number, order: Uint32Array, sums: Float64Array): Float64Array {
+/** The same with nothing for rows from `end` on: out of those of all, which is far faster than to look every value up. */
+function firstSums(all: Float64Array, end: number, order: Uint32Array, sums: Float64Array): Float64Array {
   let sum = (sums[0] = 0);
-  for (let i = 0; i < order.length; i++) {
-    if (order[i]! < end) sum += values[order[i]!]!;
-    sums[i + 1] = sum;
-  }
+  for (let i = 0; i < order.length; i++) sums[i + 1] = sum += (order[i]! < end ? 1 : 0) * (all[i + 1]! - all[i]!);
   return sums;
 }
 
-/** The same of what was added and what was taken away, together. A loop of its own: it would be compiled anew whenever
- * the other has run in its place. */
-function runningSizes(values: Float64Array, order: Uint32Array, sizes: Float64Array): Float64Array {
+/** The same of what was added and what was taken away, together; in the same way. */
+function runningSizes(sums: Float64Array, sizes: Float64Array): Float64Array {
   let size = (sizes[0] = 0);
-  for (let i = 0; i < order.length; i++) sizes[i + 1] = size += Math.abs(values[order[i]!]!);
+  for (let i = 1; i < sums.length; i++) sizes[i] = size += Math.abs(sums[i]! - sums[i - 1]!);
   return sizes;
 }
 
-/** The sums of what is chosen, out of those of all: far faster than to look every value up. */
+/** The sums of what is chosen, in the same way. */
 function chosenSums(all: Float64Array, counts: Uint32Array, sums: Float64Array): Float64Array {
   let sum = (sums[0] = 0);
   for (let i = 1; i < all.length; i++) {
-    if (counts[i] !== counts[i - 1]) sum += all[i]! - all[i - 1]!;
-    sums[i] = sum;
+    sums[i] = sum += (counts[i]! - counts[i - 1]!) * (all[i]! - all[i - 1]!); // 0 or 1 of it: no jump is to be foretold
   }
   return sums;
 }
@@ -75,7 +70,7 @@ export class Sums {
   /** The same with nothing for rows from `end` on, which is always the same. */
   ofFirst(values: Float64Array, end: number, arrays?: Arrays): Float64Array {
     let sums = this.first.get(values);
-    if (!sums) this.first.set(values, (sums = firstSums(values, end, this.order, this.room(values, arrays))));
+    if (!sums) this.first.set(values, (sums = firstSums(this.of(values, arrays), end, this.order, this.room(values, arrays))));
     return sums;
   }
 
@@ -84,7 +79,7 @@ export class Sums {
     let sizes = this.sizes.get(values);
     if (!sizes) {
       const room = this.room(values, arrays);
-      sizes = this.all ? chosenSums(this.all.ofSizes(values, arrays), this.counts!, room) : runningSizes(values, this.order, room);
+      sizes = this.all ? chosenSums(this.all.ofSizes(values, arrays), this.counts!, room) : runningSizes(this.of(values, arrays), room);
       this.sizes.set(values, sizes);
     }
     return sizes;

@@ -5,7 +5,7 @@
 // The program is the same whatever its file is called, and a library whatever its version, as in `midden diff`.
 
 import { Arrays, Memory } from "./memory.ts";
-import { largestFirst } from "./order.ts";
+import { largestOf } from "./order.ts";
 import type { Profile } from "./profile.ts";
 import { answer, type Answer, type Question } from "./question.ts";
 import { Reversed } from "./reversed.ts";
@@ -159,10 +159,14 @@ export class Union implements Stacks, Work {
   changes({ both: { values, variance } }: Compared): Changes {
     const now = this.sumByFunction(values, 0, this.now.siteCount);
     const old = this.sumByFunction(values, this.now.siteCount, this.siteCount);
-    const order = largestFirst(now.map((n, id) => Math.abs(n - old[id]!)));
-    let count = order.length;
-    while (count && now[order[count - 1]!] === old[order[count - 1]!]) count--;
-    return { order: order.subarray(0, count), now, old, variance: variance && this.sumByFunction(variance, 0, this.siteCount) };
+    const differences = new Float64Array(now.length);
+    const differing = new Uint32Array(now.length);
+    let count = 0;
+    for (let id = 0; id < now.length; id++) {
+      differences[id] = now[id]! - old[id]!;
+      if (differences[id] !== 0) differing[count++] = id;
+    }
+    return { order: largestOf(differing.subarray(0, count), differences), now, old, variance: variance && this.sumByFunction(variance, 0, this.siteCount) };
   }
 
   answer(q: Question): Compared {

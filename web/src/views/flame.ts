@@ -22,6 +22,9 @@ function labelOf(app: App, tree: CallTree, node: TreeNode): string {
   return place ? `${name} ${place}` : name;
 }
 
+/** What a colour stands for. */
+type Meaning = [colour: string, text: string, module?: string];
+
 class FlamePage {
   readonly element: HTMLElement;
   private readonly controls;
@@ -148,16 +151,24 @@ class FlamePage {
   /** What the colours of the boxes in sight mean. */
   private showLegend(dark: boolean): void {
     const { profile, state } = this.app;
-    const item = (colour: string, text: string, data = "") =>
-      h("li", { "data-module": data || undefined }, h("i", { style: `background:${colour}` }), ` ${text}`);
     if (state.figure === "growth")
-      return clear(this.legend, item(changeColour(1, dark), "grown"), item(changeColour(-1, dark), "shrunk"), h("li.note", {}, "boxes are as wide as what grew and what shrank together"));
+      return this.fillLegend([[changeColour(1, dark), "grown"], [changeColour(-1, dark), "shrunk"]], "boxes are as wide as what grew and what shrank together");
     const ranks = profile.moduleRanks();
     const seen = new Set<number>();
     for (const { node } of this.boxes) if (node.frame >= 0 && node.frame < profile.frameCount) seen.add(ranks[node.frame]!);
     const own = profile.modules().slice(0, OWN_COLOURS).map((name, i) => [name, i] as const).filter(([, i]) => seen.has(i));
-    clear(this.legend, ...own.map(([name, i]) => item(moduleColour(i, dark), name, name)),
-      seen.size > own.length && item(moduleColour(-1, dark), "all others"));
+    const others: Meaning[] = seen.size > own.length ? [[moduleColour(-1, dark), "all others"]] : [];
+    this.fillLegend([...own.map(([name, i]): Meaning => [moduleColour(i, dark), name, name]), ...others], "");
+  }
+
+  private legendIs = "";
+
+  private fillLegend(items: Meaning[], note: string): void {
+    const key = JSON.stringify([items, note]);
+    if (key === this.legendIs) return;
+    this.legendIs = key;
+    const list = items.map(([colour, text, module]) => h("li", { "data-module": module }, h("i", { style: `background:${colour}` }), ` ${text}`));
+    clear(this.legend, ...list, note && h("li.note", {}, note));
   }
 
   private picture(): string {

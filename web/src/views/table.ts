@@ -121,7 +121,8 @@ class TablePage {
 
   /** What has nothing of the figure is there for its other columns: it comes last. */
   private sortByName(nodes: TreeNode[]): TreeNode[] {
-    return orderBy(nodes, (n) => (n.size === 0 ? -(2 ** 32) : 0) - this.app.profile.namePlace(n.frame));
+    const places = this.app.profile.namePlaces();
+    return orderBy(nodes, (n) => (n.size === 0 ? -(2 ** 32) : 0) - places[n.frame]!);
   }
 
   private showHead(): void {
