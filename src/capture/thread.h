@@ -90,8 +90,8 @@ struct thread {
 	struct segment_tag_counts uncounted;
 	uint64_t *chunk_end;  /* one past the last place where an event may begin */
 	uint64_t switch_word; /* this thread's own switch: see segment_switch_later */
-	uint64_t stamp; /* of the last event, while they are estimated, in 32nds: stamp.h */
-	uint64_t stamp_end; /* the clock is read again for the one that would reach this */
+	uint64_t stamp;	      /* of the last event, while they are estimated, in 32nds: stamp.h */
+	uint64_t stamp_end;   /* the clock is read again for the one that would reach this */
 	uint64_t stamp_step;
 	uint64_t stamp_read;	/* when it was read last, for more than one event */
 	uint32_t stamp_hurried; /* so it was */
