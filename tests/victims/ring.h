@@ -5,13 +5,15 @@
 
 #if defined(__has_include)
 #if __has_include(<linux/io_uring.h>)
-#define HAS_RING 1
+#include <linux/io_uring.h>
 #endif
+#endif
+#ifdef IORING_FEAT_RW_CUR_POS /* Linux 5.6, with all that is asked for here */
+#define HAS_RING 1
 #endif
 
 #ifdef HAS_RING
 
-#include <linux/io_uring.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
