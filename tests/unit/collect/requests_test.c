@@ -13,6 +13,8 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
@@ -49,6 +51,84 @@ static void test_mounts_are_told_apart_by_their_type(void **state)
 	assert_int_equal(requests_judge_mount(LINE("fuse.sshfs")), REQUESTS_DOUBTED);
 	assert_int_equal(requests_judge_mount(LINE("overlay")), REQUESTS_DOUBTED);
 	assert_int_equal(requests_judge_mount("no such line"), REQUESTS_UNSAFE);
+}
+
+/* ---- mounts and descriptors ------------------------------------------------------------------ */
+
+/* In a namespace of its own, at the place of a directory: an overlay over it, with a file. */
+static bool mount_overlay(const char *path)
+{
+	char options[256], file[128];
+	int fd;
+
+	(void)snprintf(options, sizeof(options), "lowerdir=%s:/usr", path);
+	(void)snprintf(file, sizeof(file), "%s/file", path);
+	fd = open(file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	(void)close(fd);
+	return fd >= 0 && unshare(CLONE_NEWNS) == 0 &&
+	       mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+	       mount("overlay", path, "overlay", MS_RDONLY, options) == 0;
+}
+
+enum { ALLOWED = 10, REFUSED, NOT_PERMITTED };
+
+/* What is said of a process without a descriptor on the overlay, with one for direct reads, and
+ * with a ring that does not tell of its files. */
+static int judge_beside_overlay(const char *path)
+{
+	char file[128];
+
+	(void)snprintf(file, sizeof(file), "%s/file", path);
+	if (!mount_overlay(path))
+		return NOT_PERMITTED;
+	bool before = requests_survive_fork(getpid(), false);
+	bool with_ring = requests_survive_fork(getpid(), true);
+	int plain = open(file, O_RDONLY | O_CLOEXEC);
+	bool buffered = requests_survive_fork(getpid(), false);
+	if (plain < 0 || open(file, O_RDONLY | O_DIRECT | O_CLOEXEC) < 0)
+		return NOT_PERMITTED;
+	bool direct_too = requests_survive_fork(getpid(), false);
+	return before && buffered && !with_ring && !direct_too ? ALLOWED : REFUSED;
+}
+
+static void test_descriptors_for_direct_reads_from_an_overlay_count(void **state)
+{
+	char path[] = "/tmp/midden-requests-XXXXXX", file[128];
+	int status = 0;
+
+	(void)state;
+	if (!requests_survive_fork(getpid(), false))
+		skip();
+	assert_non_null(mkdtemp(path));
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(judge_beside_overlay(path));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	(void)snprintf(file, sizeof(file), "%s/file", path);
+	(void)unlink(file);
+	(void)rmdir(path);
+	if (WEXITSTATUS(status) == NOT_PERMITTED)
+		skip();
+	assert_int_equal(WEXITSTATUS(status), ALLOWED);
+}
+
+static void change_root(void)
+{
+	if (chroot("/tmp"))
+		_exit(1);
+}
+
+/* Its list of mounts is not all that it may have files of. */
+static void test_who_has_another_root_is_not_copied(void **state)
+{
+	(void)state;
+	if (!requests_survive_fork(getpid(), false) || geteuid() != 0)
+		skip();
+	pid_t pid = start(read_once, change_root);
+	wait_until_asleep(pid);
+	assert_false(requests_survive_fork(pid, false));
+	order_end(0);
+	check_end(pid);
 }
 
 /* ---- direct reads, all the time -------------------------------------------------------------- */
@@ -228,6 +308,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kernels_pin_pages_from_6_5_on),
 		cmocka_unit_test(test_mounts_are_told_apart_by_their_type),
+		cmocka_unit_test(test_descriptors_for_direct_reads_from_an_overlay_count),
+		cmocka_unit_test_setup_teardown(test_who_has_another_root_is_not_copied, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(test_what_is_read_by_io_uring_gets_to_the_target,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_what_is_read_by_aio_gets_to_the_target, set_up,
