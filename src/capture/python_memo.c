@@ -100,10 +100,11 @@ static inline int64_t verify(const struct python_memo *m, const struct python_of
 			     int64_t top)
 {
 	const struct python_memo_frame *f = m->frames + top;
+	const struct python_memo_link *l = m->links + top;
 	const uint64_t code = o->frame_code, instruction = o->frame_instruction,
 		       previous = o->frame_previous;
 
-	for (; f >= m->frames && likely(!m->links[f - m->frames].is_stale); f--)
+	for (; f >= m->frames && likely(!l->is_stale); f--, l--)
 		if (unlikely((python_reads_word(f->at + code) ^ f->code) |
 			     (python_reads_word(f->at + instruction) ^ f->instruction) |
 			     (python_reads_word(f->at + previous) ^ f->previous)))
