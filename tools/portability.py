@@ -116,7 +116,7 @@ def finish_root(root, wanted):
         if not path.is_symlink():
             path.symlink_to(target)
     (root / "etc/passwd").write_text("root:x:0:0:root:/root:/bin/sh\n")
-    for name in ("proc", "dev", "src", "build", "here", "tmp"):
+    for name in ("proc", "sys", "dev", "src", "build", "here", "tmp"):
         (root / name).mkdir(exist_ok=True)
     for name, _ in ARCHITECTURES.values():
         qemu = shutil.which(f"qemu-{name}-static")
@@ -179,6 +179,9 @@ def laid_out(release, with_cross):
 ENTER = """set -e
 root=$1 source=$2 build=$3 here=$4; shift 4
 mount -t proc proc "$root/proc"
+mkdir -p "$root/sys"
+mount --bind /sys "$root/sys" # what the kernel takes for its clock: without it midden asks the kernel for each time
+mount -o remount,bind,ro "$root/sys"
 mount --rbind /dev "$root/dev"
 mount --bind "$source" "$root/src"
 mount -o remount,bind,ro "$root/src"
