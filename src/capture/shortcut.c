@@ -16,7 +16,7 @@ static inline uint64_t make_tag(uint64_t pc, uint64_t first, uint64_t second)
 	return (pc ^ first << 21 ^ second << 7) * UINT64_C(0x9e3779b97f4a7c15) | 1;
 }
 
-/* The first of the leaf ends among which one with this tag may be. */
+/* The first of the slots in one of which a leaf end with this tag is. */
 static inline uint32_t set_of(uint64_t tag)
 {
 	return (uint32_t)(tag >> (64 - SHORTCUT_SET_BITS)) * SHORTCUT_WAYS;
@@ -271,10 +271,11 @@ static NOINLINE uint32_t search(struct thread *t, const struct walk_start *start
 	uint32_t set = set_of(tag);
 
 	for (uint32_t i = set; i < set + SHORTCUT_WAYS; i++) {
-		uint32_t node = table->tags[i] == tag ? follow(t, &table->at[i], start) : 0;
-
+		if (table->tags[i] != tag)
+			continue;
+		uint32_t node = follow(t, &table->at[table->filed[i]], start);
 		if (node) {
-			*recent_of(table, start, a->first) = (uint16_t)i;
+			*recent_of(table, start, a->first) = table->filed[i];
 			return node;
 		}
 	}
@@ -295,17 +296,54 @@ uint32_t shortcut_find(struct thread *t, const struct walk_start *start)
 
 /* ---- noting ---------------------------------------------------------------------------------- */
 
-/* The place for a leaf end: that of one that is too short, or the next in turn of its set. */
+/* Whether one more may be kept. */
+static bool has_room(struct shortcut_table *table)
+{
+	if (likely(table->used < (table->shares + 1) * SHORTCUT_SHARE))
+		return true;
+	if (table->used == SHORTCUT_MOST ||
+	    atomic_load_explicit(&process->shortcut_shares, memory_order_relaxed) >=
+		    SHORTCUT_SHARES ||
+	    atomic_fetch_add_explicit(&process->shortcut_shares, 1, memory_order_relaxed) >=
+		    SHORTCUT_SHARES)
+		return false;
+	table->shares++;
+	return true;
+}
+
+/* One that is filed nowhere: a new one, or the oldest. */
+static struct shortcut *take_unfiled(struct shortcut_table *table)
+{
+	if (has_room(table))
+		return &table->at[++table->used];
+	struct shortcut *oldest = &table->at[1 + table->turn++ % table->used];
+	table->tags[oldest->slot] = 0;
+	return oldest;
+}
+
+/* The place for a leaf end: that of one that is too short; a free slot of its set; or, where the
+ * set is full, the next in turn. */
 static struct shortcut *take_place(struct shortcut_table *table, uint64_t tag)
 {
-	uint32_t i = table->missed ? (uint32_t)(table->missed - table->at)
-				   : set_of(tag) + table->turn++ % SHORTCUT_WAYS;
+	uint32_t set = set_of(tag), slot = set + table->turn % SHORTCUT_WAYS;
+	struct shortcut *s = table->missed;
 
 	table->missed = NULL;
-	table->tags[i] = tag;
-	table->at[i].word_count = 0;
-	table->at[i].serial = 0;
-	return &table->at[i];
+	for (uint32_t i = 0; !s && i < SHORTCUT_WAYS; i++) {
+		if (table->tags[set + i])
+			continue;
+		s = take_unfiled(table);
+		s->slot = (uint16_t)(set + i);
+		table->filed[s->slot] = (uint16_t)(s - table->at);
+	}
+	if (!s) {
+		s = &table->at[table->filed[slot]];
+		table->turn++;
+	}
+	table->tags[s->slot] = tag;
+	s->word_count = 0;
+	s->serial = 0;
+	return s;
 }
 
 /* A leaf end as it is put together, leaf first. */
@@ -401,13 +439,14 @@ void shortcut_forget_steps(struct shortcut_table *table)
 void shortcut_forget_ends(struct shortcut_table *table)
 {
 	shortcut_forget_steps(table);
-	table->at[SHORTCUT_COUNT].serial = 0;
-	for (uint32_t i = 0; i < SHORTCUT_COUNT; i++) {
-		if (!table->tags[i])
-			continue; /* leaves untouched what was never used */
+	table->missed = NULL;
+	for (uint32_t i = 0; i <= table->used; i++) {
 		table->at[i].word_count = 0;
 		table->at[i].serial = 0;
 	}
+	if (table->used) /* leaves untouched what was never used */
+		__builtin_memset(table->tags, 0, sizeof(table->tags));
+	table->used = 0;
 }
 
 /* Where and how the walk began that the memo is of. */
@@ -480,7 +519,7 @@ static struct shortcut *put(struct shortcut_table *table, const struct memo *m, 
 
 	if (s && put_leaf_end(s, m, kept))
 		return s;
-	s = &table->at[SHORTCUT_COUNT];
+	s = &table->at[0];
 	return put_memo(s, m) ? s : NULL;
 }
 

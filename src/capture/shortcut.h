@@ -19,10 +19,15 @@
 
 struct thread;
 
-#define SHORTCUT_SET_BITS 6
+#define SHORTCUT_SET_BITS 8
 #define SHORTCUT_WAYS	  8
-/* Leaf ends per thread: 512, which with the rest take 112 KiB, touched as they are used. */
-#define SHORTCUT_COUNT	(SHORTCUT_WAYS << SHORTCUT_SET_BITS)
+#define SHORTCUT_SLOTS	  (SHORTCUT_WAYS << SHORTCUT_SET_BITS)
+/* Leaf ends per thread: at first as many, which with the rest take 128 KiB, touched as they are
+ * used. Interpreters and compilers have thousands: a thread that has filled its share may keep as
+ * many again, and so on, as long as the process has not given out all that it has for that. */
+#define SHORTCUT_SHARE	512u
+#define SHORTCUT_MOST	SHORTCUT_SLOTS
+#define SHORTCUT_SHARES 16u /* besides the first of each thread: 1.5 MiB in all */
 #define SHORTCUT_WORDS	8
 #define SHORTCUT_PLACES 8 /* leaf ends with more frames or words are walked again */
 
@@ -49,6 +54,7 @@ struct shortcut {
 	uint8_t word_count; /* 0: no leaf end, good for walk_quick alone */
 	uint8_t flags;
 	uint8_t place_count;
+	uint16_t slot;			 /* that it is filed in */
 	uint64_t values[SHORTCUT_WORDS]; /* as they are in memory with the stack at sp */
 	uint64_t outer_pc;
 	uint32_t reach; /* from sp to the outer frame's */
@@ -71,17 +77,21 @@ struct shortcut_step {
 #define SHORTCUT_STEP_FP     1u
 #define SHORTCUT_STEP_NONE   2u /* not by a constant from either */
 #define SHORTCUT_STEP_BITS   9
-#define SHORTCUT_RECENT_BITS 11
+#define SHORTCUT_RECENT_BITS 12
 
 struct shortcut_table {
-	_Alignas(64) uint64_t tags[SHORTCUT_COUNT]; /* of `at`; a set is a cache line */
-	uint32_t turn;				    /* which way is replaced next */
+	/* Where leaf ends are filed: a set is a cache line. 0: nothing is in that slot. */
+	_Alignas(64) uint64_t tags[SHORTCUT_SLOTS];
+	uint16_t filed[SHORTCUT_SLOTS]; /* the index of the leaf end in each */
+	uint32_t used;			/* of `at`: from 1 on, in the order in which they came */
+	uint32_t shares;		/* that this table has besides the first */
+	uint32_t turn;			/* which one is replaced next */
 	struct shortcut *missed; /* found by the last look, but it led to no frame of the memo */
 	/* By start and first caller: which was the last. In a loop that stays at one height of the
 	 * stack this saves the rest of the way to a tag, which is one load after another. */
 	uint16_t recent[1 << SHORTCUT_RECENT_BITS];
 	struct shortcut_step steps[1 << SHORTCUT_STEP_BITS];
-	struct shortcut at[SHORTCUT_COUNT + 1]; /* the last is the whole memo */
+	struct shortcut at[SHORTCUT_MOST + 1]; /* the first is the whole memo */
 };
 
 /* Which step is kept where; and which leaf end is to be looked at first. */

@@ -155,13 +155,14 @@ struct process {
 	size_t thread_bytes;
 	_Atomic(char *) blocks[PROCESS_BLOCKS]; /* thread states by slot index */
 	int pid;
-	_Atomic uint32_t python;      /* enum python_state */
-	_Atomic uint64_t switch_word; /* as segment_switch_later has it; 0: on */
-	_Atomic uint64_t threshold;   /* which blocks have a stack: SEGMENT_ORDER_THRESHOLD */
-	_Atomic uint32_t has_begun;   /* something may have been recorded: frees count */
-	_Atomic uint32_t questions;   /* number of the last one */
-	atomic_bool is_vain;	      /* to ask for a look: one was not answered in time */
-	uint32_t own_module;	      /* libmidden.so itself: its frames are not shown */
+	_Atomic uint32_t python;	  /* enum python_state */
+	_Atomic uint64_t switch_word;	  /* as segment_switch_later has it; 0: on */
+	_Atomic uint64_t threshold;	  /* which blocks have a stack: SEGMENT_ORDER_THRESHOLD */
+	_Atomic uint32_t has_begun;	  /* something may have been recorded: frees count */
+	_Atomic uint32_t questions;	  /* number of the last one */
+	_Atomic uint32_t shortcut_shares; /* given out: shortcut.h */
+	atomic_bool is_vain;		  /* to ask for a look: one was not answered in time */
+	uint32_t own_module;		  /* libmidden.so itself: its frames are not shown */
 };
 
 /* Never NULL: threads that are not attached share a read-only, all-zero state. */
