@@ -46,9 +46,9 @@ const A_STEP = 10;
 const BEGIN_MS = 250; // who goes on at once does not wait for what nobody has looked at
 const BETWEEN_MS = 30; // for the browser to lay a piece out
 
-/** When the user has looked at what is there for a moment. */
-export function afterAMoment(go: () => void): void {
-  setTimeout(() => whenIdle(go), BEGIN_MS);
+/** When the user has looked at what is there for so long. */
+export function whenIdleAfter(ms: number, go: () => void): void {
+  setTimeout(() => whenIdle(go), ms);
 }
 
 /** What is still to be added: on paper there is no later. */

@@ -2,12 +2,13 @@
 // moment later or when it is scrolled to: a canvas takes as long as it is large, whether anybody sees it or not.
 // SPDX-License-Identifier: Apache-2.0
 
-import { afterAMoment } from "../idle.ts";
+import { whenIdleAfter } from "../idle.ts";
 import { isPrinting } from "./colours.ts";
 import { cutRows } from "./cuts.ts";
 import { h } from "./dom.ts";
 
 const SPARE = 2; // rows above and below what is in sight
+const LATER_MS = 1000; // who goes on before does not wait for what nobody has looked at
 
 /** Puts rows on a canvas, which becomes as large as they are: the first of them, and the one after the last. */
 export type PaintRows = (canvas: HTMLCanvasElement, from: number, to: number) => void;
@@ -79,7 +80,7 @@ export class Tall {
   private paintOthers(): void {
     const { parts } = this;
     if (parts.every((part) => part.isPainted)) return;
-    afterAMoment(() => {
+    whenIdleAfter(LATER_MS, () => {
       const next = parts.find((part) => !part.isPainted);
       if (!next || parts !== this.parts || !this.element.isConnected) return;
       this.paintPart(next);

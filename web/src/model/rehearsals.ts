@@ -4,7 +4,7 @@
 
 import { Answers, type TreeOptions } from "./answers.ts";
 import { BottomUp } from "./bottomup.ts";
-import { allFunctions, findCallers } from "./callers.ts";
+import { allFunctions, findCallers, sortFunctions } from "./callers.ts";
 import type { CallTree } from "./calltree.ts";
 import { FIGURE_COLUMNS, figureColumn } from "./figures.ts";
 import { linesOf } from "./lines.ts";
@@ -66,7 +66,7 @@ function* partsOf(p: Profile): Generator<(answers: Answers) => void> {
   if (last <= 0) return;
   yield (answers) => void answers.tree(p, { ...ALL, range }, FLAME);
   yield (answers) => void answers.tree(p, { ...ALL, range, figure: "growth" }, FLAME);
-  yield (answers) => void allFunctions(p, answers.of(p, { ...ALL, range, figure: "growth" }));
+  yield (answers) => void sortFunctions(allFunctions(p, answers.of(p, { ...ALL, range, figure: "growth" })), "total");
 }
 
 /** What a row of the table needs. */
