@@ -23,6 +23,8 @@
 #define RELOCATION_SLOT R_AARCH64_JUMP_SLOT
 #endif
 
+#define FOUND_MOST 64u /* definitions of one object; some names have two versions */
+
 /* The tables of one object that matter here. */
 struct object {
 	uint64_t bias;
@@ -161,9 +163,18 @@ static uint32_t hash_of(const char *name)
 	return hash;
 }
 
-/* All versions of it. What chooses among several functions when it is bound cannot be replaced by
- * one of them. */
-static void relink_hashed(const struct object *o, const struct relink_name *name)
+/* Definitions that are to be replaced. */
+struct found {
+	uint32_t count;
+	struct {
+		Elf64_Sym *symbol;
+		const void *replacement;
+	} at[FOUND_MOST];
+};
+
+/* All versions of a name. What chooses among several functions when it is bound cannot be replaced
+ * by one of them. */
+static void find_hashed(const struct object *o, const struct relink_name *name, struct found *found)
 {
 	const uint32_t *buckets = o->gnu_hash + 4 + (size_t)o->gnu_hash[2] * 2;
 	const uint32_t *chains = buckets + o->gnu_hash[0];
@@ -173,11 +184,36 @@ static void relink_hashed(const struct object *o, const struct relink_name *name
 		Elf64_Sym *symbol = &o->symbols[i];
 
 		link = chains[i - offset];
-		if ((link | 1) == (hash | 1) && symbol->st_shndx &&
-		    ELF64_ST_TYPE(symbol->st_info) == STT_FUNC &&
-		    strcmp(o->strings + symbol->st_name, name->name) == 0)
-			relink_definition(o, symbol, name->replacement);
+		if ((link | 1) != (hash | 1) || !symbol->st_shndx ||
+		    ELF64_ST_TYPE(symbol->st_info) != STT_FUNC ||
+		    strcmp(o->strings + symbol->st_name, name->name) != 0 ||
+		    found->count == FOUND_MOST)
+			continue;
+		found->at[found->count].symbol = symbol;
+		found->at[found->count++].replacement = name->replacement;
 	}
+}
+
+/* With the whole table writable for a moment: they lie all over it, and each page by itself would
+ * take two calls of the kernel. */
+static void relink_found(struct object *o, const struct found *found)
+{
+	uint64_t page = getauxval(AT_PAGESZ), low = UINT64_MAX, high = 0;
+
+	for (uint32_t i = 0; i < found->count; i++) {
+		uint64_t at = (uint64_t)(uintptr_t)found->at[i].symbol;
+
+		low = at < low ? at : low;
+		high = at + sizeof(Elf64_Sym) > high ? at + sizeof(Elf64_Sym) : high;
+	}
+	low &= ~(page - 1);
+	int before = o->symbols_protection;
+	if (!found->count || HOST_CALL3(SYS_mprotect, low, high - low, before | PROT_WRITE) != 0)
+		return;
+	o->symbols_protection |= PROT_WRITE;
+	for (uint32_t i = 0; i < found->count; i++)
+		relink_definition(o, found->at[i].symbol, found->at[i].replacement);
+	(void)HOST_CALL3(SYS_mprotect, low, high - low, before);
 }
 
 /* ---- objects --------------------------------------------------------------------------------- */
@@ -302,9 +338,12 @@ static int relink_one_object(struct dl_phdr_info *info, size_t size, void *conte
 	(void)size;
 	if (!holds(info, r->inside))
 		return 0;
-	if (read_object(info, &o) && o.gnu_hash && o.gnu_hash[0])
-		for (size_t i = 0; i < r->count; i++)
-			relink_hashed(&o, &r->names[i]);
+	if (!read_object(info, &o) || !o.gnu_hash || !o.gnu_hash[0])
+		return 1;
+	struct found found = {0};
+	for (size_t i = 0; i < r->count; i++)
+		find_hashed(&o, &r->names[i], &found);
+	relink_found(&o, &found);
 	return 1;
 }
 
