@@ -5,7 +5,7 @@
 
 #include "capture/host.h"
 
-#define ROOT_BITS 18
+#define ROOT_BITS STACKTREE_ROOT_BITS
 _Static_assert(SEGMENT_ROOT_COUNT == 1u << ROOT_BITS, "the top bits of the hash choose the root");
 
 /* A link (a root, or `next` of a node) is the first node of a chain, or with BLOCK a block: where a
@@ -16,18 +16,6 @@ _Static_assert(SEGMENT_ROOT_COUNT == 1u << ROOT_BITS, "the top bits of the hash 
 #define BLOCK	   0x80000000u
 #define BLOCK_BITS 3
 #define CHAIN_MAX  6u
-
-/* Bits are taken from the top, where a product mixes best. They may run out: what then has the same
- * hash is one long chain of blocks. */
-static inline uint32_t bits_of(uint32_t hash)
-{
-	return hash * UINT32_C(0x85ebca6b);
-}
-
-static inline _Atomic uint32_t *root_of(const struct stacktree *tree, uint32_t bits)
-{
-	return &tree->roots[bits >> (32 - ROOT_BITS)];
-}
 
 /* The link of a block that these bits lead to. */
 static inline _Atomic uint32_t *link_of(const struct stacktree *tree, uint32_t block, uint32_t bits)
@@ -66,8 +54,8 @@ static inline uint32_t find_in_chain(const struct stacktree *tree, uint32_t node
 uint32_t stacktree_find(const struct stacktree *tree, const struct stacktree_run *run,
 			uint32_t hash)
 {
-	uint32_t bits = bits_of(hash), length;
-	uint32_t head = follow(root_of(tree, bits));
+	uint32_t bits = stacktree_bits(hash), length;
+	uint32_t head = follow(stacktree_root(tree, bits));
 
 	for (bits <<= ROOT_BITS; unlikely(head & BLOCK); bits <<= BLOCK_BITS) {
 		uint32_t before = follow(&tree->nodes[head & ~BLOCK].next);
@@ -153,8 +141,8 @@ static void keep(const struct stacktree *tree, uint32_t node, uint32_t *spare)
 static uint32_t find_child(const struct stacktree *tree, const struct stacktree_run *run,
 			   uint32_t hash, uint32_t *spare)
 {
-	uint32_t bits = bits_of(hash), fresh = 0, length;
-	_Atomic uint32_t *link = root_of(tree, bits);
+	uint32_t bits = stacktree_bits(hash), fresh = 0, length;
+	_Atomic uint32_t *link = stacktree_root(tree, bits);
 
 	bits <<= ROOT_BITS;
 	for (;;) {
@@ -188,13 +176,13 @@ static void prefetch_chains(const struct stacktree *tree, const struct stacktree
 
 	for (uint32_t i = run->count; i-- > 0;) {
 		hash = stacktree_hash(hash, run->places[i]);
-		__builtin_prefetch(root_of(tree, bits_of(hash)));
+		__builtin_prefetch(stacktree_root(tree, stacktree_bits(hash)));
 	}
 	hash = run->outer_hash;
 	for (uint32_t i = run->count; i-- > 0;) {
 		hash = stacktree_hash(hash, run->places[i]);
-		uint32_t head =
-			atomic_load_explicit(root_of(tree, bits_of(hash)), memory_order_relaxed);
+		uint32_t head = atomic_load_explicit(stacktree_root(tree, stacktree_bits(hash)),
+						     memory_order_relaxed);
 		__builtin_prefetch(&tree->nodes[head & ~BLOCK]);
 	}
 }
@@ -220,22 +208,6 @@ uint32_t stacktree_add(struct thread *t, const struct stacktree *tree,
 		node = child;
 	}
 	return node;
-}
-
-void stacktree_prefetch(const struct stacktree *tree, uint32_t hash)
-{
-	__builtin_prefetch(root_of(tree, bits_of(hash)));
-}
-
-struct stacktree stacktree_get(void)
-{
-	return (struct stacktree){
-		.roots = (_Atomic uint32_t *)(void *)((char *)process->header +
-						      process->layout.roots_offset),
-		.nodes = process_node(0),
-		.nodes_used = &process->header->nodes_used,
-		.node_count = process->layout.node_count,
-	};
 }
 
 uint32_t stacktree_intern(struct thread *t, uint32_t count)

@@ -29,7 +29,16 @@ struct stacktree_run {
 };
 
 /* The tree of this process. */
-struct stacktree stacktree_get(void);
+static inline struct stacktree stacktree_get(void)
+{
+	return (struct stacktree){
+		.roots = (_Atomic uint32_t *)(void *)((char *)process->header +
+						      process->layout.roots_offset),
+		.nodes = process_node(0),
+		.nodes_used = &process->header->nodes_used,
+		.node_count = process->layout.node_count,
+	};
+}
 
 /* The hash of a path with one more place at its end: a polynomial in STACKTREE_BASE, so that that
  * of a path and a run below it can be put together from theirs: path * base^n + run. */
@@ -42,8 +51,25 @@ static inline uint32_t stacktree_hash(uint32_t path, uint32_t place)
 	return path * STACKTREE_BASE + (mixed ^ mixed >> 15);
 }
 
+#define STACKTREE_ROOT_BITS 18
+
+/* Bits are taken from the top, where a product mixes best. They may run out: what then has the same
+ * hash is one long chain of blocks. */
+static inline uint32_t stacktree_bits(uint32_t hash)
+{
+	return hash * UINT32_C(0x85ebca6b);
+}
+
+static inline _Atomic uint32_t *stacktree_root(const struct stacktree *tree, uint32_t bits)
+{
+	return &tree->roots[bits >> (32 - STACKTREE_ROOT_BITS)];
+}
+
 /* Has the processor fetch what stacktree_find will look at first for this hash. */
-void stacktree_prefetch(const struct stacktree *tree, uint32_t hash);
+static inline void stacktree_prefetch(const struct stacktree *tree, uint32_t hash)
+{
+	__builtin_prefetch(stacktree_root(tree, stacktree_bits(hash)));
+}
 
 /* The leaf's node of a run whose whole path has the hash `hash`; 0: not in the tree. */
 uint32_t stacktree_find(const struct stacktree *tree, const struct stacktree_run *run,
