@@ -14,6 +14,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -21,49 +23,104 @@
 #include "capture/hooks.h"
 #include "capture/relink.h"
 
-#define OURS(function)                                                          \
-	{                                                                       \
-		.name = #function, .replacement = (void *)(uintptr_t)(function) \
+#define NAMES_MOST   32u /* of which there are 30 */
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* `member`: the next definition, which ours calls. */
+#define OURS(function, member)                                                   \
+	{                                                                        \
+		.name = #function, .replacement = (void *)(uintptr_t)(function), \
+		.old = (void *)(uintptr_t)real.member                            \
 	} /* NOLINT */
 
-/* If malloc is libc's, nobody else's is between us and libc, who could be led in a circle by
- * finding us behind itself. */
-void deepbind_patch(void)
+/* Whether none of the next definitions is another library's, which stands between us and libc: that
+ * would look for libc's with dlsym(RTLD_NEXT), find ours, and be called by that again. What libc
+ * does not have is a stand-in of ours. */
+static bool are_of_libc(const struct relink_name *names, size_t count)
+{
+	const void *libc = relink_find_object((const void *)(uintptr_t)getauxval);	/* NOLINT */
+	const void *ours = relink_find_object((const void *)(uintptr_t)deepbind_patch); /* NOLINT */
+
+	for (size_t i = 0; i < count; i++) {
+		const void *object = relink_find_object(names[i].old);
+
+		if (object != libc && object != ours)
+			return false;
+	}
+	return libc != NULL;
+}
+
+/* Those of all kinds, for which the table is written to at once. */
+struct list {
+	struct relink_name at[NAMES_MOST];
+	size_t count;
+};
+
+static void add(struct list *list, const struct relink_name *names, size_t count)
+{
+	if (list->count + count > NAMES_MOST || !are_of_libc(names, count))
+		return;
+	memcpy(&list->at[list->count], names, count * sizeof(*names));
+	list->count += count;
+}
+
+/* One function may be built on another one: either all or none. */
+static void add_blocks(struct list *list)
 {
 	const struct relink_name names[] = {
-		OURS(malloc),
-		OURS(calloc),
-		OURS(realloc),
-		OURS(reallocarray),
-		OURS(free),
-		OURS(cfree),
-		OURS(memalign),
-		OURS(posix_memalign),
-		OURS(aligned_alloc),
-		OURS(valloc),
-		OURS(pvalloc),
-		OURS(free_sized),
-		OURS(free_aligned_sized),
-		OURS(malloc_usable_size),
-		OURS(fork),
-		OURS(_Fork),
-		OURS(posix_spawn),
-		OURS(posix_spawnp),
-		OURS(system),
-		OURS(popen),
-		OURS(execve),
-		OURS(execv),
-		OURS(execvpe),
-		OURS(execvp),
-		OURS(fexecve),
-		OURS(execl),
-		OURS(execlp),
-		OURS(execle),
-		OURS(dlclose),
-		OURS(mlockall),
+		OURS(malloc, malloc),
+		OURS(calloc, calloc),
+		OURS(realloc, realloc),
+		OURS(reallocarray, realloc),
+		OURS(free, free),
+		OURS(cfree, free),
+		OURS(memalign, memalign),
+		OURS(posix_memalign, posix_memalign),
+		OURS(aligned_alloc, aligned_alloc),
+		OURS(valloc, valloc),
+		OURS(pvalloc, pvalloc),
+		OURS(free_sized, free_sized),
+		OURS(free_aligned_sized, free_aligned_sized),
+		OURS(malloc_usable_size, usable_size),
 	};
 
-	if (!real.may_nest) /* NOLINTNEXTLINE: an address in libc */
-		relink_definitions((const void *)(uintptr_t)real.malloc, names,
-				   sizeof(names) / sizeof(names[0]));
+	add(list, names, COUNT(names));
+}
+
+static void add_processes(struct list *list)
+{
+	const struct relink_name names[] = {
+		OURS(fork, fork),
+		OURS(_Fork, bare_fork),
+		OURS(posix_spawn, posix_spawn),
+		OURS(posix_spawnp, posix_spawnp),
+		OURS(system, system),
+		OURS(popen, popen),
+		OURS(execve, execve),
+		OURS(execv, execve),
+		OURS(execvpe, execvpe),
+		OURS(execvp, execvpe),
+		OURS(fexecve, fexecve),
+		OURS(execl, execve),
+		OURS(execlp, execvpe),
+		OURS(execle, execve),
+	};
+
+	add(list, names, COUNT(names));
+}
+
+void deepbind_patch(void)
+{
+	const struct relink_name unloading = OURS(dlclose, dlclose);
+	const struct relink_name locking = OURS(mlockall, mlockall);
+
+	struct list list = {.count = 0};
+
+	if (real.may_nest)
+		return;
+	add_blocks(&list);
+	add_processes(&list);
+	add(&list, &unloading, 1);
+	add(&list, &locking, 1); /* NOLINTNEXTLINE: an address in libc */
+	relink_definitions((const void *)(uintptr_t)getauxval, list.at, list.count);
 }

@@ -5,7 +5,8 @@
 #define MIDDEN_CAPTURE_DEEPBIND_H
 
 /* From now on they find ours: libraries that are loaded with RTLD_DEEPBIND, and dlsym with libc's
- * handle. Where malloc is not libc's, nothing is done. */
+ * handle. Where malloc is not libc's, nothing is done; where another library's definition of one of
+ * them is between ours and libc's, nothing about its kind: blocks, processes. */
 void deepbind_patch(void);
 
 #endif

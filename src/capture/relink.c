@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "capture/relink.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <stdbool.h>
@@ -352,4 +353,11 @@ void relink_definitions(const void *inside, const struct relink_name *names, siz
 	struct request r = {.names = names, .count = count, .inside = inside};
 
 	(void)dl_iterate_phdr(relink_one_object, &r);
+}
+
+const void *relink_find_object(const void *address)
+{
+	Dl_info info;
+
+	return address && dladdr(address, &info) ? info.dli_fbase : NULL;
 }

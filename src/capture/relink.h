@@ -21,4 +21,7 @@ void relink_all(const struct relink_name *names, size_t count);
  * definitions were. References that are bound already stay as they are. */
 void relink_definitions(const void *inside, const struct relink_name *names, size_t count);
 
+/* Where the object begins that an address is in; NULL: it is in none. */
+const void *relink_find_object(const void *address);
+
 #endif

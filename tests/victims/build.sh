@@ -72,7 +72,7 @@ for source in new_forms static_objects tag_scopes lost_objects; do
 	$CXX -std=c++17 -fsized-deallocation $flags "$here/$source.cpp" -o "$out/$source" -pthread
 done
 
-for source in plugin_one plugin_two own_allocator; do
+for source in plugin_one plugin_two own_allocator between; do
 	$CC -std=gnu11 $flags -fPIC -shared "$here/$source.c" -o "$out/$source.so"
 done
 

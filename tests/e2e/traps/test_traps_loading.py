@@ -88,6 +88,16 @@ def test_a_plugin_that_is_bound_to_libc_itself_is_seen_unless_the_libc_is_its_ow
     assert stats["foreign_frees"] == stats["lost_events"] == 0
 
 
+def test_a_library_between_midden_and_libc_is_not_led_in_a_circle(record, native):
+    """It looks for libc's functions behind itself; of the kinds that it has, libc's table keeps its own."""
+    between = {"LD_PRELOAD": native.victim("between.so")}
+    recording = record.victim("other_namespace", "deepbind", native.victim("plugin_one.so"), env=between)
+    assert recording.status == 9, recording.stderr
+    assert sum(site["allocations"] for site in sites_through(recording.stats, "truth_malloc")) == 100
+    assert recording.stats["lost_events"] == 0
+    assert record.run(["/bin/sh", "-c", "(exit 3); exec /bin/sh -c 'exit 5'"], env=between).status == 5
+
+
 def test_what_ctypes_makes_and_frees_by_a_handle_of_libc_is_seen(record):
     script = (
         "import ctypes\n"
