@@ -10,6 +10,7 @@
 
 #include "capture/counting.h"
 #include "capture/family.h"
+#include "capture/relink.h"
 
 /* ---- arena ----------------------------------------------------------------------------------- */
 
@@ -169,6 +170,13 @@ static bool look_up(const char *name, void *pointer)
 	return address != NULL;
 }
 
+/* The same where there may be none. A dlsym that fails leaves a text that the next one frees: a
+ * program's own free that asks dlsym for ours would never get out of that. */
+static bool try_look_up(const char *name, void *pointer)
+{
+	return relink_is_defined(name) && look_up(name, pointer);
+}
+
 static void look_up_all(struct real *r)
 {
 	(void)look_up("malloc", &r->malloc);
@@ -179,14 +187,14 @@ static void look_up_all(struct real *r)
 	(void)look_up("posix_memalign", &r->posix_memalign);
 	(void)look_up("aligned_alloc", &r->aligned_alloc);
 	(void)look_up("valloc", &r->valloc);
-	(void)look_up("pvalloc", &r->pvalloc);
+	(void)try_look_up("pvalloc", &r->pvalloc);
 	(void)look_up("malloc_usable_size", &r->usable_size);
-	if (!look_up("free_sized", &r->free_sized))
+	if (!try_look_up("free_sized", &r->free_sized))
 		r->free_sized = plain_free_sized;
-	if (!look_up("free_aligned_sized", &r->free_aligned_sized))
+	if (!try_look_up("free_aligned_sized", &r->free_aligned_sized))
 		r->free_aligned_sized = plain_free_aligned_sized;
 	(void)look_up("fork", &r->fork);
-	if (!look_up("_Fork", &r->bare_fork)) /* glibc 2.34, musl 1.2.3 */
+	if (!try_look_up("_Fork", &r->bare_fork)) /* glibc 2.34, musl 1.2.3 */
 		r->bare_fork = r->fork;
 	(void)look_up("dlclose", &r->dlclose);
 	(void)look_up("mlockall", &r->mlockall);

@@ -328,20 +328,15 @@ static const struct member names[] = {FAMILY_NAMES(MEMBER)};
 static struct relink_name wanted[COUNT(operators) + COUNT(names)];
 static size_t wanted_count;
 
-static const void *object_of(const void *address)
-{
-	Dl_info info;
-
-	return address && dladdr(address, &info) ? info.dli_fbase : NULL;
-}
-
 /* Adds the members that exist, and (where `object` is given) are defined there. */
 static void want(const struct member *members, size_t count, const void *object)
 {
 	for (size_t i = 0; i < count; i++) {
-		void *found = dlsym(RTLD_DEFAULT, members[i].name);
+		void *found = relink_is_defined(members[i].name)
+				      ? dlsym(RTLD_DEFAULT, members[i].name)
+				      : NULL;
 
-		if (!found || (object && object_of(found) != object))
+		if (!found || (object && relink_find_object(found) != object))
 			continue;
 		memcpy(members[i].real_fn, &found, sizeof(found));
 		wanted[wanted_count++] = (struct relink_name){
@@ -354,13 +349,13 @@ static void want(const struct member *members, size_t count, const void *object)
 
 bool family_find(const void *real_malloc)
 {
-	const void *allocator = object_of(real_malloc);
-	const void *libc = object_of((const void *)(uintptr_t)getauxval); /* NOLINT */
+	const void *allocator = relink_find_object(real_malloc);
+	const void *libc = relink_find_object((const void *)(uintptr_t)getauxval); /* NOLINT */
 
 	if (allocator && allocator != libc)
 		want(operators, COUNT(operators), allocator);
-	if (dlsym(RTLD_DEFAULT, "mallocx") || dlsym(RTLD_DEFAULT, "tc_malloc") ||
-	    dlsym(RTLD_DEFAULT, "mi_malloc"))
+	if (relink_is_defined("mallocx") || relink_is_defined("tc_malloc") ||
+	    relink_is_defined("mi_malloc"))
 		want(names, COUNT(names), NULL);
 	return allocator != libc;
 }

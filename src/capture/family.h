@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* Finds out which entry points there are. Called while the real allocator is being looked up, so
- * that what a failing dlsym allocates comes from our arena and not from the program's heap. Whether
+ * that what dlsym allocates comes from our arena and not from the program's heap. Whether
  * the allocator is another one than libc's. */
 bool family_find(const void *real_malloc);
 

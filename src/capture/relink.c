@@ -173,8 +173,7 @@ struct found {
 	} at[FOUND_MOST];
 };
 
-/* All versions of a name. What chooses among several functions when it is bound cannot be replaced
- * by one of them. */
+/* All versions of a name. */
 static void find_hashed(const struct object *o, const struct relink_name *name, struct found *found)
 {
 	const uint32_t *buckets = o->gnu_hash + 4 + (size_t)o->gnu_hash[2] * 2;
@@ -186,7 +185,6 @@ static void find_hashed(const struct object *o, const struct relink_name *name, 
 
 		link = chains[i - offset];
 		if ((link | 1) != (hash | 1) || !symbol->st_shndx ||
-		    ELF64_ST_TYPE(symbol->st_info) != STT_FUNC ||
 		    strcmp(o->strings + symbol->st_name, name->name) != 0 ||
 		    found->count == FOUND_MOST)
 			continue;
@@ -196,7 +194,8 @@ static void find_hashed(const struct object *o, const struct relink_name *name, 
 }
 
 /* With the whole table writable for a moment: they lie all over it, and each page by itself would
- * take two calls of the kernel. */
+ * take two calls of the kernel. What chooses among several functions when it is bound cannot be
+ * replaced by one of them. */
 static void relink_found(struct object *o, const struct found *found)
 {
 	uint64_t page = getauxval(AT_PAGESZ), low = UINT64_MAX, high = 0;
@@ -213,8 +212,25 @@ static void relink_found(struct object *o, const struct found *found)
 		return;
 	o->symbols_protection |= PROT_WRITE;
 	for (uint32_t i = 0; i < found->count; i++)
-		relink_definition(o, found->at[i].symbol, found->at[i].replacement);
+		if (ELF64_ST_TYPE(found->at[i].symbol->st_info) == STT_FUNC)
+			relink_definition(o, found->at[i].symbol, found->at[i].replacement);
 	(void)HOST_CALL3(SYS_mprotect, low, high - low, before);
+}
+
+static bool is_defined(const struct object *o, const char *name)
+{
+	const struct relink_name wanted = {.name = name};
+	struct found found = {.count = 0};
+
+	if (o->gnu_hash) {
+		if (o->gnu_hash[0])
+			find_hashed(o, &wanted, &found);
+		return found.count != 0;
+	}
+	for (uint32_t i = 1, count = count_symbols(o); i < count; i++)
+		if (o->symbols[i].st_shndx && strcmp(o->strings + o->symbols[i].st_name, name) == 0)
+			return true;
+	return false;
 }
 
 /* ---- objects --------------------------------------------------------------------------------- */
@@ -353,6 +369,22 @@ void relink_definitions(const void *inside, const struct relink_name *names, siz
 	struct request r = {.names = names, .count = count, .inside = inside};
 
 	(void)dl_iterate_phdr(relink_one_object, &r);
+}
+
+static int look_for(struct dl_phdr_info *info, size_t size, void *context)
+{
+	const char *name = context;
+	struct object o;
+
+	(void)size;
+	if (holds(info, (const void *)(uintptr_t)relink_all)) /* NOLINT: ourselves */
+		return 0;
+	return read_object(info, &o) && is_defined(&o, name);
+}
+
+bool relink_is_defined(const char *name)
+{
+	return dl_iterate_phdr(look_for, (void *)(uintptr_t)name) != 0; /* NOLINT: only read */
 }
 
 const void *relink_find_object(const void *address)

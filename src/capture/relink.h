@@ -4,6 +4,7 @@
 #ifndef MIDDEN_CAPTURE_RELINK_H
 #define MIDDEN_CAPTURE_RELINK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct relink_name {
@@ -20,6 +21,10 @@ void relink_all(const struct relink_name *names, size_t count);
 /* Makes the symbol table of the object that an address is in say the replacements, whatever its own
  * definitions were. References that are bound already stay as they are. */
 void relink_definitions(const void *inside, const struct relink_name *names, size_t count);
+
+/* Whether any object but our own defines a name: who asks dlsym for one that nobody has leaves an
+ * error behind, and the memory of that. */
+bool relink_is_defined(const char *name);
 
 /* Where the object begins that an address is in; NULL: it is in none. */
 const void *relink_find_object(const void *address);

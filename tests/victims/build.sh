@@ -46,6 +46,8 @@ if printf '#include <features.h>\n#ifndef __GLIBC__\n#error musl\n#endif\n' | $C
 		lost_childless lost_joined lost_large lost_reader lost_shapes lost_waiter lost_worker exec_thread loader_locks new_title signal_jump signal_in_realloc fork_in_handler stale_record lock_memory sealed; do
 		c_victim $source $source -ldl
 	done
+	# A compiler takes a malloc for free of what a call does besides.
+	c_victim own_malloc own_malloc -ldl -fno-builtin
 	# Functions that say when they are entered: nothing inlined, and all that can be.
 	c_victim entered entered -finstrument-functions
 	c_victim entered entered_fast -finstrument-functions -O2

@@ -98,6 +98,14 @@ def test_a_library_between_midden_and_libc_is_not_led_in_a_circle(record, native
     assert record.run(["/bin/sh", "-c", "(exit 3); exec /bin/sh -c 'exit 5'"], env=between).status == 5
 
 
+def test_a_program_whose_malloc_and_free_ask_for_the_next_one_is_recorded(record):
+    recording = record.victim("own_malloc")
+    assert recording.status == 7, recording.stderr
+    sites = {site["size_max"]: (site["allocations"], site["leaked_blocks"]) for site in recording.stats["sites"]}
+    assert sites[777] == (50, 0) and sites[888] == (1, 0)
+    assert recording.stats["foreign_frees"] == recording.stats["lost_events"] == 0
+
+
 def test_what_ctypes_makes_and_frees_by_a_handle_of_libc_is_seen(record):
     script = (
         "import ctypes\n"
