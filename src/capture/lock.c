@@ -4,7 +4,8 @@
  *
  * The segment is hundreds of megabytes of address space, of which little is ever touched.
  * mlockall(MCL_CURRENT) would bring all of it into memory, or fail for it. So the program's own
- * mappings are locked one by one instead; what is to come is locked as the program wishes. */
+ * mappings are locked one by one instead; what is to come is locked as the program wishes, but for
+ * states of threads (thread.c). */
 #include <errno.h>
 #include <sys/mman.h>
 
@@ -58,6 +59,8 @@ EXPORT int mlockall(int flags)
 	long result = 0;
 
 	(void)boot_resolve();
+	if ((flags & MCL_FUTURE) && is_recording())
+		atomic_store(&process->locks_future, true);
 	if (!(flags & MCL_CURRENT) || (flags & MCL_ONFAULT) || !is_recording() ||
 	    !maps_read(lock_range, &result))
 		return real.mlockall(flags);

@@ -37,9 +37,27 @@ static pthread_key_t end_key;
 static bool has_end_key;
 
 /* Private memory that a fork child finds wiped, and core dumps leave out. */
+/* Where all that is mapped is locked, the kernel would bring all pages in: what cannot be accessed
+ * stays out. */
+static void *map_unlocked(size_t bytes)
+{
+	long at = HOST_CALL6(SYS_mmap, 0, bytes, PROT_NONE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (at < 0 && at > -4096)
+		return NULL;
+	(void)HOST_CALL2(SYS_munlock, at, bytes);
+	if (HOST_CALL3(SYS_mprotect, at, bytes, PROT_READ | PROT_WRITE) == 0)
+		return (void *)at; /* NOLINT: the kernel's answer */
+	(void)HOST_CALL2(SYS_munmap, at, bytes);
+	return NULL;
+}
+
 static void *map_wiped(size_t bytes)
 {
-	void *at = host_map(bytes);
+	/* Pairs with nothing: what is mapped at the same moment may be locked. */
+	bool is_locked = process && atomic_load(&process->locks_future);
+	void *at = is_locked ? map_unlocked(bytes) : host_map(bytes);
 
 	if (at) {
 		(void)HOST_CALL3(SYS_madvise, at, bytes, MADV_WIPEONFORK);

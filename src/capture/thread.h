@@ -161,6 +161,7 @@ struct process {
 	_Atomic uint32_t has_begun;	  /* something may have been recorded: frees count */
 	_Atomic uint32_t questions;	  /* number of the last one */
 	_Atomic uint32_t shortcut_shares; /* given out: shortcut.h */
+	atomic_bool locks_future;	  /* the program has asked for it: lock.c */
 	atomic_bool is_vain;		  /* to ask for a look: one was not answered in time */
 	uint32_t own_module;		  /* libmidden.so itself: its frames are not shown */
 };
