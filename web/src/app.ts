@@ -43,12 +43,16 @@ export class App {
   state: State;
   onChange: () => void = () => {};
   private readonly answers = new Answers();
+  /** The address that the state is of. */
+  private address = location.hash;
   private both: Union | null = null;
 
   constructor(readonly source: Source) {
     this.blocks = new Profile(source.pack);
     this.state = parseState(location.hash);
     this.clampRange();
+    // The first comes at once where one follows a link, the other only after the next picture; where the first does not come, the other does.
+    window.addEventListener("popstate", () => this.readAddress());
     window.addEventListener("hashchange", () => this.readAddress());
   }
 
@@ -79,6 +83,7 @@ export class App {
     this.state = this.next(change);
     const address = printState(this.state);
     if (address !== location.hash) history[remember ? "pushState" : "replaceState"](null, "", address);
+    this.address = location.hash;
     this.onChange();
   }
 
@@ -102,6 +107,7 @@ export class App {
   replaceProfile(profile: Profile): void {
     this.state = carryState(this.state, this.blocks, profile);
     if (printState(this.state) !== location.hash && location.hash) history.replaceState(null, "", printState(this.state));
+    this.address = location.hash;
     this.blocks = profile;
     this.mapped = null;
     this.answers.clear();
@@ -110,6 +116,8 @@ export class App {
   }
 
   private readAddress(): void {
+    if (location.hash === this.address) return;
+    this.address = location.hash;
     this.state = parseState(location.hash);
     this.clampRange();
     this.onChange();
