@@ -36,7 +36,11 @@ static void begin_epoch(struct python_quick *q, uint32_t generation)
 {
 	if (q->epoch && q->epoch_generation == generation && q->epoch_ended == q->memo.codes_ended)
 		return;
-	q->epoch = q->epoch == UINT32_MAX ? 1 : q->epoch + 1;
+	if (q->epoch == UINT32_MAX) { /* what is left of the first ones is not of them again */
+		q->epoch = 0;
+		python_known_forget(&q->known);
+	}
+	q->epoch++;
 	q->epoch_generation = generation;
 	q->epoch_ended = q->memo.codes_ended;
 }
@@ -120,7 +124,7 @@ struct python_memo_link *python_quick_find_place(struct python_quick *q, uint64_
 		return NULL;
 	uint64_t outer = python_reads_word(at + q->frame_previous);
 	for (f = leaf; f >= last && f->at != outer; f--)
-		;
+		python_known_forget(&q->known);
 	if (f < last || f == q->memo.links + q->memo.room - 1)
 		return NULL;
 	q->memo.leaf = f; /* those inside of it are gone */
@@ -166,7 +170,7 @@ uint32_t python_quick_find_parts(struct python_quick *q, struct python_memo_link
 	return pair->node;
 }
 
-uint32_t python_quick_find(struct python_quick *q, struct thread *t, const struct walk_start *start)
+uint32_t python_quick_try(struct thread *t, const struct walk_start *start)
 {
-	return python_quick_find_here(q, t, start);
+	return python_quick_try_here(t, start);
 }

@@ -52,22 +52,9 @@ void python_quick_init(struct python_quick *q, const struct python_interpreter *
 /* From now on walks of this thread may be quick, whose state is `state` and holds the GIL. */
 void python_quick_allow(struct python_quick *q, uint64_t state, uint32_t generation);
 
-/* The node of the calling thread's stack; 0: it must be walked. */
-uint32_t python_quick_find(struct python_quick *q, struct thread *t,
-			   const struct walk_start *start);
-
-/* The same for a thread that may not have walked yet, and not twice for one walk. */
-static inline uint32_t python_quick_try(struct thread *t, const struct walk_start *start)
-{
-	struct python_quick *q = t->python_quick;
-
-	if (unlikely(!q || q->is_refused))
-		return 0;
-	uint32_t node = python_quick_find(q, t, start);
-	if (unlikely(!node))
-		q->is_refused = true;
-	return node;
-}
+/* The node of the calling thread's stack; 0: it must be walked. For a thread that may not have
+ * walked yet, and not twice for one walk. */
+uint32_t python_quick_try(struct thread *t, const struct walk_start *start);
 
 /* ---- the same without a call ----------------------------------------------------------------- */
 
@@ -141,6 +128,7 @@ static PYTHON_QUICK bool python_quick_may_ask(struct python_quick *q)
 	       python_reads_word(q->state + q->thread_id) == q->owner;
 }
 
+/* As python_quick_try, of a thread that has walked. */
 static PYTHON_QUICK uint32_t python_quick_find_here(struct python_quick *q, struct thread *t,
 						    const struct walk_start *start)
 {

@@ -114,7 +114,7 @@ static void remember_step(uint32_t i, uint32_t outer, uint32_t node)
 
 static uint32_t find(void)
 {
-	return python_quick_find(quick, thread, &start);
+	return python_quick_find_here(quick, thread, &start);
 }
 
 static int set_up(void **unused)
@@ -382,6 +382,21 @@ static void what_was_known_before_a_code_object_was_freed_is_not_asked(void **un
 	assert_int_equal(find(), 34);
 }
 
+/* They are counted in 32 bits. */
+static void after_as_many_freed_code_objects_as_can_be_counted_the_first_stacks_are_not_known(
+	void **unused)
+{
+	(void)unused;
+	assert_int_equal(quick->epoch, 1);
+	assert_int_equal(find(), 33);
+	quick->epoch = UINT32_MAX;
+	quick->memo.codes_ended = atomic_fetch_add(&python_memo_codes_ended, 1) + 1;
+	python_quick_allow(quick, address_of(state), GENERATION);
+	assert_int_equal(quick->epoch, 1);
+	remember_end(DEPTH, 34);
+	assert_int_equal(find(), 34);
+}
+
 static void an_unloaded_library_ends_all_that_is_known(void **unused)
 {
 	(void)unused;
@@ -447,6 +462,7 @@ int main(void)
 		TEST(words_beyond_the_stack_are_not_read),
 		TEST(a_freed_code_object_ends_all_that_is_known),
 		TEST(what_was_known_before_a_code_object_was_freed_is_not_asked),
+		TEST(after_as_many_freed_code_objects_as_can_be_counted_the_first_stacks_are_not_known),
 		TEST(an_unloaded_library_ends_all_that_is_known),
 		TEST(a_thread_state_that_has_become_another_threads_is_not_read),
 		TEST(pages_are_asked_for_again_after_a_while),
