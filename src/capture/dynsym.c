@@ -44,15 +44,6 @@ bool dynsym_open(const struct image *image, const struct image_headers *h, struc
 	return d->hash && d->symbols && d->strings;
 }
 
-static uint32_t hash_of(const char *name)
-{
-	uint32_t hash = 5381;
-
-	for (; *name; name++)
-		hash = hash * 33 + (uint8_t)*name;
-	return hash;
-}
-
 struct hash_head {
 	uint32_t buckets;
 	uint32_t first_symbol;
@@ -83,7 +74,7 @@ static bool is_symbol(const struct dynsym *d, uint64_t index, const char *name, 
 
 uint64_t dynsym_find(const struct dynsym *d, const char *name, uint64_t *bytes)
 {
-	uint32_t hash = hash_of(name), index, link = 0;
+	uint32_t hash = dynsym_hash(name), index, link = 0;
 	struct hash_head head;
 	Elf64_Sym symbol;
 

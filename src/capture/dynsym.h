@@ -9,6 +9,16 @@
 
 #include "capture/image.h"
 
+/* As DT_GNU_HASH has it. */
+static inline uint32_t dynsym_hash(const char *name)
+{
+	uint32_t hash = 5381;
+
+	for (; *name; name++)
+		hash = hash * 33 + (uint8_t)*name;
+	return hash;
+}
+
 /* Where an object keeps its symbols. */
 struct dynsym {
 	uint64_t bias;

@@ -12,6 +12,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
+#include "capture/dynsym.h"
 #include "capture/host.h"
 
 #if defined(__x86_64__)
@@ -155,13 +156,27 @@ static bool relink_same_definitions(const struct request *r, const struct object
 	return defines;
 }
 
-static uint32_t hash_of(const char *name)
+/* The next definition of a name behind `after`, if that is one, of those that have a version each;
+ * NULL: there is none. */
+static Elf64_Sym *find_hashed(const struct object *o, const char *name, const Elf64_Sym *after)
 {
-	uint32_t hash = 5381;
+	const uint32_t *buckets = o->gnu_hash + 4 + (size_t)o->gnu_hash[2] * 2;
+	const uint32_t *chains = buckets + o->gnu_hash[0];
+	uint32_t hash = dynsym_hash(name), offset = o->gnu_hash[1], link = 0, i;
 
-	for (; *name; name++)
-		hash = hash * 33 + (uint8_t)*name;
-	return hash;
+	if (after) {
+		i = (uint32_t)(after - o->symbols) + 1;
+		link = chains[i - 1 - offset];
+	} else {
+		i = buckets[hash % o->gnu_hash[0]];
+	}
+	for (; i >= offset && !(link & 1); i++) {
+		link = chains[i - offset];
+		if ((link | 1) == (hash | 1) && o->symbols[i].st_shndx &&
+		    strcmp(o->strings + o->symbols[i].st_name, name) == 0)
+			return &o->symbols[i];
+	}
+	return NULL;
 }
 
 /* Definitions that are to be replaced. */
@@ -173,20 +188,13 @@ struct found {
 	} at[FOUND_MOST];
 };
 
-/* All versions of a name. */
-static void find_hashed(const struct object *o, const struct relink_name *name, struct found *found)
+/* What chooses among several functions when it is bound cannot be replaced by one of them. */
+static void add_found(struct found *found, const struct object *o, const struct relink_name *name)
 {
-	const uint32_t *buckets = o->gnu_hash + 4 + (size_t)o->gnu_hash[2] * 2;
-	const uint32_t *chains = buckets + o->gnu_hash[0];
-	uint32_t hash = hash_of(name->name), offset = o->gnu_hash[1], link = 0;
+	Elf64_Sym *symbol = NULL;
 
-	for (uint32_t i = buckets[hash % o->gnu_hash[0]]; i >= offset && !(link & 1); i++) {
-		Elf64_Sym *symbol = &o->symbols[i];
-
-		link = chains[i - offset];
-		if ((link | 1) != (hash | 1) || !symbol->st_shndx ||
-		    strcmp(o->strings + symbol->st_name, name->name) != 0 ||
-		    found->count == FOUND_MOST)
+	while (found->count < FOUND_MOST && (symbol = find_hashed(o, name->name, symbol))) {
+		if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC)
 			continue;
 		found->at[found->count].symbol = symbol;
 		found->at[found->count++].replacement = name->replacement;
@@ -194,8 +202,7 @@ static void find_hashed(const struct object *o, const struct relink_name *name, 
 }
 
 /* With the whole table writable for a moment: they lie all over it, and each page by itself would
- * take two calls of the kernel. What chooses among several functions when it is bound cannot be
- * replaced by one of them. */
+ * take two calls of the kernel. */
 static void relink_found(struct object *o, const struct found *found)
 {
 	uint64_t page = getauxval(AT_PAGESZ), low = UINT64_MAX, high = 0;
@@ -212,21 +219,14 @@ static void relink_found(struct object *o, const struct found *found)
 		return;
 	o->symbols_protection |= PROT_WRITE;
 	for (uint32_t i = 0; i < found->count; i++)
-		if (ELF64_ST_TYPE(found->at[i].symbol->st_info) == STT_FUNC)
-			relink_definition(o, found->at[i].symbol, found->at[i].replacement);
+		relink_definition(o, found->at[i].symbol, found->at[i].replacement);
 	(void)HOST_CALL3(SYS_mprotect, low, high - low, before);
 }
 
 static bool is_defined(const struct object *o, const char *name)
 {
-	const struct relink_name wanted = {.name = name};
-	struct found found = {.count = 0};
-
-	if (o->gnu_hash) {
-		if (o->gnu_hash[0])
-			find_hashed(o, &wanted, &found);
-		return found.count != 0;
-	}
+	if (o->gnu_hash)
+		return o->gnu_hash[0] && find_hashed(o, name, NULL);
 	for (uint32_t i = 1, count = count_symbols(o); i < count; i++)
 		if (o->symbols[i].st_shndx && strcmp(o->strings + o->symbols[i].st_name, name) == 0)
 			return true;
@@ -359,7 +359,7 @@ static int relink_one_object(struct dl_phdr_info *info, size_t size, void *conte
 		return 1;
 	struct found found = {0};
 	for (size_t i = 0; i < r->count; i++)
-		find_hashed(&o, &r->names[i], &found);
+		add_found(&found, &o, &r->names[i]);
 	relink_found(&o, &found);
 	return 1;
 }

@@ -36,7 +36,6 @@ struct process *process;
 static pthread_key_t end_key;
 static bool has_end_key;
 
-/* Private memory that a fork child finds wiped, and core dumps leave out. */
 /* Where all that is mapped is locked, the kernel would bring all pages in: what cannot be accessed
  * stays out. */
 static void *map_unlocked(size_t bytes)
@@ -53,6 +52,7 @@ static void *map_unlocked(size_t bytes)
 	return NULL;
 }
 
+/* Private memory that a fork child finds wiped, and core dumps leave out. */
 static void *map_wiped(size_t bytes)
 {
 	/* Pairs with nothing: what is mapped at the same moment may be locked. */

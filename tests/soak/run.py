@@ -12,7 +12,6 @@ SPDX-License-Identifier: Apache-2.0
 
 import argparse
 import shutil
-import socket
 import statistics
 import subprocess
 import sys
@@ -21,11 +20,13 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench"))
+from loads import free_port, wait_for_port  # noqa: E402
+
 HERE = Path(__file__).resolve().parent
 SLICE_MS = 1000
 SLICE_REQUESTS = 20_000  # of each kind, to redis
 KEYS = 20_000  # so few that all of them are there after the first slices
-START_S = 30
 GROWTH_KIB = 1024  # allocators and page tables breathe; a leak of a byte per request would be 100 times as much
 
 
@@ -114,7 +115,7 @@ class Redis(Service):
     KINDS = ("set", "get", "hset", "lpush", "lpop")  # together they leave as much as they find
 
     def __init__(self, command, name):
-        self.port = find_port()
+        self.port = free_port()
         options = {"--port": self.port, "--bind": "127.0.0.1", "--save": "", "--appendonly": "no"}
         words = [str(word) for option in options.items() for word in option]
         super().__init__([*command, *words, "--logfile", "/dev/null"], name)
@@ -129,24 +130,6 @@ class Redis(Service):
     def finish(self):
         subprocess.run(["redis-cli", "-p", str(self.port), "shutdown", "nosave"], check=True)
         return super().finish()
-
-
-def find_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
-def wait_for_port(port):
-    deadline = time.monotonic() + START_S
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-            return
-        except OSError:
-            if time.monotonic() > deadline:
-                raise TimeoutError("redis does not answer") from None
-            time.sleep(0.01)
 
 
 class Watch:

@@ -21,6 +21,7 @@
 
 #include "format/env.h"
 #include "producer.h"
+#include "ptrace_call.h"
 
 #define HELD_UP_US 200000u
 
@@ -32,12 +33,11 @@ long ptrace(enum __ptrace_request request, ...) /* NOLINT: its name is not ours 
 	va_list list;
 
 	va_start(list, request);
-	pid_t pid = va_arg(list, pid_t);
-	void *address = va_arg(list, void *), *data = va_arg(list, void *);
+	const struct ptrace_call call = ptrace_call_read(list);
 	va_end(list);
 	if (request == PTRACE_GETSIGMASK && ++held_up)
 		(void)usleep(HELD_UP_US);
-	return syscall(SYS_ptrace, request, pid, address, data);
+	return ptrace_call_pass(request, &call);
 }
 
 /* One that may make no process, of which nothing is known before it is tried. */

@@ -19,6 +19,7 @@
 
 #include "collect/filters.h"
 #include "collect/registers.h"
+#include "ptrace_call.h"
 #include "twin_target.h"
 
 /* Those that its main thread holds back. */
@@ -53,13 +54,12 @@ long ptrace(enum __ptrace_request request, ...) /* NOLINT: its name is not ours 
 	va_list list;
 
 	va_start(list, request);
-	pid_t pid = va_arg(list, pid_t);
-	void *address = va_arg(list, void *), *data = va_arg(list, void *);
+	const struct ptrace_call call = ptrace_call_read(list);
 	va_end(list);
 	bool dies = calls_left && --calls_left == 0;
 	if (dies && dies_before)
 		(void)kill(doomed ? doomed : getpid(), SIGKILL);
-	long result = syscall(SYS_ptrace, request, pid, address, data);
+	long result = ptrace_call_pass(request, &call);
 	int why = errno;
 	if (dies)
 		(void)kill(doomed ? doomed : getpid(), SIGKILL);
