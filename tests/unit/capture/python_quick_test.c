@@ -383,8 +383,7 @@ static void what_was_known_before_a_code_object_was_freed_is_not_asked(void **un
 }
 
 /* They are counted in 32 bits. */
-static void after_as_many_freed_code_objects_as_can_be_counted_the_first_stacks_are_not_known(
-	void **unused)
+static void when_counting_freed_code_objects_begins_again_nothing_is_known(void **unused)
 {
 	(void)unused;
 	assert_int_equal(quick->epoch, 1);
@@ -462,7 +461,7 @@ int main(void)
 		TEST(words_beyond_the_stack_are_not_read),
 		TEST(a_freed_code_object_ends_all_that_is_known),
 		TEST(what_was_known_before_a_code_object_was_freed_is_not_asked),
-		TEST(after_as_many_freed_code_objects_as_can_be_counted_the_first_stacks_are_not_known),
+		TEST(when_counting_freed_code_objects_begins_again_nothing_is_known),
 		TEST(an_unloaded_library_ends_all_that_is_known),
 		TEST(a_thread_state_that_has_become_another_threads_is_not_read),
 		TEST(pages_are_asked_for_again_after_a_while),
