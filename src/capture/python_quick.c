@@ -124,7 +124,7 @@ struct python_memo_link *python_quick_find_place(struct python_quick *q, uint64_
 		return NULL;
 	uint64_t outer = python_reads_word(at + q->frame_previous);
 	for (f = leaf; f >= last && f->at != outer; f--)
-		python_known_forget(&q->known);
+		;
 	if (f < last || f == q->memo.links + q->memo.room - 1)
 		return NULL;
 	q->memo.leaf = f; /* those inside of it are gone */

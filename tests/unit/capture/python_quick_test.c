@@ -266,6 +266,21 @@ static void a_return_to_the_caller_and_a_call_again_are_followed(void **unused)
 	assert_int_equal(python_memo_count(&quick->memo), DEPTH);
 }
 
+/* By one frame further out than the innermost. */
+static void a_call_of_something_else_leaves_whole_stacks_known(void **unused)
+{
+	(void)unused;
+	assert_int_equal(find(), 33);
+	set_frame(ROOM, CODE(ROOM), AT(ROOM, 50));
+	frames[ROOM][o->frame_previous / 8] = address_of(frames[DEPTH - 2]);
+	set_innermost(ROOM);
+	assert_int_equal(find(), 0);
+	remember(0, DEPTH - 1);
+	set_innermost(DEPTH - 1);
+	python_leaf_forget(&quick->leaves); /* it is not put together again */
+	assert_int_equal(find(), 33);
+}
+
 static void calls_beyond_the_room_of_the_memo_are_left_to_others(void **unused)
 {
 	(void)unused;
@@ -453,6 +468,7 @@ int main(void)
 		TEST(a_frame_inside_of_one_that_has_gone_on_has_the_node_of_both),
 		TEST(what_the_memo_knows_of_a_frame_is_not_of_another_instruction),
 		TEST(a_return_to_the_caller_and_a_call_again_are_followed),
+		TEST(a_call_of_something_else_leaves_whole_stacks_known),
 		TEST(calls_beyond_the_room_of_the_memo_are_left_to_others),
 		TEST(a_changed_return_address_is_seen),
 		TEST(each_word_of_a_long_end_is_compared),
