@@ -80,8 +80,8 @@ soak: ## two services in sampling mode for MINUTES (30): is midden's memory flat
 
 bench: ## compare with native, a forward-only library and other profilers (QUICK=1: 2 minutes)
 	@$(SETUP) build bench
-	@cmake --preset release >/dev/null
-	@cmake --build $(BUILD) --target midden libmidden collector_bench
+	@cmake --preset release -DMIDDEN_TESTS=ON >/dev/null
+	@cmake --build $(BUILD) --target midden libmidden collector_bench large_profile
 	@bench/run.py $(if $(QUICK),--quick)
 
 bench-looks: ## how long looks at lost blocks and resident pages take, and keep the program from running

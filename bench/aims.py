@@ -14,6 +14,7 @@ BYTES_PER_LIVE_BLOCK_MOST = 64
 WALL_LESS_THAN_HEAPTRACK = 10
 CPU_LESS_THAN_HEAPTRACK = 8
 THREADS_FACTOR_MOST = 1.5
+REPORT_S_MOST = 1.0
 COLLECTOR_NS_MOST, COLLECTOR_LIVE_NS_MOST = 25, 60
 ADDED_NS_MOST = {"depth10": 60, "depth60": 120, "live": 125}
 DEPTH10_WALL_MOST = 3.2
@@ -162,3 +163,8 @@ def check_alone(parts):
         limit = COLLECTOR_LIVE_NS_MOST if part.live_blocks else COLLECTOR_NS_MOST
         aims.append(at_most(f"collector alone, {part.load}: CPU time per event", part.ns, limit, " ns"))
     return aims
+
+
+def check_reports(reports):
+    """The aims of reports on a large profile."""
+    return [at_most(f"{one.name()}, 200,000 stacks: CPU time", one.seconds, REPORT_S_MOST, " s") for one in reports]

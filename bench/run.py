@@ -26,6 +26,7 @@ import contenders as peers  # noqa: E402
 import cores  # noqa: E402
 import loads as programs  # noqa: E402
 import measure  # noqa: E402
+import reports  # noqa: E402
 import tables  # noqa: E402
 from figures import Cell, Result, said  # noqa: E402
 
@@ -254,6 +255,7 @@ def main():
     cores_factor = cores.measure(BUILD / "bench" / "micro", arguments.quick)
     some = arguments.load or arguments.contender
     parts_alone = [] if some else alone.measure(BUILD, programs.LIVE_BLOCKS, arguments.quick)
+    large = [] if some else reports.measure_all(BUILD, SCRATCH, arguments.quick)
     results = measure_all(loads, contenders, arguments)
     shutil.rmtree(SCRATCH, ignore_errors=True)
     parts = [
@@ -261,8 +263,9 @@ def main():
         tables.noise_text(results),
         cores.text(cores_factor) + "\n",
         tables.contenders_text(contenders, {**missing, **missing_loads}),
-        tables.aims_text(aims.check(results) + aims.check_alone(parts_alone)),
+        tables.aims_text(aims.check(results) + aims.check_alone(parts_alone) + aims.check_reports(large)),
         tables.alone_text(parts_alone),
+        tables.reports_text(large, reports.STACKS),
         tables.heaptrack_text(results),
         *map(tables.load_text, results),
     ]

@@ -137,6 +137,13 @@ def alone_text(parts):
     return "### The collector alone\n\n" + table(head, rows) + "\n"
 
 
+def reports_text(reports, stacks):
+    if not reports:
+        return ""
+    rows = [[report.name(), f"{report.seconds:.2f} s"] for report in reports]
+    return f"### Reports on {stacks:,} stacks\n\n" + table(["", "CPU time"], rows) + "\n"
+
+
 def noise_text(results):
     """How far native is from itself."""
     found = [(result, result.find(AGAIN)) for result in results]

@@ -56,17 +56,23 @@ static struct piece get_piece(const struct shortener *s, size_t start)
 	return (struct piece){s->out.at + start, s->out.count - start};
 }
 
+/* The sets are of one or two characters. */
 static bool is_in(char c, const char *set)
 {
-	return c && strchr(set, c);
+	while (*set && *set != c)
+		set++;
+	return *set;
 }
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
 static bool is_word(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_' || c == '$' || c == '~' || (c & 0x80);
+	/* A bit for each: $ and digits; letters, _ and ~. */
+	static const uint64_t ascii[] = {0x03ff001000000000u, 0x47fffffe87fffffeu};
+	unsigned char byte = (unsigned char)c;
+
+	return byte & 0x80 || (ascii[byte / 64] >> byte % 64 & 1);
 }
 
 static size_t word_length(const char *text)

@@ -225,6 +225,8 @@ static bool is_default(struct piece text, const char *pattern, const struct piec
 
 static const struct template_rule *find_template(struct piece name)
 {
+	if (!starts_with(name, "std::"))
+		return NULL;
 	for (size_t i = 0; i < COUNT(templates); i++)
 		if (is_same(name, templates[i].name))
 			return &templates[i];
@@ -251,6 +253,8 @@ size_t shorten_rules_count_arguments(struct piece name, const struct piece *argu
 
 const char *shorten_rules_find_alias(struct piece whole)
 {
+	if (!starts_with(whole, "std::"))
+		return NULL;
 	for (size_t i = 0; i < COUNT(aliases); i++)
 		if (is_same(whole, aliases[i].whole))
 			return aliases[i].usual;

@@ -1,4 +1,5 @@
-"""What reports and look-ups cost on large profiles: time of the processor and memory.
+"""What reports and look-ups cost on large profiles: memory, and no more time than what grows with their size.
+How long they take is measured by `make bench`.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -10,12 +11,9 @@ import pytest
 
 from machine import BUILD
 
-REPORT_SECONDS_MOST = 1.0
-RESOLVE_SECONDS_MOST = 10.0
+SECONDS_MOST = 60.0  # of the processor, on the slowest of machines; what looks at all pairs takes hours
 BYTES_MOST = 300 << 20
 STACKS = 200_000
-
-pytestmark = pytest.mark.alone
 
 BIG = """
 #include <filesystem>
@@ -43,17 +41,8 @@ sys.exit(os.waitstatus_to_exitcode(status))
 """
 
 
-def cost(*command, most_s):
-    """(seconds of the processor, bytes of memory, output) of a command; again if it took too long, because a second
-    of the processor does less on a busy machine."""
-    for _ in range(5):
-        found = cost_once(*command)
-        if found[0] < most_s:
-            break
-    return found
-
-
-def cost_once(*command):
+def cost(*command):
+    """(seconds of the processor, bytes of memory, output) of a command."""
     # By way of a small process: what starts a program is part of the largest size that the kernel knows of it.
     done = subprocess.run(
         ["/usr/bin/python3", "-c", MEASURE, *map(str, command)], stdout=subprocess.PIPE, text=True, check=True
@@ -74,14 +63,14 @@ def large(tmp_path_factory):
 
 
 @pytest.mark.parametrize("options", ((), ("--flat",), ("--top-down",), ("--leaks", "--json")), ids=" ".join)
-def test_a_report_on_200_000_stacks_is_quick_and_small(midden, large, options):
-    seconds, memory, output = cost(midden, "report", *options, large, most_s=REPORT_SECONDS_MOST)
+def test_a_report_on_200_000_stacks_is_made_in_little_memory(midden, large, options):
+    seconds, memory, output = cost(midden, "report", *options, large)
     assert "app" in output
-    assert seconds < REPORT_SECONDS_MOST
+    assert seconds < SECONDS_MOST
     assert memory < BYTES_MOST
 
 
-def test_the_names_of_a_compiler_are_looked_up_quickly(midden, tmp_path):
+def test_the_names_of_a_compiler_are_looked_up_in_little_memory(midden, tmp_path):
     """Its libraries have no debug information and a hundred thousand symbols."""
     compiler = shutil.which("clang++")
     if compiler is None:
@@ -90,8 +79,8 @@ def test_the_names_of_a_compiler_are_looked_up_quickly(midden, tmp_path):
     profile = tmp_path / "clang.mdn"
     command = [compiler, "-fintegrated-cc1", "-std=c++17", "-fsyntax-only", tmp_path / "big.cpp"]
     subprocess.run([midden, "record", "-q", "--no-symbols", "-o", profile, *command], check=True)
-    seconds, memory, output = cost(midden, "resolve", profile, most_s=RESOLVE_SECONDS_MOST)
-    assert "libclang" in output and seconds < RESOLVE_SECONDS_MOST and memory < BYTES_MOST
+    seconds, memory, output = cost(midden, "resolve", profile)
+    assert "libclang" in output and seconds < SECONDS_MOST and memory < BYTES_MOST
     for options in ((), ("--by", "line")):  # without lines every function is a row of its own
-        seconds, memory, output = cost(midden, "report", *options, profile, most_s=REPORT_SECONDS_MOST)
-        assert "clang::" in output and seconds < REPORT_SECONDS_MOST and memory < BYTES_MOST
+        seconds, memory, output = cost(midden, "report", *options, profile)
+        assert "clang::" in output and seconds < SECONDS_MOST and memory < BYTES_MOST
