@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "capture/relink.h"
 
-#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <stdbool.h>
@@ -387,9 +386,27 @@ bool relink_is_defined(const char *name)
 	return dl_iterate_phdr(look_for, (void *)(uintptr_t)name) != 0; /* NOLINT: only read */
 }
 
+struct search {
+	const void *address;
+	const void *object;
+};
+
+static int find_holder(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct search *s = context;
+
+	(void)size;
+	if (!holds(info, s->address))
+		return 0;
+	s->object = info->dlpi_phdr;
+	return 1;
+}
+
+/* dladdr would also look for the symbol, among all that the object has. */
 const void *relink_find_object(const void *address)
 {
-	Dl_info info;
+	struct search s = {.address = address};
 
-	return address && dladdr(address, &info) ? info.dli_fbase : NULL;
+	(void)dl_iterate_phdr(find_holder, &s);
+	return s.object;
 }

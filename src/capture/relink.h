@@ -26,7 +26,7 @@ void relink_definitions(const void *inside, const struct relink_name *names, siz
  * error behind, and the memory of that. */
 bool relink_is_defined(const char *name);
 
-/* Where the object begins that an address is in; NULL: it is in none. */
+/* What tells the object that an address is in from others; NULL: it is in none. */
 const void *relink_find_object(const void *address);
 
 #endif

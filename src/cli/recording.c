@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/special.h"
 #include "cli/control.h"
 #include "cli/handover.h"
 #include "cli/procfs.h"
@@ -28,12 +30,13 @@
 #include "model/resolve.h"
 #include "profile/trace_write.h"
 
-#define HELLO_MS    5000 /* a target says hello at once, or it is none */
-#define STATUS_MS   5000 /* the recorder reaps the program about when we see it die */
-#define PROGRESS_NS UINT64_C(250000000)
-#define SYMBOLS_NS  UINT64_C(100000000)
-#define CONTROL_NS  UINT64_C(20000000) /* how long somebody who asks may have to wait */
-#define BUSY_NS	    UINT64_C(1000000)  /* the same after another one: it may ask again */
+#define MAPPED_BYTES (128 << 10)
+#define HELLO_MS     5000 /* a target says hello at once, or it is none */
+#define STATUS_MS    5000 /* the recorder reaps the program about when we see it die */
+#define PROGRESS_NS  UINT64_C(250000000)
+#define SYMBOLS_NS   UINT64_C(100000000)
+#define CONTROL_NS   UINT64_C(20000000) /* how long somebody who asks may have to wait */
+#define BUSY_NS	     UINT64_C(1000000)	/* the same after another one: it may ask again */
 
 /* What is known of the program while it lives. */
 struct subject {
@@ -88,6 +91,9 @@ void recording_isolate(void)
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	sigset_t none;
 
+	/* Large tables from the kernel, which has cleared them: libc, once it has given back a
+	 * large block, would take them from its heap and clear every page itself. */
+	(void)mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
 	(void)prctl(PR_SET_NAME, "midden-collect");
 	(void)setpgid(0, 0);
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
@@ -439,8 +445,24 @@ static void tell_symbols(void *context, size_t done, size_t total)
 		t->out, &(struct recording_report){.symbols_done = done, .symbols_total = total});
 }
 
-static void resolve(struct profile *p, const struct recording_job *job,
-		    struct recording_report *report)
+static bool has_listener(int out)
+{
+	struct pollfd pipe = {.fd = out};
+
+	return out >= 0 && poll(&pipe, 1, 0) == 0;
+}
+
+/* With what else is recorded, or now: when the program itself ends, nothing much is left to do but
+ * this. A trace would have to be copied, and what is no file cannot be read again. */
+static bool is_named_later(const struct recording_job *job, const struct recording_report *report)
+{
+	bool is_last = job->wires->is_program && report->end != PROFILE_END_EXEC;
+
+	return job->wires->has_namer && !is_last && !job->trace && !special_is(report->path) &&
+	       has_listener(job->wires->report_out);
+}
+
+static void resolve(struct profile *p, const struct recording_job *job)
 {
 	struct symbol_teller teller = {.out = job->wires->report_out};
 	const struct resolve_options how = {
@@ -449,7 +471,7 @@ static void resolve(struct profile *p, const struct recording_job *job,
 		.context = &teller,
 	};
 
-	report->unresolved = (uint32_t)resolve_profile(p, &how, NULL);
+	(void)resolve_profile(p, &how, NULL);
 }
 
 static int write_profile(const struct recording_job *job, struct profile *p,
@@ -457,8 +479,9 @@ static int write_profile(const struct recording_job *job, struct profile *p,
 {
 	struct error e = {0};
 
-	if (job->options->symbols)
-		resolve(p, job, report);
+	report->is_unnamed = job->options->symbols && is_named_later(job, report);
+	if (job->options->symbols && !report->is_unnamed)
+		resolve(p, job);
 	if (write_file(p, job->trace, report, &e) == 0)
 		return 0;
 	/* Rather somewhere else than not at all. */

@@ -92,7 +92,7 @@ struct recording_report {
 	uint32_t is_denied;  /* the target may not read stacks other than its threads' own */
 	uint32_t is_hidden;  /* nothing was recorded: the program has a malloc of its own */
 	uint64_t trace_lost; /* events that the trace misses */
-	uint32_t unresolved; /* modules whose symbols could not be had */
+	uint32_t is_unnamed; /* symbols are left to the recorder */
 	uint64_t symbols_done;
 	uint64_t symbols_total; /* 0: it is not about symbols */
 	char path[PATH_MAX];
@@ -118,6 +118,7 @@ struct recording_wires {
 			    knows it */
 	int report_out;	 /* struct recording_report; -1: nobody listens */
 	bool is_program; /* the process that the user named */
+	bool has_namer;	 /* whoever listens looks up symbols: namer.h */
 	uint32_t image;	 /* 1, and one more each time the process becomes another program by exec */
 };
 

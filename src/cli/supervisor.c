@@ -24,6 +24,7 @@
 #include "cli/command.h"
 #include "cli/launch.h"
 #include "cli/message.h"
+#include "cli/namer.h"
 #include "cli/obstacle.h"
 #include "cli/procfs.h"
 #include "cli/progress.h"
@@ -60,6 +61,7 @@ struct supervisor {
 	bool was_flooded;	 /* said that a process wants more than its collectors */
 	bool has_launcher;	 /* the last image that was recorded made way for another */
 	VEC(struct worker) workers;
+	struct namer namer;
 };
 
 /* ---- socket ---------------------------------------------------------------------------------- */
@@ -178,17 +180,26 @@ static void close_pipes_of_others(const struct supervisor *s)
 	}
 }
 
+/* In a process that is to outlive this one. */
+static void leave(void *context)
+{
+	const struct supervisor *s = context;
+
+	close(s->listener);
+	close(s->signals);
+	close_pipes_of_others(s);
+}
+
 static void __attribute__((noreturn))
-become_collector(const struct supervisor *s, const struct segment_hello *hello,
+become_collector(struct supervisor *s, const struct segment_hello *hello,
 		 const struct recording_wires *wires)
 {
 	struct recording_options options = *s->request->recording;
 
 	options.collect.undertaker = s->self; /* see reap() */
 	recording_isolate();
-	close(s->listener);
-	close(s->signals);
-	close_pipes_of_others(s);
+	leave(s);
+	namer_close(&s->namer);
 	_exit(recording_run(&options, hello, wires) ? COMMAND_FAILED : COMMAND_GOOD);
 }
 
@@ -205,6 +216,7 @@ static void start_worker(struct supervisor *s, int connection, const struct segm
 {
 	struct worker worker = {.target = hello->pid, .report_in = -1, .status_out = -1};
 	bool is_program = hello->pid == s->program;
+	bool follow = s->request->recording->collect.follow;
 	int report[2], status[2] = {-1, -1};
 	uint32_t former = count_former_images(s, hello->pid);
 
@@ -224,6 +236,7 @@ static void start_worker(struct supervisor *s, int connection, const struct segm
 					      .status_in = status[0],
 					      .report_out = report[1],
 					      .is_program = is_program,
+					      .has_namer = follow,
 					      .image = former + 1};
 	worker.pid = fork();
 	if (worker.pid == 0) {
@@ -347,6 +360,8 @@ static void take_report(struct supervisor *s, struct worker *w)
 	w->has_result = true;
 	s->has_launcher = report.is_launcher && !has_later_image(s, w);
 	s->idle += report.is_empty && !report.failed;
+	if (report.is_unnamed && !report.failed)
+		namer_add(&s->namer, report.path);
 	summary_print(&report, s->request->quiet, s->request->recording->collect.follow);
 }
 
@@ -396,6 +411,15 @@ static bool has_live_target(const struct supervisor *s)
 	return false;
 }
 
+/* All profiles are written. */
+static bool is_recorded(const struct supervisor *s)
+{
+	for (size_t i = 0; i < s->workers.count; i++)
+		if (s->workers.at[i].report_in >= 0)
+			return false;
+	return s->program_ended;
+}
+
 static void take_signal(struct supervisor *s)
 {
 	struct signalfd_siginfo info;
@@ -407,8 +431,9 @@ static void take_signal(struct supervisor *s)
 		reap(s);
 	} else if (s->program_ended) {
 		/* The profiles of what has ended are being written; only what still runs is
-		 * left. */
-		s->interrupted = s->interrupted || (number != SIGWINCH && has_live_target(s));
+		 * left, or names alone. */
+		s->interrupted = s->interrupted ||
+				 (number != SIGWINCH && (has_live_target(s) || is_recorded(s)));
 	} else if (info.ssi_code <= 0) {
 		/* Sent by a process, to us alone; the terminal sends its signals to the program as
 		 * well. */
@@ -437,12 +462,20 @@ static int open_signals(struct supervisor *s, sigset_t *before, bool *ignored)
 
 static bool is_finished(const struct supervisor *s)
 {
-	if (!s->program_ended)
-		return false;
-	for (size_t i = 0; i < s->workers.count; i++)
-		if (s->workers.at[i].report_in >= 0)
-			return s->interrupted;
-	return true;
+	return s->program_ended && (s->interrupted || (is_recorded(s) && namer_is_done(&s->namer)));
+}
+
+static void take_names(struct supervisor *s)
+{
+	struct recording_report report = {0};
+	size_t done, total;
+
+	namer_take(&s->namer);
+	namer_get_progress(&s->namer, &done, &total);
+	report.symbols_done = done;
+	report.symbols_total = total;
+	if (is_recorded(s) && s->request->recording->symbol_progress)
+		tell_symbols(s, &report);
 }
 
 static void wait_once(struct supervisor *s)
@@ -452,6 +485,7 @@ static void wait_once(struct supervisor *s)
 
 	*vec_push(&ready) = (struct pollfd){.fd = s->signals, .events = POLLIN};
 	*vec_push(&ready) = (struct pollfd){.fd = s->listener, .events = POLLIN};
+	*vec_push(&ready) = (struct pollfd){.fd = namer_get_fd(&s->namer), .events = POLLIN};
 	for (size_t i = 0; i < s->workers.count; i++) {
 		if (s->workers.at[i].report_in < 0)
 			continue;
@@ -461,9 +495,11 @@ static void wait_once(struct supervisor *s)
 	}
 	if (poll(ready.at, ready.count, -1) > 0) {
 		/* Reports before new workers: a push may move the array. */
-		for (size_t i = 2; i < ready.count; i++)
+		for (size_t i = 3; i < ready.count; i++)
 			if (ready.at[i].revents)
-				take_report(s, &s->workers.at[which.at[i - 2]]);
+				take_report(s, &s->workers.at[which.at[i - 3]]);
+		if (ready.at[2].revents)
+			take_names(s);
 		if (ready.at[0].revents)
 			take_signal(s);
 		if (ready.at[1].revents)
@@ -491,15 +527,27 @@ static void say_if_nothing(const struct supervisor *s)
 			      "libmidden.so (statically linked, setuid, or of another "
 			      "architecture?)",
 			      program);
-	} else if (s->interrupted) {
+	} else if (s->interrupted && !is_recorded(s)) {
 		message_print("some processes are still running; their profiles are written when "
 			      "they end");
 	}
 }
 
+/* Only when interrupted is there anything left. */
+static void say_if_unnamed(struct supervisor *s)
+{
+	size_t left = namer_give_up(&s->namer);
+
+	if (left && !s->request->quiet)
+		message_print("the symbols of %zu profiles are left to the first report on them",
+			      left);
+}
+
 int supervisor_run(const struct supervisor_request *request)
 {
 	struct supervisor s = {.request = request, .listener = -1, .signals = -1, .self = getpid()};
+
+	s.namer = (struct namer){.enter = leave, .context = &s};
 	struct error e = {0};
 	sigset_t before;
 	int status = COMMAND_FAILED;
@@ -528,12 +576,18 @@ int supervisor_run(const struct supervisor_request *request)
 	if (request->announce)
 		message_print("recording process %d", (int)s.program);
 	(void)signal(SIGPIPE, SIG_IGN); /* only now: the program would inherit it */
-	while (!is_finished(&s))
+	while (!is_finished(&s)) {
 		wait_once(&s);
+		if (is_recorded(&s))
+			namer_hurry(&s.namer);
+	}
+	end_progress(&s);
 	close_listener(&s);
 	if (!request->quiet)
 		summary_print_idle(s.idle);
 	say_if_nothing(&s);
+	say_if_unnamed(&s);
 	vec_free(&s.workers);
+	namer_fini(&s.namer);
 	launch_hand_on(s.ending.wait_status);
 }

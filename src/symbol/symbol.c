@@ -15,6 +15,7 @@
 #include "symbol/debugfile.h"
 #include "symbol/demangle.h"
 #include "symbol/notes.h"
+#include "symbol/pool.h"
 #include "symbol/object.h"
 #include "symbol/symtab.h"
 #include "symbol/units.h"
@@ -33,6 +34,10 @@ struct symbol_module {
 	struct variables all;	  /* as last listed */
 	struct notes names;
 	struct units_frames frames;
+	struct symbol_pool *pool; /* where it goes when it is closed, or NULL */
+	struct pool_key key;	  /* of these: */
+	char *path;
+	uint8_t *build_id;
 };
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -98,8 +103,9 @@ static int check_object(const struct object *o, const uint8_t *id, size_t id_byt
 	return 0;
 }
 
-struct symbol_module *symbol_open(const char *path, const uint8_t *build_id, size_t build_id_bytes,
-				  const struct symbol_options *options, struct error *e)
+static struct symbol_module *open_file(const char *path, const uint8_t *build_id,
+				       size_t build_id_bytes, const struct symbol_options *options,
+				       struct error *e)
 {
 	const char *sysroot = options && options->sysroot ? options->sysroot : "";
 	char *full = mem_format("%s%s", sysroot, path);
@@ -117,6 +123,26 @@ struct symbol_module *symbol_open(const char *path, const uint8_t *build_id, siz
 		return new_module(o, options);
 	error_set(e, "%s", why.text);
 	return NULL;
+}
+
+struct symbol_module *symbol_open(const char *path, const uint8_t *build_id, size_t build_id_bytes,
+				  const struct symbol_options *options, struct error *e)
+{
+	struct symbol_pool *pool = build_id && options ? options->pool : NULL;
+	const struct pool_key key = {path, build_id, build_id_bytes};
+	struct symbol_module *m = pool ? pool_take(pool, &key) : NULL;
+
+	if (m)
+		return m;
+	m = open_file(path, build_id, build_id_bytes, options, e);
+	if (m && pool) {
+		m->pool = pool;
+		m->path = mem_copy_string(path);
+		m->build_id = mem_new(build_id_bytes, 1);
+		memcpy(m->build_id, build_id, build_id_bytes);
+		m->key = (struct pool_key){m->path, m->build_id, build_id_bytes};
+	}
+	return m;
 }
 
 /* The mapping that starts at `start`; its size in bytes, 0 if there is none. The section headers
@@ -157,10 +183,12 @@ struct symbol_module *symbol_open_vdso(const uint8_t *build_id, size_t build_id_
 	return o ? new_module(o, NULL) : NULL;
 }
 
-void symbol_close(struct symbol_module *m)
+static void free_module(struct symbol_module *m)
 {
 	if (!m)
 		return;
+	free(m->path);
+	free(m->build_id);
 	units_free(m->units);
 	symtab_free(m->symtab);
 	symtab_free(m->variables);
@@ -174,6 +202,27 @@ void symbol_close(struct symbol_module *m)
 	object_close(m->debug);
 	object_close(m->object);
 	free(m);
+}
+
+void symbol_close(struct symbol_module *m)
+{
+	free_module(m && m->pool ? pool_give(m->pool, &m->key, m) : m);
+}
+
+struct symbol_pool *symbol_pool_new(size_t most)
+{
+	return pool_new(most);
+}
+
+void symbol_pool_free(struct symbol_pool *pool)
+{
+	struct symbol_module *m;
+
+	if (!pool)
+		return;
+	while ((m = pool_pop(pool)))
+		free_module(m);
+	pool_free(pool);
 }
 
 void symbol_get_files(const struct symbol_module *m, struct symbol_files *files)

@@ -11,14 +11,24 @@
 
 #include "base/error.h"
 
+struct symbol_pool;
+
 struct symbol_options {
 	const char *sysroot; /* prefix for paths, or NULL */
 	/* Searched before /usr/lib/debug; ends with NULL. Or NULL. */
 	const char *const *debug_dirs;
 	bool object_only; /* separate debug information is not looked for */
+	/* Where modules are taken from and go to when they are closed, or NULL. What else is in the
+	 * options must be the same for all that use it. */
+	struct symbol_pool *pool;
 };
 
 struct symbol_module;
+
+/* Keeps up to `most` modules open that nobody uses, for the next one who opens them: what a file's
+ * debug information costs is paid once. Those without a build-id are not kept. */
+struct symbol_pool *symbol_pool_new(size_t most);
+void symbol_pool_free(struct symbol_pool *pool); /* after the last of its modules was closed */
 
 /* Opens the object at `path` and its separate debug information if there is any: by build-id, then
  * debuglink, then, only where the user has set DEBUGINFOD_URLS, from a server. If `build_id` is
