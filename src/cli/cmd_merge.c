@@ -198,10 +198,13 @@ static int run(int argc, char **argv)
 	struct request r = {.merge = {.mode = PROFILE_MERGE_SUM}, .load = {.symbols = true}};
 	int status = parse_arguments(&r, argc, argv);
 
-	if (status == COMMAND_GOOD && r.help)
+	if (status == COMMAND_GOOD && r.help) {
 		fputs(help, stdout);
-	else if (status == COMMAND_GOOD)
+	} else if (status == COMMAND_GOOD) {
+		r.load.pool = symbol_pool_new(LOAD_POOL_MODULES);
 		status = merge(&r, argv + optind);
+		symbol_pool_free(r.load.pool);
+	}
 	load_options_free(&r.load);
 	return status;
 }

@@ -136,7 +136,8 @@ void load_symbols(struct profile *p, const struct load_options *options, enum re
 		  struct resolve_outcome *outcome)
 {
 	const char **dirs = list_debug_dirs(options);
-	struct symbol_options symbols = {.sysroot = options->sysroot, .debug_dirs = dirs};
+	struct symbol_options symbols = {
+		.sysroot = options->sysroot, .debug_dirs = dirs, .pool = options->pool};
 	struct progress bar;
 	struct resolve_options how = {
 		.symbols = &symbols,

@@ -29,7 +29,11 @@ struct load_options {
 	bool maps;		/* --maps: what was mapped, not what was allocated */
 	uint32_t map_kind;	/* of them; PROFILE_MAP_KINDS: all */
 	VEC(char *) debug_dirs; /* --debug-dir */
+	/* For profiles that are read one after the other with these options, or NULL. */
+	struct symbol_pool *pool;
 };
+
+#define LOAD_POOL_MODULES 32u
 
 /* Commands number their own options from 256 on. */
 enum load_option {

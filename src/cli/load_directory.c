@@ -153,13 +153,16 @@ static struct profile *load_all(const char *directory, struct dirent **entries, 
 				const struct load_options *options)
 {
 	struct gathering g = {.directory = directory};
+	struct load_options one_by_one = *options;
 	struct profile *all = NULL;
 
-	if (take_all(&g, entries, count, options) == 0) {
+	one_by_one.pool = symbol_pool_new(LOAD_POOL_MODULES);
+	if (take_all(&g, entries, count, &one_by_one) == 0) {
 		take_merged(&g);
 		all = finish(&g);
 	}
 	gathering_fini(&g);
+	symbol_pool_free(one_by_one.pool);
 	return all;
 }
 
