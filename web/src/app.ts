@@ -171,11 +171,20 @@ export class App {
 
   /** What pages will ask for, in the order in which they are likely to. */
   preparations(): Work[] {
-    const profile = this.blocks;
-    const isStill = (work: Work): Work => ({ step: () => profile !== this.blocks || work.step() });
-    const more: Work[] = this.old ? [{ step: () => this.union().step() }, ...comparisons(() => this.union())] : [];
+    const more: Work[] = this.old ? [{ step: () => this.union().step() }] : [];
     if (this.hasMaps) more.push({ step: () => this.maps!.stepShape() });
-    return [...profile.preparations(), ...more, ...rehearsals(profile)].map(isStill);
+    return this.whileItIs([...this.blocks.preparations(), ...more]);
+  }
+
+  /** When that is there. */
+  rehearsals(): Work[] {
+    return this.whileItIs([...(this.old ? comparisons(() => this.union()) : []), ...rehearsals(this.blocks)]);
+  }
+
+  /** Of this profile: when there is another, it is over. */
+  private whileItIs(works: Work[]): Work[] {
+    const profile = this.blocks;
+    return works.map((work) => ({ step: () => profile !== this.blocks || work.step() }));
   }
 
   /** What a frame of a tree is called: a function, or the thread that stands for one. */

@@ -143,7 +143,8 @@ function start(app: App, root: HTMLElement): () => void {
   app.onChange();
   const pictures = () => shown().flatMap((view) => instanceOf(view).prepare?.(main.firstElementChild?.clientWidth ?? main.clientWidth) ?? []);
   const provoking = () => provokeCollection(PROVOKING * (app.blocks.pack.byteLength + (app.old?.pack.byteLength ?? 0)));
-  return () => doWhenIdle(app.preparations(), () => doWhenIdle([...pictures(), ...provoking()], () => document.documentElement.toggleAttribute("data-ready", true)));
+  const others = () => [...app.rehearsals(), ...pictures(), ...provoking()];
+  return () => doWhenIdle(app.preparations(), () => doWhenIdle(others(), () => document.documentElement.toggleAttribute("data-ready", true)));
 }
 
 async function open(root: HTMLElement): Promise<void> {

@@ -58,7 +58,7 @@ export const FIRST_STATE: State = {
 export function printState(s: State): string {
   const words = new URLSearchParams();
   for (const key of Object.keys(FIRST_STATE) as (keyof State)[]) {
-    if (key === "page") continue;
+    if (key === "page" || s[key] === FIRST_STATE[key]) continue;
     const text = textOf(s[key]);
     if (text !== textOf(FIRST_STATE[key])) words.set(key, text);
   }

@@ -6,7 +6,7 @@ import { Answers } from "../src/model/answers.ts";
 import { allFunctions } from "../src/model/callers.ts";
 import { FIGURE_COLUMNS, figureColumn } from "../src/model/figures.ts";
 import { Arrays, Memory, withArrays } from "../src/model/memory.ts";
-import { rehearsals } from "../src/model/rehearsals.ts";
+import { drawings, rehearsals } from "../src/model/rehearsals.ts";
 import { Union } from "../src/model/union.ts";
 import { ALL, makeProfile } from "./profile.mjs";
 
@@ -88,6 +88,28 @@ test("what the last two questions are answered with is nobody else's", () => {
 	assert.equal(answers.of(p, QUESTIONS[0]), a); // which makes it the last
 	answers.of(p, QUESTIONS[2]);
 	assert.equal(answers.of(p, QUESTIONS[0]), a);
+});
+
+test("trees are kept for the last four questions alone", () => {
+	const p = makeBusyProfile();
+	const answers = new Answers();
+	const whole = ["peak", "leaked", "allocated", "calls", "temporary"].map((figure) => ({ ...ALL, figure }));
+	const trees = whole.map((q) => answers.tree(p, q, FLAME));
+	const first = answers.of(p, whole[0]);
+	assert.equal(answers.tree(p, whole[1], FLAME), trees[1]);
+	assert.equal(first, trees[0].answer); // which is known still
+	assert.notEqual(answers.tree(p, whole[0], FLAME), trees[0]);
+});
+
+test("what is drawn ahead are trees of every kind, from their own nodes", () => {
+	const p = makeBusyProfile();
+	const seen = new Set();
+	const draw = (tree, root, search) => {
+		assert.ok(root === tree.root || root.parent === tree.root);
+		seen.add(JSON.stringify([tree.inverted, tree.by, tree.threads !== null, tree.answer.question.figure, tree.answer.chosen !== null, search]));
+	};
+	for (const work of drawings(p, draw)) while (!work.step());
+	assert.equal(seen.size, 2 * 7);
 });
 
 test("answers stay right after many questions, exact and sampled", () => {

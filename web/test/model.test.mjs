@@ -21,6 +21,7 @@ import { bucketOf, bucketRange, sitesInCell } from "../src/model/sizes.ts";
 import { chainOf, findLost } from "../src/model/lost.ts";
 import { listCells, listHolders } from "../src/model/resident.ts";
 import { Profile } from "../src/model/profile.ts";
+import { inRuns, inRunsBack } from "../src/runs.ts";
 import { finish } from "../src/model/stacks.ts";
 import { liveByThread } from "../src/model/threads.ts";
 import { TopDown } from "../src/model/topdown.ts";
@@ -87,7 +88,7 @@ test("trees of many stacks are what adding up gives, folded and not, both ways, 
 	let state = 7;
 	const draw = (below) => ((state = (state * 1103515245 + 12345) % 2147483648) >> 8) % below;
 	const names = ["a", "b", "c", "d", "libz`e"];
-	const sites = Array.from({ length: 300 }, () => peak(Array.from({ length: 1 + draw(9) }, () => names[draw(names.length)]).join(" "), 1 + draw(1000)));
+	const sites = Array.from({ length: 2500 }, () => peak(Array.from({ length: 1 + draw(9) }, () => names[draw(names.length)]).join(" "), 1 + draw(1000)));
 	const p = makeProfile({ sites });
 	const bare = (word) => word.replace("libz`", "");
 	for (const functions of ["", "c"])
@@ -106,7 +107,7 @@ test("what goes through functions, files and lines counts each of many stacks on
 	let state = 3;
 	const draw = (below) => ((state = (state * 1103515245 + 12345) % 2147483648) >> 8) % below;
 	const names = ["a", "b", "c", "d"];
-	const sites = Array.from({ length: 200 }, () => peak(Array.from({ length: 1 + draw(8) }, () => names[draw(names.length)]).join(" "), 1 + draw(1000)));
+	const sites = Array.from({ length: 2500 }, () => peak(Array.from({ length: 1 + draw(8) }, () => names[draw(names.length)]).join(" "), 1 + draw(1000)));
 	const p = makeProfile({ sites });
 	const a = answer(p, ALL);
 	const files = new Map(allFiles(p, a).map((f) => [p.text(f.file), f]));
@@ -186,6 +187,17 @@ test("the last change before any place is what going through all of them gives",
 	}
 });
 
+test("runs of rows are one after the other, and nothing is left out", () => {
+	for (const count of [0, 1, 1023, 1024, 1025, 5000]) {
+		const there = [];
+		inRuns(count, (from, to, list) => { for (let i = from; i < to; i++) list.push(i); }, there);
+		assert.deepEqual(there, Array.from({ length: count }, (_, i) => i));
+		const back = [];
+		inRunsBack(count, (from, to, list) => { for (let i = to - 1; i >= from; i--) list.push(i); }, back);
+		assert.deepEqual(back, there.toReversed());
+	}
+});
+
 test("a text is found wherever it is in a name, and never across two", () => {
 	const names = ["Step19", "step1", "9lives", "xstep19x", "", "s", "pets", "čaša 19", "stestep19"];
 	const found = new Names(Uint32Array.from(names, (_, i) => i), (i) => names[i]);
@@ -244,7 +256,7 @@ test("buckets are powers of two", () => {
 test("a cell has the stacks whose sizes and lifetimes span it", () => {
 	const freed = (stack, size, life, frees) => ({ stack, frees, size_min: size, size_max: size, lifetime_min_ns: life, lifetime_max_ns: 4 * life });
 	const p = makeProfile({ sites: [freed("a", 8, 100, 2), freed("b", 8, 100, 9), freed("c", 64, 100, 1), freed("d", 8, 9000, 1)] });
-	assert.deepEqual(sitesInCell(p, { size: bucketOf(8), life: bucketOf(200) }), [1, 0]);
+	assert.deepEqual([...sitesInCell(p, { size: bucketOf(8), life: bucketOf(200) })], [1, 0]);
 });
 
 test("sizes over time add up to what is live", () => {

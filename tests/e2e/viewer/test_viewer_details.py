@@ -85,6 +85,29 @@ def test_of_a_graph_that_is_higher_than_the_window_what_is_in_sight_is_painted_a
     assert len(first) > 2 and first[0] == [True, True] and first[-1] == [False, False]
 
 
+def test_of_a_long_table_what_is_in_sight_is_there_at_once_and_a_little_more_a_moment_later(page, record):
+    profile = record.victim("deep_stack", "300").path
+    rows = """[...document.querySelectorAll('.rows-inner .row')].map(row => row.getBoundingClientRect().top)"""
+    look = f"""new Promise(done => {{ location.hash = '#table'; addEventListener('hashchange', () => done([{rows}, document.querySelector('.rows').getBoundingClientRect().bottom]), {{ once: true }}) }})"""
+    more = f"""new Promise(done => {{ const look = () => {{ const all = {rows}; all.length > %d ? done(all) : setTimeout(look, 50); }}; look(); }})"""
+    ((first, bottom),) = page(profile, ("size", 900, 500), ("wait", "main > *"), ("eval", look))
+    assert first[-1] + 24 >= bottom > first[-2]
+    (later,) = page(profile, ("size", 900, 500), ("goto", "#table"), ("wait", ".rows-inner .row"), ("eval", more % len(first)))
+    assert len(later) == len(first) + 8 and all(b - a == 24 for a, b in zip(later, later[1:]))
+
+
+def test_sizes_over_time_are_drawn_when_they_come_into_sight_and_when_the_page_comes_back(page, tree):
+    # Colours of the picture; a canvas that nobody has drawn on has one.
+    count = "new Set(new Uint32Array(document.querySelector('#size-by-time').getContext('2d').getImageData(0, 0, 300, 150).data.buffer)).size"
+    look = f"""(act, event) => new Promise(done => {{ act(); addEventListener(event, () => done({count}), {{ once: true }}) }})"""
+    go = lambda hash: ("eval", f"({look})(() => location.hash = '{hash}', 'hashchange')")  # noqa: E731
+    wait = ("eval", f"new Promise(done => {{ const look = () => {count} > 1 ? done(true) : setTimeout(look, 50); look(); }})")
+    seen = page(tree, ("size", 900, 400), ("wait", "main > *"), go("#sizes"), ("eval", f"({look})(() => scrollTo(0, 5000), 'scroll')"))
+    assert seen[0] == 1 and seen[1] > 1
+    leave = "new Promise(done => { location.hash = '#overview'; addEventListener('hashchange', () => done(), { once: true }) })"
+    assert page(tree, ("size", 900, 400), ("wait", "main > *"), go("#sizes"), ("eval", leave), ("eval", "new Promise(done => setTimeout(done, 1500))"), ("goto", "#sizes"), ("wait", "#size-by-time"), wait)[-1] is True
+
+
 def test_colours_are_explained(page, tree):
     (modules,) = page(tree, ("goto", "#flame"), ("wait", "#legend li"), ("eval", "[...document.querySelectorAll('#legend li')].map(e => e.dataset.module)"))
     assert "known_tree" in modules

@@ -15,11 +15,24 @@ const ALL_ACTING = new RegExp(ACTING, "g");
 
 const shown = (child: Node | string): Node | string => (typeof child === "string" ? plain(child) : child);
 
+const known = new Map<string, { name: string; classes: string }>();
+
+/** "div.row.head": tables are made of thousands of a few kinds. */
+function partsOf(tag: string): { name: string; classes: string } {
+  let parts = known.get(tag);
+  if (!parts) {
+    const [name, ...classes] = tag.split(".");
+    known.set(tag, (parts = { name: name || "div", classes: classes.join(" ") }));
+  }
+  return parts;
+}
+
 export function h(tag: string, attributes: Attributes = {}, ...children: Child[]): HTMLElement {
-  const [name, ...classes] = tag.split(".");
-  const element = document.createElement(name || "div");
-  if (classes.length) element.className = classes.join(" ");
-  for (const [key, value] of Object.entries(attributes)) {
+  const { name, classes } = partsOf(tag);
+  const element = document.createElement(name);
+  if (classes) element.className = classes;
+  for (const key in attributes) {
+    const value = attributes[key];
     if (value === undefined || value === false) continue;
     if (typeof value === "function") element.addEventListener(key.replace(/^on/, ""), value);
     else element.setAttribute(key, value === true ? "" : key === "title" ? plain(String(value)) : String(value));

@@ -1,24 +1,28 @@
 // rows.ts -- a list of any length, of which only what is in sight is in the page.
 // SPDX-License-Identifier: Apache-2.0
 
+import { whenIdleAfter } from "../idle.ts";
+import { isPrinting } from "./colours.ts";
 import { h } from "./dom.ts";
 
 const ROW = 24; // pixels, as in the style sheet
 const PRINTED = 500; // rows at most
 const SPARE = 8; // rows above and below what is in sight
+const LATER_MS = 1000; // who goes on before does not wait for what nobody has looked at
 
 export class Rows {
   readonly element: HTMLElement;
   private readonly inner = h("div.rows-inner");
   private count = 0;
   private make: (i: number) => HTMLElement = () => h("div");
-  private shown = "";
+  private first = 0; // of the rows in the page, and the one after the last
+  private last = 0;
 
   /** The head stays in sight above the rows, and moves sideways with them. */
   constructor(label: string, private readonly head: HTMLElement) {
     this.element = h("div.rows", { tabindex: 0, role: "treegrid", "aria-label": label }, head, this.inner);
     this.element.addEventListener("scroll", () => this.draw());
-    new ResizeObserver(() => this.draw()).observe(this.element);
+    new ResizeObserver(() => this.last < this.lastWith(0) && this.draw()).observe(this.element);
     window.addEventListener("beforeprint", () => this.print(Math.min(this.count, PRINTED)));
     window.addEventListener("afterprint", () => this.set(this.count, this.make));
   }
@@ -34,9 +38,10 @@ export class Rows {
   set(count: number, make: (i: number) => HTMLElement): void {
     this.count = count;
     this.make = make;
-    this.shown = "";
+    this.first = this.last = 0;
     this.inner.style.height = `${count * ROW}px`;
-    this.draw();
+    this.draw(0);
+    whenIdleAfter(LATER_MS, () => this.make === make && this.addBelow());
   }
 
   scrollTo(i: number): void {
@@ -49,23 +54,39 @@ export class Rows {
   }
 
   /** A page that is not in sight is filled anew when it comes back: what its rows are made of may be gone by now. */
-  private draw(): void {
+  private draw(below = SPARE): void {
     if (!this.element.isConnected) return;
     const first = Math.max(0, Math.floor(this.element.scrollTop / ROW) - SPARE);
-    const last = Math.min(this.count, Math.ceil((this.element.scrollTop + this.element.clientHeight) / ROW) + SPARE);
-    const key = `${first} ${last}`;
-    if (key === this.shown) return;
-    this.shown = key;
+    const last = this.lastWith(below);
+    if (first === this.first && last === this.last && last > 0) return;
     this.fill(first, last);
   }
 
+  private lastWith(below: number): number {
+    return Math.min(this.count, Math.ceil((this.element.scrollTop + this.element.clientHeight) / ROW) + below);
+  }
+
   private fill(first: number, last: number): void {
+    [this.first, this.last] = [first, last];
+    this.inner.replaceChildren(...this.makeRows(first, last));
+  }
+
+  private makeRows(first: number, last: number): HTMLElement[] {
     const rows: HTMLElement[] = [];
     for (let i = first; i < last; i++) {
       const row = this.make(i);
       row.style.top = `${i * ROW}px`;
       rows.push(row);
     }
-    this.inner.replaceChildren(...rows);
+    return rows;
+  }
+
+  /** What is not in sight, but will be with the first step down. */
+  private addBelow(): void {
+    if (!this.element.isConnected || isPrinting()) return;
+    const last = this.lastWith(SPARE);
+    if (last <= this.last) return;
+    this.inner.append(...this.makeRows(this.last, last));
+    this.last = last;
   }
 }

@@ -32,6 +32,11 @@ class Asked {
     return tree;
   }
 
+  /** They are made of tens of thousands of things, which a browser has to look through when it collects garbage. */
+  forgetTrees(): void {
+    this.trees.clear();
+  }
+
   private makeTree({ inverted, by, fold, byThread }: TreeOptions): CallTree {
     const { p, answer } = this;
     const q = answer.question;
@@ -45,6 +50,7 @@ class Asked {
  * again when it comes back. So nobody looks at any but the last two when the next is asked for. */
 const IN_USE = 2;
 const MOST = 8;
+const MOST_WITH_TREES = 4; // with the next
 const MOST_BYTES = 16 << 20; // before the next is made: what was asked for of the whole recording takes none
 
 export class Answers {
@@ -73,6 +79,7 @@ export class Answers {
       this.forget(key);
       bytes -= own;
     }
+    for (const asked of [...this.known.values()].slice(0, 1 - MOST_WITH_TREES)) asked.forgetTrees();
   }
 
   private forget(key: string): void {

@@ -2,6 +2,7 @@
 // order of reversed.ts; its children begin where a row has fewer frames in common with the one before.
 // SPDX-License-Identifier: Apache-2.0
 
+import { inRuns } from "../runs.ts";
 import type { ByThread } from "./bythread.ts";
 import { CallTree, chosenRows, placesIn, sortNodes, type TreeNode } from "./calltree.ts";
 import type { Arrays } from "./memory.ts";
@@ -32,16 +33,20 @@ export function findCommon(reversed: Reversed, order: Uint32Array, siteOf: Uint3
   const places = placesIn(reversed.order);
   const lengths = arrays?.u16(order.length) ?? new Uint16Array(order.length);
   const shared = arrays?.u16(order.length) ?? new Uint16Array(order.length);
-  for (let i = 0, before = 0; i < lengths.length; i++) {
-    const place = places[siteOf ? siteOf[order[i]!]! : order[i]!]!;
+  inRuns(order.length, compareRun, reversed, (row: number) => places[siteOf ? siteOf[row]! : row]!, order, { lengths, shared });
+  const common = { lengths, shared, least: leastByBlock(shared) };
+  known.set(order, common);
+  return common;
+}
+
+function compareRun(from: number, to: number, reversed: Reversed, placeOf: (row: number) => number, order: Uint32Array, { lengths, shared }: Omit<Common, "least">): void {
+  for (let i = from, before = from ? placeOf(order[from - 1]!) : -1; i < to; i++) {
+    const place = placeOf(order[i]!);
     lengths[i] = reversed.lengths[place]!;
     // The next thread begins anew.
     shared[i] = i === 0 || place <= before ? 0 : place === before + 1 ? reversed.shared[place]! : leastBetween(reversed, before, place);
     before = place;
   }
-  const common = { lengths, shared, least: leastByBlock(shared) };
-  known.set(order, common);
-  return common;
 }
 
 export class BottomUp extends CallTree {

@@ -1,6 +1,7 @@
 // bythread.ts -- a profile's stacks with threads told apart: a row for each thread's share of a site.
 // SPDX-License-Identifier: Apache-2.0
 
+import { inRuns } from "../runs.ts";
 import { countUp, placesIn } from "./calltree.ts";
 import { boundBlocks, boundBytes, samplePeriod } from "./interval.ts";
 import type { Profile } from "./profile.ts";
@@ -102,18 +103,20 @@ export class ByThread {
   }
 
   private share(a: Answer, by: Float64Array, column: string | null): Float64Array {
+    const values = a.arrays.f64(this.siteOf.length);
     const part = column ? this.profile.pack.f64(`part.${column}`) : null;
-    const { thread } = a.question;
-    const threads = this.profile.pack.u32("part.thread");
-    const { siteOf, partOf } = this;
-    const { chosen } = a;
-    const values = a.arrays.f64(siteOf.length);
-    for (let row = 0; row < values.length; row++) {
-      const at = partOf[row]!;
-      if (at < 0) values[row] = by[siteOf[row]!]!;
-      else if (part && (!chosen || chosen[siteOf[row]!]) && (thread === null || threads[at] === thread)) values[row] = part[at]!;
-    }
+    inRuns(values.length, shareRun, this, a, [by, part], values);
     return values;
+  }
+}
+
+function shareRun(from: number, to: number, { profile, siteOf, partOf }: ByThread, { question, chosen }: Answer, [by, part]: [Float64Array, Float64Array | null], values: Float64Array): void {
+  const { thread } = question;
+  const threads = profile.pack.u32("part.thread");
+  for (let row = from; row < to; row++) {
+    const at = partOf[row]!;
+    if (at < 0) values[row] = by[siteOf[row]!]!;
+    else if (part && (!chosen || chosen[siteOf[row]!]) && (thread === null || threads[at] === thread)) values[row] = part[at]!;
   }
 }
 

@@ -1,6 +1,7 @@
 // callers.ts -- one function: what goes through it, who calls it, what it calls.
 // SPDX-License-Identifier: Apache-2.0
 
+import { addTo, inRuns } from "../runs.ts";
 import { withArrays, type Arrays } from "./memory.ts";
 import type { Answer } from "./question.ts";
 import { largestOf, orderBy } from "./order.ts";
@@ -75,10 +76,15 @@ function addNeighbours(p: Profile, values: Float64Array, group: number, callers:
 
 function sumOfEnds(p: Profile, a: Answer, group: number): number {
   const { ofSite } = p.functions();
-  const { values } = a;
-  let self = 0;
-  for (let site = 0; site < ofSite.length; site++) if (ofSite[site] === group) self += values[site]!;
-  return self;
+  const sum = { self: 0 };
+  inRuns(ofSite.length, addEnds, sum, ofSite, group, a.values);
+  return sum.self;
+}
+
+function addEnds(from: number, to: number, sum: { self: number }, ofSite: Uint32Array, group: number, values: Float64Array): void {
+  let { self } = sum;
+  for (let site = from; site < to; site++) if (ofSite[site] === group) self += values[site]!;
+  sum.self = self;
 }
 
 /** Figures by function. They are the answer's, and go with it. */
@@ -96,8 +102,8 @@ function sumByFunction(p: Profile, values: Float64Array, through: Float64Array, 
   // One more: of those who are of no function.
   const [total, self] = [arrays.f64(p.frameCount + 1), arrays.f64(p.frameCount + 1)];
   const { ofNode, ofSite } = p.functions();
-  for (let node = 1; node < through.length; node++) total[ofNode[node]!]! += through[node]!;
-  for (let site = 0; site < ofSite.length; site++) self[ofSite[site]!]! += values[site]!;
+  inRuns(through.length, addTo, ofNode, through, total); // the root is of none
+  inRuns(ofSite.length, addTo, ofSite, values, self);
   return [total.subarray(0, -1), self.subarray(0, -1)];
 }
 
@@ -105,11 +111,21 @@ function sumByFunction(p: Profile, values: Float64Array, through: Float64Array, 
 export function allFunctions(p: Profile, a: Answer): Functions {
   const [total, self] = sumByFunction(p, a.values, p.through(a.values), a.arrays);
   const [totalVariance, selfVariance] = a.variance ? withArrays(p.memory, (own) => sumByFunction(p, a.variance!, valuesThrough(p, a.variance!, own.f64(p.parents.length)), a.arrays)) : [null, null];
-  const groups = new Uint32Array(p.frameCount);
-  let count = 0;
-  for (let g = 0; g < groups.length; g++) if (total[g] !== 0 || self[g] !== 0) groups[count++] = g;
-  const functions = { groups: groups.subarray(0, count), total, self, totalVariance, selfVariance };
+  const functions = { groups: thoseWithSome(total, self), total, self, totalVariance, selfVariance };
   return { ...functions, groups: sortFunctions(functions, "self") };
+}
+
+function thoseWithSome(total: Float64Array, self: Float64Array): Uint32Array {
+  const groups = new Uint32Array(total.length);
+  const found = { count: 0 };
+  inRuns(groups.length, chooseRun, total, self, groups, found);
+  return groups.subarray(0, found.count);
+}
+
+function chooseRun(from: number, to: number, total: Float64Array, self: Float64Array, groups: Uint32Array, found: { count: number }): void {
+  let { count } = found;
+  for (let g = from; g < to; g++) if (total[g] !== 0 || self[g] !== 0) groups[count++] = g;
+  found.count = count;
 }
 
 /** Those with most of one first; of several with as much, those with most of the other. Most have nothing of one: they go
@@ -117,16 +133,28 @@ export function allFunctions(p: Profile, a: Answer): Functions {
 export function sortFunctions(f: Functions, by: "self" | "total"): Uint32Array {
   const [figure, other] = by === "self" ? [f.self, f.total] : [f.total, f.self];
   const [some, none] = [new Uint32Array(f.groups.length), new Uint32Array(f.groups.length)];
-  let count = 0;
-  for (let i = 0; i < f.groups.length; i++) {
-    const group = f.groups[i]!;
-    if (figure[group] !== 0) some[count++] = group;
-    else none[i - count] = group;
-  }
+  const count = divide(f.groups, figure, some, none);
   const sorted = new Uint32Array(f.groups.length);
   sorted.set(sortRuns(largestOf(some.subarray(0, count), figure), figure, other));
   sorted.set(largestOf(none.subarray(0, sorted.length - count), other), count);
   return sorted;
+}
+
+/** Returns how many have something. */
+function divide(groups: Uint32Array, figure: Float64Array, some: Uint32Array, none: Uint32Array): number {
+  const found = { count: 0 };
+  inRuns(groups.length, divideRun, groups, figure, [some, none], found);
+  return found.count;
+}
+
+function divideRun(from: number, to: number, groups: Uint32Array, figure: Float64Array, [some, none]: [Uint32Array, Uint32Array], found: { count: number }): void {
+  let { count } = found;
+  for (let i = from; i < to; i++) {
+    const group = groups[i]!;
+    if (figure[group] !== 0) some[count++] = group;
+    else none[i - count] = group;
+  }
+  found.count = count;
 }
 
 /** Those that have as much of a figure, by another. */

@@ -2,6 +2,7 @@
 // root in topdown.ts, from the allocating function in bottomup.ts.
 // SPDX-License-Identifier: Apache-2.0
 
+import { inRuns } from "../runs.ts";
 import type { ByThread } from "./bythread.ts";
 import { orderBy } from "./order.ts";
 import type { Answer, Figures } from "./question.ts";
@@ -175,17 +176,27 @@ export function placesIn(order: Uint32Array): Uint32Array {
   let places = placed.get(order);
   if (!places) {
     placed.set(order, (places = new Uint32Array(order.length)));
-    for (let i = 0; i < order.length; i++) places[order[i]!] = i;
+    inRuns(order.length, place, order, places);
   }
   return places;
+}
+
+function place(from: number, to: number, order: Uint32Array, places: Uint32Array): void {
+  for (let i = from; i < to; i++) places[order[i]!] = i;
 }
 
 /** Rows that the answer's filters let through, in their order. */
 export function chosenRows(answer: Answer, order: Uint32Array): Uint32Array {
   const { chosen } = answer;
   if (!chosen) return order;
-  const rows = answer.arrays.u32(order.length);
-  let count = 0;
-  for (let i = 0; i < order.length; i++) if (chosen[order[i]!]) rows[count++] = order[i]!;
-  return rows.subarray(0, count);
+  const rows = answer.arrays.u32ToFill(order.length);
+  const found = { count: 0 };
+  inRuns(order.length, choose, order, chosen, rows, found);
+  return rows.subarray(0, found.count);
+}
+
+function choose(from: number, to: number, order: Uint32Array, chosen: Uint8Array, rows: Uint32Array, found: { count: number }): void {
+  let { count } = found;
+  for (let i = from; i < to; i++) if (chosen[order[i]!]) rows[count++] = order[i]!;
+  found.count = count;
 }

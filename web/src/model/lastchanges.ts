@@ -1,10 +1,15 @@
 // lastchanges.ts -- which change of each site was the last one until some time.
 // SPDX-License-Identifier: Apache-2.0
 
+import { inRuns } from "../runs.ts";
 import type { Arrays } from "./memory.ts";
 import type { Work } from "./stacks.ts";
 
 const PARTS = 4; // of the table: at the end of each it is kept how far things are, so that one is gone through at most
+
+function follow(from: number, to: number, begin: number, sites: Uint32Array, last: Uint32Array): void {
+  for (let i = begin + from; i < begin + to; i++) last[sites[i]!] = i + 1;
+}
 
 /** Of the table of changes, which are in the order of time. */
 export class LastChanges implements Work {
@@ -28,8 +33,7 @@ export class LastChanges implements Work {
   }
 
   private goThrough(from: number, to: number, last: Uint32Array): void {
-    const { sites } = this;
-    for (let i = from; i < to; i++) last[sites[i]!] = i + 1;
+    inRuns(to - from, follow, from, this.sites, last);
   }
 
   /** By site: the last of its changes before a place of the table, plus one; 0: there is none. */

@@ -1,6 +1,7 @@
 // lines.ts -- what a figure comes to by source file and line.
 // SPDX-License-Identifier: Apache-2.0
 
+import { inRuns } from "../runs.ts";
 import type { Answer } from "./question.ts";
 import { OF_FILE, OF_LINE } from "./outermost.ts";
 import type { Profile } from "./profile.ts";
@@ -14,25 +15,42 @@ export interface LineFigures {
 /** By line number, for one file (a text's number). Line 0: where the line is not known. */
 export function linesOf(p: Profile, a: Answer, file: number): Map<number, LineFigures> {
   const lines = new Map<number, LineFigures>();
-  const { frames, frameFile, frameLine } = p;
-  const values = p.through(a.values);
+  addTotals(p, a, file, lines);
+  addOwn(p, a, file, lines);
+  return lines;
+}
+
+function addTotals(p: Profile, a: Answer, file: number, lines: Map<number, LineFigures>): void {
+  inRuns(p.nodesOfFile(file).length, addTotalsOf, p, p.nodesOfFile(file), p.through(a.values), lines);
+}
+
+function addTotalsOf(from: number, to: number, p: Profile, nodes: Uint32Array, values: Float64Array, lines: Map<number, LineFigures>): void {
+  const { frames, frameLine } = p;
   const bits = p.outermostBits();
-  for (const node of p.nodesOfFile(file)) {
+  for (let i = from; i < to; i++) {
+    const node = nodes[i]!;
     if (!(bits[node]! & OF_LINE) || values[node] === 0) continue;
     const frame = frames[node]!;
     const line = lines.get(frameLine[frame]!);
     if (line) line.total += values[node]!;
     else lines.set(frameLine[frame]!, { self: 0, total: values[node]!, frame });
   }
+}
+
+function addOwn(p: Profile, a: Answer, file: number, lines: Map<number, LineFigures>): void {
+  inRuns(p.siteCount, addOwnOf, p, a.values, file, lines);
+}
+
+function addOwnOf(from: number, to: number, p: Profile, values: Float64Array, file: number, lines: Map<number, LineFigures>): void {
+  const { frameFile, frameLine } = p;
   const ends = p.leafFrames();
-  for (let site = 0; site < ends.length; site++) {
+  for (let site = from; site < to; site++) {
     const frame = ends[site]!;
-    if (frameFile[frame] !== file || a.values[site] === 0) continue;
+    if (frameFile[frame] !== file || values[site] === 0) continue;
     let line = lines.get(frameLine[frame]!);
     if (!line) lines.set(frameLine[frame]!, (line = { self: 0, total: 0, frame })); // what it calls takes away as much
-    line.self += a.values[site]!;
+    line.self += values[site]!;
   }
-  return lines;
 }
 
 /** How doubtful the figures of a file's lines are: variances in their place. Null: they are exact. */
@@ -55,12 +73,21 @@ export function allFiles(p: Profile, a: Answer): FileFigures[] {
   const total = new Float64Array(most + 1);
   const values = p.through(a.values);
   const bits = p.outermostBits();
-  for (let node = 1; node < values.length; node++) if (bits[node]! & OF_FILE) total[frameFile[frames[node]!]!]! += values[node]!;
-  const ends = p.leafFrames();
-  for (let site = 0; site < ends.length; site++) if (ends[site]! < p.frameCount) self[frameFile[ends[site]!]!]! += a.values[site]!;
+  inRuns(values.length, addToFiles, { bits, frames, frameFile }, values, total);
+  inRuns(p.siteCount, addEnds, p.leafFrames(), frameFile, a.values, self);
   const files: FileFigures[] = [];
   for (let file = 1; file <= most; file++) if (total[file] !== 0 || self[file] !== 0) files.push({ file, self: self[file]!, total: total[file]! });
   return files.sort((x, y) => Math.abs(y.self) - Math.abs(x.self) || Math.abs(y.total) - Math.abs(x.total));
+}
+
+type Nodes = { bits: Uint8Array; frames: Uint32Array; frameFile: Uint32Array };
+
+function addToFiles(from: number, to: number, { bits, frames, frameFile }: Nodes, values: Float64Array, total: Float64Array): void {
+  for (let node = Math.max(from, 1); node < to; node++) if (bits[node]! & OF_FILE) total[frameFile[frames[node]!]!]! += values[node]!;
+}
+
+function addEnds(from: number, to: number, ends: Uint32Array, frameFile: Uint32Array, values: Float64Array, self: Float64Array): void {
+  for (let site = from; site < to; site++) if (ends[site]! < frameFile.length) self[frameFile[ends[site]!]!]! += values[site]!;
 }
 
 export interface HotFrame {

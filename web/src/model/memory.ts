@@ -64,6 +64,10 @@ export class Arrays {
     return new Uint8Array(this.take(count), 0, count);
   }
 
+  u8ToFill(count: number): Uint8Array {
+    return new Uint8Array(this.take(count, true), 0, count);
+  }
+
   /** Whether it is one of these: the columns of a profile are not. */
   has(array: ArrayBufferView): boolean {
     return this.taken.includes(array.buffer as ArrayBuffer);

@@ -95,7 +95,7 @@ export class Names {
       while (starts[name + 1]! <= start) name++;
       const isHit = start + wanted.length < starts[name + 1]! && all.startsWith(wanted, start); // else it goes on in the next name
       if (isHit) hits[frames[name]!] = 1;
-      at = all.indexOf(rest, isHit ? starts[name + 1]! + before : at + 1);
+      at = all.indexOf(rest, Math.max(at + 1, isHit ? starts[name + 1]! + before : 0));
     }
     for (let i = 0; i < hits.length; i++) hits[i] = hits[groups[i]!]!;
     return hits;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Pack } from "../load/pack.ts";
+import { inRuns } from "../runs.ts";
 import { findCommon } from "./bottomup.ts";
 import { ByThread } from "./bythread.ts";
 import { Index } from "./index.ts";
@@ -22,6 +23,10 @@ export const FRAME_HIDDEN = 4;
 
 function baseName(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
+}
+
+function lookAtLeaves(from: number, to: number, leaves: Uint32Array, has: Uint8Array, sites: Uint8Array): void {
+  for (let i = from; i < to; i++) sites[i] = has[leaves[i]!]!;
 }
 
 const THROUGH_KEPT = 2;
@@ -259,12 +264,8 @@ export class Profile implements Stacks {
 
   /** By site: 1 if one of these frames is on its stack. */
   sitesWith(frames: Uint8Array, arrays: Arrays): Uint8Array {
-    const sites = arrays.u8(this.siteCount);
-    const { leaves } = this;
-    withArrays(this.memory, (own) => {
-      const has = nodesBelow(this, frames, own);
-      for (let i = 0; i < sites.length; i++) sites[i] = has[leaves[i]!]!;
-    });
+    const sites = arrays.u8ToFill(this.siteCount);
+    withArrays(this.memory, (own) => inRuns(sites.length, lookAtLeaves, this.leaves, nodesBelow(this, frames, own), sites));
     return sites;
   }
 

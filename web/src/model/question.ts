@@ -1,6 +1,7 @@
 // question.ts -- what is asked of a profile (figure, time, which stacks), and the answer by site.
 // SPDX-License-Identifier: Apache-2.0
 
+import { inRuns } from "../runs.ts";
 import { boundBlocks, boundBytes, samplePeriod, varianceOf } from "./interval.ts";
 import { Arrays, withArrays } from "./memory.ts";
 import type { Profile } from "./profile.ts";
@@ -85,8 +86,8 @@ export function isTimed(q: Question): boolean {
 type Pair = [bytes: Float64Array, blocks: Float64Array];
 
 /** What each site came to by its last change; 0 where there is none. */
-function valuesAt(last: Uint32Array, [bytes, blocks]: Pair, [ofBytes, ofBlocks]: Pair): void {
-  for (let i = 0; i < last.length; i++) {
+function valuesAt(from: number, to: number, last: Uint32Array, [bytes, blocks]: Pair, [ofBytes, ofBlocks]: Pair): void {
+  for (let i = from; i < to; i++) {
     const at = last[i]!;
     if (at === 0) continue;
     bytes[i] = ofBytes[at - 1]!;
@@ -94,10 +95,17 @@ function valuesAt(last: Uint32Array, [bytes, blocks]: Pair, [ofBytes, ofBlocks]:
   }
 }
 
+/** By site: its last changes until the end of a range and until its beginning, which is at this place of the table. */
+interface Changed {
+  last: Uint32Array;
+  before: Uint32Array;
+  begin: number;
+}
+
 /** By how much it is more than what was there before the change at `begin`; 0 where there is none since. Both figures in
  * one loop: which sites changed cannot be foretold, and to find out takes longer than to look a figure up. */
-function takeAway(last: Uint32Array, before: Uint32Array, begin: number, [bytes, blocks]: Pair, [ofBytes, ofBlocks]: Pair): void {
-  for (let i = 0; i < last.length; i++) {
+function takeAway(from: number, to: number, { last, before, begin }: Changed, [bytes, blocks]: Pair, [ofBytes, ofBlocks]: Pair): void {
+  for (let i = from; i < to; i++) {
     const at = last[i]!;
     const was = before[i]!;
     if (at <= begin) continue;
@@ -113,7 +121,7 @@ const pairOf = (p: Profile, arrays: Arrays): Pair => [arrays.f64(p.siteCount), a
 function liveAt(p: Profile, point: number, arrays: Arrays): Pair {
   const end = firstAfter(p.pack.u32("change.point"), point);
   const live = pairOf(p, arrays);
-  withArrays(p.memory, (own) => valuesAt(p.lastChanges().before(end, own), live, changesOf(p)));
+  withArrays(p.memory, (own) => inRuns(p.siteCount, valuesAt, p.lastChanges().before(end, own), live, changesOf(p)));
   return live;
 }
 
@@ -122,7 +130,10 @@ function growthIn(p: Profile, range: Range, arrays: Arrays): Pair {
   const points = p.pack.u32("change.point");
   const [begin, end] = [firstAfter(points, range.from), firstAfter(points, range.to)];
   const growth = pairOf(p, arrays);
-  withArrays(p.memory, (own) => takeAway(p.lastChanges().before(end, own), p.lastChanges().before(begin, own), begin, growth, changesOf(p)));
+  withArrays(p.memory, (own) => {
+    const changed = { last: p.lastChanges().before(end, own), before: p.lastChanges().before(begin, own), begin };
+    inRuns(p.siteCount, takeAway, changed, growth, changesOf(p));
+  });
   return growth;
 }
 
@@ -157,12 +168,22 @@ export function ofThread(p: Profile, column: string, serial: number, arrays: Arr
   const only = p.pack.u32("site.thread");
   const whole = p.pack.f64(`site.${column}`);
   const values = arrays.f64(p.siteCount);
-  for (let i = 0; i < values.length; i++) if (only[i] === serial) values[i] = whole[i]!;
+  inRuns(values.length, takeThread, only, serial, whole, values);
   const site = p.pack.u32("part.site");
   const thread = p.pack.u32("part.thread");
   const part = p.pack.f64(`part.${column}`);
-  for (let i = 0; i < site.length; i++) if (thread[i] === serial) values[site[i]!] = part[i]!;
+  inRuns(site.length, takeParts, { site, thread, part }, serial, values);
   return values;
+}
+
+function takeThread(from: number, to: number, only: Uint32Array, serial: number, whole: Float64Array, values: Float64Array): void {
+  for (let i = from; i < to; i++) if (only[i] === serial) values[i] = whole[i]!;
+}
+
+type Parts = { site: Uint32Array; thread: Uint32Array; part: Float64Array };
+
+function takeParts(from: number, to: number, { site, thread, part }: Parts, serial: number, values: Float64Array): void {
+  for (let i = from; i < to; i++) if (thread[i] === serial) values[site[i]!] = part[i]!;
 }
 
 function ofTime(p: Profile, q: Question, arrays: Arrays): [Float64Array, Float64Array, string] {
@@ -182,12 +203,18 @@ function ofLook(p: Profile, q: Question, arrays: Arrays): [Float64Array, Float64
   if (!look) return [bytes, blocks, "the profile does not tell what is resident"];
   const [surveys, sites] = [p.pack.u32("pin.survey"), p.pack.u32("pin.site")];
   const [held, live] = [p.pack.f64(`pin.${q.figure}_bytes`), p.pack.f64("pin.live_blocks")];
-  for (let i = 0; i < surveys.length; i++) {
-    if (surveys[i] !== look.index) continue;
+  inRuns(surveys.length, takeLook, look.index, { surveys, sites, held, live }, [bytes, blocks]);
+  return [bytes, blocks, q.range ? `${q.figure} is as of the look, ${look.title}` : look.title];
+}
+
+type Pins = { surveys: Uint32Array; sites: Uint32Array; held: Float64Array; live: Float64Array };
+
+function takeLook(from: number, to: number, look: number, { surveys, sites, held, live }: Pins, [bytes, blocks]: Pair): void {
+  for (let i = from; i < to; i++) {
+    if (surveys[i] !== look) continue;
     bytes[sites[i]!] = held[i]!;
     blocks[sites[i]!] = live[i]!;
   }
-  return [bytes, blocks, q.range ? `${q.figure} is as of the look, ${look.title}` : look.title];
 }
 
 /** Which sites have these words in a function's and a module's name; null: all. */
@@ -214,8 +241,12 @@ function chooseByName(p: Profile, q: Question, arrays: Arrays): Uint8Array | nul
 /** A copy with 0 for what is not chosen: the profile's own columns stay as they are. */
 function only(values: Float64Array, chosen: Uint8Array, arrays: Arrays): Float64Array {
   const kept = arrays.f64(values.length);
-  for (let i = 0; i < kept.length; i++) if (chosen[i]) kept[i] = values[i]!;
+  inRuns(kept.length, keep, values, chosen, kept);
   return kept;
+}
+
+function keep(from: number, to: number, values: Float64Array, chosen: Uint8Array, kept: Float64Array): void {
+  for (let i = from; i < to; i++) if (chosen[i]) kept[i] = values[i]!;
 }
 
 /** By values: what they come to. Columns of the profile are asked for over and over. */
@@ -223,19 +254,32 @@ const sums = new WeakMap<Float64Array, number>();
 
 function sumOfAll(values: Float64Array): number {
   let sum = sums.get(values);
-  if (sum === undefined) {
-    sum = 0;
-    for (let i = 0; i < values.length; i++) sum += values[i]!;
-    sums.set(values, sum);
-  }
+  if (sum === undefined) sums.set(values, (sum = addUp(values, addRun)));
   return sum;
 }
 
+function addUp(values: Float64Array, add: (from: number, to: number, sum: Sum, values: Float64Array, chosen: Uint8Array | null) => void, chosen: Uint8Array | null = null): number {
+  const sum = { value: 0 };
+  inRuns(values.length, add, sum, values, chosen);
+  return sum.value;
+}
+
+type Sum = { value: number };
+
+function addRun(from: number, to: number, sum: Sum, values: Float64Array): void {
+  let { value } = sum;
+  for (let i = from; i < to; i++) value += values[i]!;
+  sum.value = value;
+}
+
+function addChosen(from: number, to: number, sum: Sum, values: Float64Array, chosen: Uint8Array | null): void {
+  let { value } = sum;
+  for (let i = from; i < to; i++) value += chosen![i]! * values[i]!; // each is 0 or 1: no jump is to be foretold
+  sum.value = value;
+}
+
 function sumOf(values: Float64Array, chosen: Uint8Array | null): number {
-  if (!chosen) return sumOfAll(values);
-  let sum = 0;
-  for (let i = 0; i < values.length; i++) sum += chosen[i]! * values[i]!; // each is 0 or 1: no jump is to be foretold
-  return sum;
+  return chosen ? addUp(values, addChosen, chosen) : sumOfAll(values);
 }
 
 /** What is chosen of them, made when it is first asked for: trees never do. */

@@ -5,18 +5,21 @@
 import { Answers, type TreeOptions } from "./answers.ts";
 import { BottomUp } from "./bottomup.ts";
 import { allFunctions, findCallers, sortFunctions } from "./callers.ts";
-import type { CallTree } from "./calltree.ts";
+import type { CallTree, TreeNode } from "./calltree.ts";
 import { FIGURE_COLUMNS, figureColumn } from "./figures.ts";
 import { linesOf } from "./lines.ts";
 import type { Profile } from "./profile.ts";
-import type { Question } from "./question.ts";
+import type { Question, Range } from "./question.ts";
 import { amountWith } from "./search.ts";
+import { bucketOf, sitesInCell, type Cell } from "./sizes.ts";
 import type { Work } from "./stacks.ts";
 import { TopDown } from "./topdown.ts";
 import type { Compared, Union } from "./union.ts";
 
 const TIMES = 3; // a loop that has run once is compiled while it runs, and not yet when it is next called
 const FLAME: TreeOptions = { inverted: false, by: "function", fold: false, byThread: false };
+const SEARCHED = "a"; // that many names have
+const WORD = 4; // letters
 const ALL: Question = { figure: "peak", range: null, thread: null, functions: "", module: "" };
 
 export function rehearsals(p: Profile): Work[] {
@@ -26,6 +29,35 @@ export function rehearsals(p: Profile): Work[] {
     answers.forgetAll();
   });
   return repeat(parts);
+}
+
+/** Trees of each kind, to be drawn: from the root and from its largest part; with a search that finds something, too. */
+export function drawings(p: Profile, draw: (tree: CallTree, root: TreeNode, search: string) => void): Work[] {
+  const answers = new Answers();
+  const parts = [...treesOf(p)].flatMap(([question, options]) => {
+    const make = (): CallTree => answers.tree(p, question, options); // the same until it is forgotten
+    return [
+      () => void make(),
+      () => draw(make(), make().root, SEARCHED),
+      () => draw(make(), make().open(make().root)[0] ?? make().root, ""),
+      () => answers.forgetAll(),
+    ];
+  });
+  return repeat(parts);
+}
+
+function* treesOf(p: Profile): Generator<[Question, TreeOptions]> {
+  const last = p.pack.f64("point.time_ns").length - 1;
+  const range = middleOf(last);
+  const some: Question = { ...ALL, functions: SEARCHED };
+  const hasThreads = p.pack.u32("thread.serial").length > 1;
+  yield [ALL, FLAME];
+  yield [some, { ...FLAME, by: "line" }];
+  if (last > 1) yield [{ ...ALL, figure: "growth", range }, { ...FLAME, fold: true }];
+  if (hasThreads) yield [ALL, { ...FLAME, byThread: true }];
+  yield [ALL, { ...FLAME, inverted: true, by: "line" }];
+  yield [some, { ...FLAME, inverted: true, fold: true }];
+  if (hasThreads) yield [ALL, { ...FLAME, inverted: true, byThread: true }];
 }
 
 /** The same of two profiles that are compared. */
@@ -51,23 +83,42 @@ function repeat(parts: (() => void)[]): Work[] {
 /** One of each kind that makes arrays of its own. */
 function* partsOf(p: Profile): Generator<(answers: Answers) => void> {
   const last = p.pack.f64("point.time_ns").length - 1;
-  const range = { from: last >> 1, to: last };
+  const range = middleOf(last);
   const threads = p.pack.u32("thread.serial");
-  yield (answers) => showTable(p, answers, { ...ALL, functions: "a" });
+  const innermost = wordIn(p, p.leafFrames()[p.siteCount >> 1] ?? 0); // of some stacks
+  const busiest = mostOften(p.frames, p.frameGroup);
+  yield (answers) => showTable(p, answers, { ...ALL, functions: SEARCHED });
   yield (answers) => search(p, answers.tree(p, ALL, FLAME));
   yield (answers) => open(answers.tree(p, ALL, { ...FLAME, inverted: true }));
-  yield (answers) => void answers.tree(p, { ...ALL, functions: "a" }, { ...FLAME, inverted: true });
-  yield (answers) => void findCallers(p, answers.of(p, ALL), p.frameGroup[p.frames.at(-1) ?? 0] ?? 0);
+  yield (answers) => void answers.tree(p, { ...ALL, functions: SEARCHED }, { ...FLAME, inverted: true });
+  yield (answers) => void answers.tree(p, { ...ALL, functions: innermost }, { ...FLAME, inverted: true });
+  yield (answers) => void findCallers(p, answers.of(p, ALL), busiest);
+  yield () => void sitesInCell(p, cellOf(p));
   yield (answers) => void linesOf(p, answers.of(p, ALL), p.frameFile[0] ?? 0);
   if (threads.length > 1) {
     yield (answers) => void answers.tree(p, { ...ALL, thread: threads[0]! }, FLAME);
     yield (answers) => void answers.tree(p, ALL, { ...FLAME, byThread: true });
   }
-  if (last <= 0) return;
+  if (last <= 1) return;
   yield (answers) => void answers.tree(p, { ...ALL, range }, FLAME);
-  yield (answers) => void answers.tree(p, { ...ALL, range, figure: "growth" }, FLAME);
+  yield (answers) => void answers.tree(p, { ...ALL, range: { from: 0, to: last >> 1 }, figure: "growth" }, FLAME);
   yield (answers) => void sortFunctions(allFunctions(p, answers.of(p, { ...ALL, range, figure: "growth" })), "total");
 }
+
+/** Of the time line: things began before it, and within. */
+const middleOf = (last: number): Range => ({ from: last >> 2, to: last - (last >> 2) });
+
+/** One that the first stack can have blocks in. */
+const cellOf = ({ pack }: Profile): Cell => ({ size: bucketOf(pack.f64("site.size_min")[0] ?? 0), life: bucketOf(pack.f64("site.lifetime_min_ns")[0] ?? 0) });
+
+/** The function that the tree has most nodes of. */
+function mostOften(frames: Uint32Array, groups: Uint32Array): number {
+  const counts = new Uint32Array(groups.length);
+  for (let node = 1; node < frames.length; node++) counts[groups[frames[node]!]!]!++;
+  return Math.max(0, counts.indexOf(counts.reduce((a, b) => Math.max(a, b), 0)));
+}
+
+const wordIn = (p: Profile, frame: number): string => (frame < p.frameCount ? p.functionName(frame).slice(-WORD) : "");
 
 /** What a row of the table needs. */
 function showTable(p: Profile, answers: Answers, q: Question): void {
@@ -76,8 +127,9 @@ function showTable(p: Profile, answers: Answers, q: Question): void {
   for (const { column } of FIGURE_COLUMNS) tree.total(tree.root, figureColumn(p, column, tree.answer));
 }
 
-/** The last text is remembered: it is forgotten by another one. */
+/** Of a letter and of a word. The last text is remembered: it is forgotten by another one. */
 function search(p: Profile, tree: CallTree): void {
-  amountWith(p, tree, tree.root, "a");
+  amountWith(p, tree, tree.root, SEARCHED);
+  p.search(wordIn(p, 0));
   p.search("");
 }

@@ -1,6 +1,7 @@
 // search.ts -- what the stacks come to that have a function of some name.
 // SPDX-License-Identifier: Apache-2.0
 
+import { inRuns } from "../runs.ts";
 import type { CallTree, TreeNode } from "./calltree.ts";
 import { withArrays } from "./memory.ts";
 import type { Profile } from "./profile.ts";
@@ -21,7 +22,13 @@ function add(tree: CallTree, rows: Uint32Array, isMeant: Uint8Array): number {
 
 /** Of all rows, which are the sites: one after the other takes a fifth of what the order of a tree takes. */
 function addAll(values: Float64Array, isMeant: Uint8Array): number {
-  let amount = 0;
-  for (let site = 0; site < values.length; site++) amount += isMeant[site]! * Math.abs(values[site]!); // each is 0 or 1
-  return amount;
+  const sum = { amount: 0 };
+  inRuns(values.length, addRun, sum, values, isMeant);
+  return sum.amount;
+}
+
+function addRun(from: number, to: number, sum: { amount: number }, values: Float64Array, isMeant: Uint8Array): void {
+  let { amount } = sum;
+  for (let site = from; site < to; site++) amount += isMeant[site]! * Math.abs(values[site]!); // each is 0 or 1
+  sum.amount = amount;
 }

@@ -1,6 +1,8 @@
 // sizes.ts -- how large blocks are and how long they live: buckets by powers of two.
 // SPDX-License-Identifier: Apache-2.0
 
+import { inRuns } from "../runs.ts";
+import { largestOf } from "./order.ts";
 import type { Profile } from "./profile.ts";
 import type { Work } from "./stacks.ts";
 
@@ -23,17 +25,22 @@ export interface Cell {
 
 /** Stacks that can have blocks in a cell: its sizes and lifetimes lie between what they had. The
  * most calls first. */
-export function sitesInCell(p: Profile, cell: Cell): number[] {
-  const smallest = p.pack.f64("site.size_min");
-  const largest = p.pack.f64("site.size_max");
-  const shortest = p.pack.f64("site.lifetime_min_ns");
-  const longest = p.pack.f64("site.lifetime_max_ns");
-  const frees = p.pack.f64("site.frees");
-  const sites: number[] = [];
-  const has = (low: number, high: number, bucket: number): boolean => bucketOf(low) <= bucket && bucket <= bucketOf(high);
-  for (let i = 0; i < p.siteCount; i++)
-    if (frees[i]! > 0 && has(smallest[i]!, largest[i]!, cell.size) && has(shortest[i]!, longest[i]!, cell.life)) sites.push(i);
-  return sites.sort((a, b) => frees[b]! - frees[a]!);
+export function sitesInCell(p: Profile, cell: Cell): Uint32Array {
+  const found = { sites: new Uint32Array(p.siteCount), count: 0 };
+  inRuns(p.siteCount, addFitting, p, cell, found);
+  return largestOf(found.sites.subarray(0, found.count), p.pack.f64("site.frees"));
+}
+
+const has = (low: number, high: number, bucket: number): boolean => bucketOf(low) <= bucket && bucket <= bucketOf(high);
+
+function addFitting(from: number, to: number, { pack }: Profile, { size, life }: Cell, found: { sites: Uint32Array; count: number }): void {
+  const smallest = pack.f64("site.size_min");
+  const largest = pack.f64("site.size_max");
+  const shortest = pack.f64("site.lifetime_min_ns");
+  const longest = pack.f64("site.lifetime_max_ns");
+  const frees = pack.f64("site.frees");
+  for (let i = from; i < to; i++)
+    if (frees[i]! > 0 && has(smallest[i]!, largest[i]!, size) && has(shortest[i]!, longest[i]!, life)) found.sites[found.count++] = i;
 }
 
 const POINTS_A_STEP = 50;

@@ -4,6 +4,7 @@
 // Most of what stacks have they have in common: the tree has a tenth of the frames that they have one
 // by one. All here goes by node number: parents come before their children, and row 0 is the root.
 
+import { addTo, inRuns, inRunsBack } from "../runs.ts";
 import type { Arrays } from "./memory.ts";
 
 export interface Stacks {
@@ -61,18 +62,26 @@ export function onlyAbove(leaves: Uint32Array, parents: Uint32Array, frames: Uin
 
 /** By node: what goes through it, in `through`, which is all 0. */
 export function valuesThrough(s: Stacks, values: Float64Array, through: Float64Array): Float64Array {
-  const { parents, leaves } = s;
-  for (let site = 0; site < leaves.length; site++) through[leaves[site]!]! += values[site]!;
-  for (let i = through.length - 1; i > 0; i--) through[parents[i]!]! += through[i]!;
+  inRuns(s.leaves.length, addTo, s.leaves, values, through);
+  inRunsBack(through.length, addToParents, s.parents, through);
   return through;
+}
+
+function addToParents(from: number, to: number, parents: Uint32Array, through: Float64Array): void {
+  const last = Math.max(from, 1); // the root has none
+  for (let i = to - 1; i >= last; i--) through[parents[i]!]! += through[i]!;
 }
 
 /** By node: 1 if one of these frames is on the way to it. */
 export function nodesBelow(s: Stacks, isWanted: Uint8Array, arrays: Arrays): Uint8Array {
-  const { parents, frames } = s;
-  const has = arrays.u8(parents.length);
-  for (let i = 1; i < has.length; i++) has[i] = has[parents[i]!]! | isWanted[frames[i]!]!;
+  const has = arrays.u8ToFill(s.parents.length);
+  has[0] = 0;
+  inRuns(has.length, lookBelow, s.parents, s.frames, isWanted, has);
   return has;
+}
+
+function lookBelow(from: number, to: number, parents: Uint32Array, frames: Uint32Array, isWanted: Uint8Array, has: Uint8Array): void {
+  for (let i = Math.max(from, 1); i < to; i++) has[i] = has[parents[i]!]! | isWanted[frames[i]!]!;
 }
 
 /** By node: how many frames its stack has; with `fold`, calls to itself count as one. */

@@ -4,6 +4,7 @@
 // Functions are the same if name and module are; lines and addresses may differ from build to build.
 // The program is the same whatever its file is called, and a library whatever its version, as in `midden diff`.
 
+import { addTo, inRuns } from "../runs.ts";
 import { Arrays, Memory } from "./memory.ts";
 import { largestOf } from "./order.ts";
 import type { Profile } from "./profile.ts";
@@ -15,6 +16,18 @@ import { finish, Links, type Stacks, type Work } from "./stacks.ts";
 function moduleKey(p: Profile, frame: number): string {
   if (p.modulePath(frame) === p.pack.header.stats?.["executable"]) return "[program]";
   return p.moduleName(frame).replace(/(\.so)\..*$| \(deleted\)$/, "$1");
+}
+
+type Found = { differences: Float64Array; differing: Uint32Array; count: number };
+
+function findDiffering(from: number, to: number, now: Float64Array, old: Float64Array, found: Found): void {
+  const { differences, differing } = found;
+  let { count } = found;
+  for (let id = from; id < to; id++) {
+    differences[id] = now[id]! - old[id]!;
+    if (differences[id] !== 0) differing[count++] = id;
+  }
+  found.count = count;
 }
 
 const FRAMES_A_STEP = 2000;
@@ -150,23 +163,17 @@ export class Union implements Stacks, Work {
 
   /** What functions have themselves, of some sites' values: those of stacks that end in them. */
   private sumByFunction(values: Float64Array, from: number, to: number): Float64Array {
-    const { innermost } = this;
     const sums = new Float64Array(this.frameGroup.length + 1);
-    for (let site = from; site < to; site++) sums[innermost[site]!]! += values[site]!;
+    inRuns(to - from, addTo, this.innermost.subarray(from, to), values.subarray(from, to), sums);
     return sums.subarray(0, -1);
   }
 
   changes({ both: { values, variance } }: Compared): Changes {
     const now = this.sumByFunction(values, 0, this.now.siteCount);
     const old = this.sumByFunction(values, this.now.siteCount, this.siteCount);
-    const differences = new Float64Array(now.length);
-    const differing = new Uint32Array(now.length);
-    let count = 0;
-    for (let id = 0; id < now.length; id++) {
-      differences[id] = now[id]! - old[id]!;
-      if (differences[id] !== 0) differing[count++] = id;
-    }
-    return { order: largestOf(differing.subarray(0, count), differences), now, old, variance: variance && this.sumByFunction(variance, 0, this.siteCount) };
+    const found = { differences: new Float64Array(now.length), differing: new Uint32Array(now.length), count: 0 };
+    inRuns(now.length, findDiffering, now, old, found);
+    return { order: largestOf(found.differing.subarray(0, found.count), found.differences), now, old, variance: variance && this.sumByFunction(variance, 0, this.siteCount) };
   }
 
   answer(q: Question): Compared {

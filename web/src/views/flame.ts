@@ -9,8 +9,10 @@ import { boxAt, countRows, flameInk, layOut, paintAhead, painter, ROW, type Box,
 import { Tall } from "../draw/tall.ts";
 import type { CallTree, TreeNode } from "../model/calltree.ts";
 import { countsBlocks, isTimed } from "../model/question.ts";
+import { drawings } from "../model/rehearsals.ts";
 import { amountWith } from "../model/search.ts";
 import type { Work } from "../model/stacks.ts";
+import { inRuns } from "../runs.ts";
 import { FIGURE_NAMES, makeControls } from "./controls.ts";
 import { makeSaving, svg } from "./saving.ts";
 import { within, withinColumn } from "./within.ts";
@@ -21,6 +23,22 @@ function labelOf(app: App, tree: CallTree, node: TreeNode): string {
   const place = tree.by === "line" && node.frame < app.profile.frameCount ? app.profile.place(node.frame) : "";
   return place ? `${name} ${place}` : name;
 }
+
+/** Modules of boxes, by their place among all. */
+function ranksIn(boxes: Box<TreeNode>[], ranks: Uint32Array): Set<number> {
+  const seen = new Set<number>();
+  inRuns(boxes.length, addRanks, boxes, ranks, seen);
+  return seen;
+}
+
+function addRanks(from: number, to: number, boxes: Box<TreeNode>[], ranks: Uint32Array, seen: Set<number>): void {
+  for (let i = from; i < to; i++) {
+    const { frame } = boxes[i]!.node;
+    if (frame >= 0 && frame < ranks.length) seen.add(ranks[frame]!);
+  }
+}
+
+const REHEARSED = 400; // pixels that a picture is wide which nobody sees
 
 /** What a colour stands for. */
 type Meaning = [colour: string, text: string, module?: string];
@@ -103,23 +121,29 @@ class FlamePage {
       ...(place ? [" · ", h("a", { href: app.link({ page: "source", file, line: app.profile.frameLine[frame]! }), id: "zoom-source" }, place)] : [])];
   }
 
-  private source(): IcicleSource<TreeNode> {
+  private source(tree: CallTree, root: TreeNode, search: string): IcicleSource<TreeNode> {
     const { app } = this;
-    const tree = this.tree();
-    const hits = app.profile.search(app.state.search);
+    const hits = app.profile.search(search);
     return {
-      root: this.zoomed(),
+      root,
       size: (n) => n.size,
       children: (n, least) => tree.open(n, least),
       label: (n) => labelOf(app, tree, n),
-      colour: this.colours(isDark()),
+      colour: this.colours(tree, isDark()),
       isMarked: (n) => n === this.chosen || (n.frame >= 0 && hits[n.frame] === 1),
     };
   }
 
   /** Ahead of time: what the first look at the page would have to wait for. */
   prepare(width: number): Work[] {
-    return [{ step: () => Boolean(this.tree()) }, { step: () => (paintAhead(width, this.source(), flameInk()), true) }];
+    const paint = (tree: CallTree, root: TreeNode, search: string, wide: number): void => {
+      ranksIn(paintAhead(wide, this.source(tree, root, search), flameInk()), this.app.profile.moduleRanks());
+    };
+    return [
+      { step: () => Boolean(this.tree()) },
+      { step: () => (paint(this.tree(), this.zoomed(), this.app.state.search, width), true) },
+      ...drawings(this.app.blocks, (tree, root, search) => paint(tree, root, search, REHEARSED)),
+    ];
   }
 
   draw(): void {
@@ -127,7 +151,7 @@ class FlamePage {
     const width = drawingWidth(this.area);
     if (!width || !this.element.isConnected) return;
     this.drawnWidth = width;
-    const source = this.source();
+    const source = this.source(this.tree(), this.zoomed(), app.state.search);
     this.boxes = layOut(source, width);
     this.graph.show(countRows(this.boxes), painter(width, source, this.boxes, flameInk()));
     const { search } = app.state;
@@ -137,10 +161,10 @@ class FlamePage {
   }
 
   /** By module; of growth, by how much of a box grew or shrank. */
-  private colours(dark: boolean): (n: TreeNode) => string {
-    const { profile, state } = this.app;
+  private colours(tree: CallTree, dark: boolean): (n: TreeNode) => string {
+    const { profile } = this.app;
     const top = cssColour("--line");
-    if (state.figure === "growth") {
+    if (tree.answer.question.figure === "growth") {
       const same = cssColour("--panel");
       return (n) => (n.value === 0 ? same : changeColour(n.value / Math.max(1, n.size), dark));
     }
@@ -154,8 +178,7 @@ class FlamePage {
     if (state.figure === "growth")
       return this.fillLegend([[changeColour(1, dark), "grown"], [changeColour(-1, dark), "shrunk"]], "boxes are as wide as what grew and what shrank together");
     const ranks = profile.moduleRanks();
-    const seen = new Set<number>();
-    for (const { node } of this.boxes) if (node.frame >= 0 && node.frame < profile.frameCount) seen.add(ranks[node.frame]!);
+    const seen = ranksIn(this.boxes, ranks);
     const own = profile.modules().slice(0, OWN_COLOURS).map((name, i) => [name, i] as const).filter(([, i]) => seen.has(i));
     const others: Meaning[] = seen.size > own.length ? [[moduleColour(-1, dark), "all others"]] : [];
     this.fillLegend([...own.map(([name, i]): Meaning => [moduleColour(i, dark), name, name]), ...others], "");
@@ -179,7 +202,7 @@ class FlamePage {
       width: this.area.clientWidth,
       label: (n) => labelOf(app, tree, n),
       title: (n) => `${labelOf(app, tree, n)}: ${formatShare(n.value, tree.root.size)}, ${countsBlocks(app.state.figure) ? formatCount(n.value) : formatBytes(n.value)}`,
-      colour: this.colours(false),
+      colour: this.colours(tree, false),
     });
   }
 

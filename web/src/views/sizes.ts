@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { App, View } from "../app.ts";
-import { isDark } from "../draw/colours.ts";
+import { isDark, isPrinting } from "../draw/colours.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatTime } from "../draw/format.ts";
 import { heatCellAt, paintHeat, type HeatMap } from "../draw/heat.ts";
+import { whenIdleAfter } from "../idle.ts";
 import { BUCKETS, bucketRange, sitesInCell, type Cell } from "../model/sizes.ts";
 import type { Profile } from "../model/profile.ts";
 import { makeSheetSaving, type Sheet } from "./saving.ts";
@@ -13,6 +14,7 @@ import { stackList } from "./stack.ts";
 import { withinBoundBlocks, withinBoundBytes } from "./within.ts";
 
 const STACKS_SHOWN = 50;
+const LATER_MS = 1000; // who goes on before does not wait for what nobody has looked at
 
 function sizeLabel(bucket: number): string {
   return bucket === 0 ? "0 B" : formatBytes(bucketRange(bucket)[0]);
@@ -35,6 +37,7 @@ class SizesPage {
   private firstSize = 0;
   private firstLife = 0;
   private map: HeatMap | null = null;
+  private filled: Profile | null = null;
   private drawn: { profile: Profile; look: string } | null = null;
 
   constructor(private readonly app: App) {
@@ -46,11 +49,15 @@ class SizesPage {
     this.cells.addEventListener("keydown", (e) => this.onKey(e));
     new ResizeObserver(() => this.draw()).observe(this.element);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+    window.addEventListener("scroll", () => this.drawTimes(), { passive: true });
   }
 
   update(): void {
-    this.fillHistogram();
+    const { profile } = this.app;
+    if (this.filled !== profile) this.fillHistogram();
+    this.filled = profile;
     this.draw();
+    if (this.isToDraw) this.drawTimesSoon(); // the page was left before
     this.showStacks();
   }
 
@@ -90,7 +97,7 @@ class SizesPage {
     const { profile, state } = this.app;
     const look = `${this.cells.clientWidth} ${devicePixelRatio} ${isDark()}`;
     if (!this.cells.clientWidth || (this.drawn?.profile === profile && this.drawn.look === `${look} ${state.cell}`)) return;
-    if (this.drawn?.profile !== profile || !this.drawn.look.startsWith(look)) this.drawTimes();
+    if (this.drawn?.profile !== profile || !this.drawn.look.startsWith(look)) this.drawTimesSoon();
     this.drawn = { profile, look: `${look} ${state.cell}` };
     const { pack } = profile;
     const counts = pack.f64("size_by_life.count");
@@ -108,7 +115,18 @@ class SizesPage {
     paintHeat(this.cells, this.map, cell && { column: cell.life - this.firstLife, row: cell.size - this.firstSize });
   }
 
+  private isToDraw = false;
+
+  /** What is not in sight is drawn a moment later, or when it is scrolled to. */
+  private drawTimesSoon(): void {
+    this.isToDraw = true;
+    if (isPrinting() || this.times.getBoundingClientRect().top < innerHeight) return this.drawTimes();
+    whenIdleAfter(LATER_MS, () => this.drawTimes());
+  }
+
   private drawTimes(): void {
+    if (!this.isToDraw || !this.times.clientWidth) return;
+    this.isToDraw = false;
     const { points, rows } = this.app.profile.sizesOverTime();
     const times = this.app.profile.pack.f64("point.time_ns");
     const [first, last] = used((b) => rows[b]!.reduce((a, v) => Math.max(a, v), 0));
@@ -147,7 +165,7 @@ class SizesPage {
     const [short, long] = bucketRange(cell.life);
     clear(this.stacks, h("h3", {}, `${formatCount(count)} blocks of ${formatBytes(small)} to ${formatBytes(large)} that lived ${formatTime(short)} to ${formatTime(long)}`),
       h("p.note", {}, `${formatCount(sites.length)} stacks can have made them`),
-      ...sites.slice(0, STACKS_SHOWN).map((site) => {
+      ...Array.from(sites.subarray(0, STACKS_SHOWN), (site) => {
         const details = h("details", { "data-site": site }, h("summary", {}, `${formatCount(profile.pack.f64("site.frees")[site]!)} freed · ${profile.functionName(profile.stack(site)[0]!)}`));
         details.addEventListener("toggle", () => details.childElementCount === 1 && details.append(stackList(this.app, site)));
         return details;
