@@ -71,23 +71,24 @@ static bool enter(uint64_t frame)
 
 /* ---- every block ----------------------------------------------------------------------------- */
 
-static NOINLINE void add_slowly(void *block, size_t bytes, const struct walk_start *start)
+static NOINLINE void add_slowly(void *block, size_t bytes, uint32_t kind,
+				const struct walk_start *start)
 {
 	if (arenas_has(block) && (HOT_IS_READY() || enter(start->sp)))
-		(void)hot_block(block, bytes, SEGMENT_EVENT_ALLOC, SEGMENT_API_PYTHON, start);
+		(void)hot_block(block, bytes, kind, SEGMENT_API_PYTHON, start);
 }
 
-static HOT void add(void *block, size_t bytes, const struct walk_start *start)
+static HOT void add(void *block, size_t bytes, uint32_t kind, const struct walk_start *start)
 {
 	if (unlikely(!arenas_has_surely(block) || !HOT_IS_READY())) {
 		const struct walk_start copy = *start; /* so that `start` can be in registers */
 
-		add_slowly(block, bytes, &copy);
+		add_slowly(block, bytes, kind, &copy);
 		return;
 	}
 	struct thread *t = hot_hold(HOT_FRAME());
 	if (likely(t))
-		hot_put_block(t, block, bytes, SEGMENT_API_PYTHON << 4 | SEGMENT_EVENT_ALLOC,
+		hot_put_block(t, block, bytes, SEGMENT_API_PYTHON << 4 | kind,
 			      walk_tagged_python(t, start));
 }
 
@@ -96,7 +97,7 @@ static NOINLINE void *record_malloc(const struct allocator *inner, size_t bytes)
 	void *block = inner->malloc(inner->context, bytes);
 	struct walk_start start = WALK_START();
 
-	add(block, bytes, &start);
+	add(block, bytes, SEGMENT_EVENT_ALLOC, &start);
 	return block;
 }
 
@@ -105,7 +106,7 @@ static NOINLINE void *record_calloc(const struct allocator *inner, size_t count,
 	void *block = inner->calloc(inner->context, count, bytes);
 	struct walk_start start = WALK_START();
 
-	add(block, count * bytes, &start);
+	add(block, count * bytes, SEGMENT_EVENT_ALLOC, &start);
 	return block;
 }
 
@@ -123,9 +124,7 @@ static NOINLINE void *record_realloc(const struct allocator *inner, void *block,
 	else if (was_small)
 		(void)hot_release_as(block, SEGMENT_EVENT_RESIZE, SEGMENT_FREE_PYTHON);
 	if (is_small)
-		(void)hot_block(moved, bytes,
-				was_small ? SEGMENT_EVENT_RESIZED : SEGMENT_EVENT_ALLOC,
-				SEGMENT_API_PYTHON, &start);
+		add(moved, bytes, was_small ? SEGMENT_EVENT_RESIZED : SEGMENT_EVENT_ALLOC, &start);
 	return moved;
 }
 
