@@ -8,33 +8,46 @@ void python_known_forget(struct python_known_table *table)
 	__builtin_memset(table, 0, sizeof(*table));
 }
 
-static bool is_same(const struct python_known *e, const struct python_known_key *k)
+/* Four words of an end. */
+struct four {
+	const uint16_t *offsets;
+	const uint64_t *values;
+	uint32_t saved;
+};
+
+/* 0: the word is as it was. */
+static inline uint64_t get_change(const struct four *w, uint32_t i, uint64_t sp, bool is_saved)
 {
-	const uint64_t sp = k->sp;
-	const uint32_t count = e->flags & PYTHON_KNOWN_LONG ? 8 : 4;
-	const uint8_t early = python_known_early(e);
-	uint64_t changed = 0;
+	uint64_t now = memo_read(sp + w->offsets[i] * UINT64_C(8));
 
-	if ((early && python_reads_byte(k->owner) + 1 != early) ||
-	    ((e->flags & PYTHON_KNOWN_USES_FP) && k->fp - sp != e->fp))
-		return false;
-	for (uint32_t i = 0; i < count; i++) {
-		uint64_t now = memo_read(sp + e->offsets[i] * UINT64_C(8));
-
-		changed |= e->values[i] ^ (e->saved >> i & 1 ? now - sp : arch_strip(now));
-	}
-	return changed == 0;
+	return w->values[i] ^ (is_saved ? now - sp : arch_strip(now));
 }
 
-const struct python_known *python_known_find_odd(struct python_known_table *table,
-						 const struct python_known_key *k)
+/* Mostly none is a saved frame pointer. */
+static inline bool are_same(const struct four *w, uint64_t sp)
 {
-	const struct python_known *e = python_known_set(table, k);
+	uint64_t changed = 0;
 
-	for (uint32_t way = 0; way < 2; way++, e++)
-		if (e->flags > PYTHON_KNOWN_LONG && python_known_has(e, k) && is_same(e, k))
-			return e;
-	return NULL;
+	if (!(w->saved & 15))
+		return !(get_change(w, 0, sp, false) | get_change(w, 1, sp, false) |
+			 get_change(w, 2, sp, false) | get_change(w, 3, sp, false));
+	for (uint32_t i = 0; i < 4; i++)
+		changed |= get_change(w, i, sp, w->saved >> i & 1);
+	return !changed;
+}
+
+bool python_known_is_odd(const struct python_known *e, uint64_t sp, uint64_t fp, uint64_t owner)
+{
+	const uint8_t early = python_known_early(e);
+
+	if ((early && python_reads_byte(owner) + 1 != early) ||
+	    ((e->flags & PYTHON_KNOWN_USES_FP) && fp - sp != e->fp))
+		return false;
+	const struct four first = {e->offsets, e->values, e->saved},
+			  second = {e->offsets + 4, e->values + 4, e->saved >> 4},
+			  third = {e->rest_offsets, e->rest_values, e->rest_saved};
+	return are_same(&first, sp) && (!(e->flags & PYTHON_KNOWN_LONG) || are_same(&second, sp)) &&
+	       (!(e->flags & PYTHON_KNOWN_LONGEST) || are_same(&third, sp));
 }
 
 void python_known_note(struct python_known_table *table, const struct python_known_key *k,
@@ -43,8 +56,7 @@ void python_known_note(struct python_known_table *table, const struct python_kno
 {
 	struct python_known *e = python_known_set(table, k);
 
-	if (end->word_count > PYTHON_KNOWN_WORDS || k->distance > UINT32_MAX ||
-	    end->reach / 8 > UINT16_MAX)
+	if (k->distance > UINT32_MAX || end->reach / 8 > UINT16_MAX)
 		return;
 	e[1] = e[0];
 	*e = (struct python_known){.pc = k->pc,
@@ -60,12 +72,16 @@ void python_known_note(struct python_known_table *table, const struct python_kno
 				   .flags = (uint8_t)(f->early << PYTHON_KNOWN_EARLY_SHIFT)};
 	if (end->word_count > 4)
 		e->flags |= PYTHON_KNOWN_LONG;
+	if (end->word_count > PYTHON_KNOWN_WORDS)
+		e->flags |= PYTHON_KNOWN_LONGEST;
 	if (end->is_odd)
 		e->flags |= PYTHON_KNOWN_FP;
 	if (end->uses_fp)
 		e->flags |= PYTHON_KNOWN_USES_FP;
 	__builtin_memcpy(e->offsets, end->offsets, sizeof(e->offsets));
 	__builtin_memcpy(e->values, end->values, sizeof(e->values));
+	__builtin_memcpy(e->rest_offsets, end->offsets + PYTHON_KNOWN_WORDS,
+			 sizeof(e->rest_offsets));
+	__builtin_memcpy(e->rest_values, end->values + PYTHON_KNOWN_WORDS, sizeof(e->rest_values));
+	e->rest_saved = (uint8_t)(end->saved >> PYTHON_KNOWN_WORDS);
 }
-
-_Static_assert(PYTHON_LEAF_WORDS >= PYTHON_KNOWN_WORDS, "they can be copied");

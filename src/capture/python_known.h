@@ -15,8 +15,9 @@
 #include "capture/python_leaf.h"
 #include "capture/python_memo.h"
 
-#define PYTHON_KNOWN_WORDS    8 /* ends with more are looked up each time */
-#define PYTHON_KNOWN_SET_BITS 8 /* of pairs, the one noted last first */
+#define PYTHON_KNOWN_WORDS    8 /* of an end, where they are compared at once */
+#define PYTHON_KNOWN_REST     4 /* and more of it: as many as it can have */
+#define PYTHON_KNOWN_SET_BITS 9 /* of pairs, the one noted last first */
 
 #define PYTHON_KNOWN	      inline __attribute__((always_inline))
 
@@ -24,8 +25,10 @@ enum python_known_flags {
 	PYTHON_KNOWN_LONG = 1, /* eight words, not four */
 	PYTHON_KNOWN_FP = 2,   /* it has something to do with fp */
 	PYTHON_KNOWN_USES_FP = 4,
+	PYTHON_KNOWN_LONGEST = 128, /* twelve: LONG, too */
 };
-#define PYTHON_KNOWN_EARLY_SHIFT 3 /* further up, what python_memo_frame.early is */
+#define PYTHON_KNOWN_EARLY_SHIFT 3 /* between, what python_memo_frame.early is */
+#define PYTHON_KNOWN_EARLY_MASK	 15
 
 /* What a stack starts with, below frames that are known. */
 struct python_known_key {
@@ -54,9 +57,13 @@ struct python_known {
 	uint8_t flags;
 	uint16_t offsets[PYTHON_KNOWN_WORDS]; /* as in struct python_leaf */
 	uint64_t values[PYTHON_KNOWN_WORDS];
+	uint64_t rest_values[PYTHON_KNOWN_REST];
+	uint16_t rest_offsets[PYTHON_KNOWN_REST];
+	uint8_t rest_saved;
 };
 
-_Static_assert(sizeof(struct python_known) == 128, "two cache lines");
+_Static_assert(sizeof(struct python_known) == 192, "three cache lines");
+_Static_assert(PYTHON_LEAF_WORDS == PYTHON_KNOWN_WORDS + PYTHON_KNOWN_REST, "all have room");
 
 struct python_known_table {
 	struct python_known at[1 << PYTHON_KNOWN_SET_BITS][2];
@@ -90,7 +97,7 @@ static PYTHON_KNOWN bool python_known_are_same(const struct python_known *e, uin
 
 static inline uint8_t python_known_early(const struct python_known *e)
 {
-	return e->flags >> PYTHON_KNOWN_EARLY_SHIFT;
+	return e->flags >> PYTHON_KNOWN_EARLY_SHIFT & PYTHON_KNOWN_EARLY_MASK;
 }
 
 static PYTHON_KNOWN bool python_known_has(const struct python_known *e,
@@ -101,20 +108,24 @@ static PYTHON_KNOWN bool python_known_has(const struct python_known *e,
 	       e->reach <= (k->high - k->sp) / 8;
 }
 
-/* Whether this is the stack. False for all that are odd. */
+/* Whether an odd one that python_known_has is the stack: fp or the frame's owner matter, or there
+ * are more words than usual. */
+NOINLINE bool python_known_is_odd(const struct python_known *e, uint64_t sp, uint64_t fp,
+				  uint64_t owner);
+
+/* Whether this is the stack. */
 static PYTHON_KNOWN bool python_known_is(const struct python_known *e,
 					 const struct python_known_key *k)
 {
-	return likely(python_known_has(e, k)) && likely(e->flags <= PYTHON_KNOWN_LONG) &&
-	       python_known_are_same(e, 0, k->sp) &&
+	if (!likely(python_known_has(e, k)))
+		return false;
+	if (unlikely(e->flags > PYTHON_KNOWN_LONG))
+		return python_known_is_odd(e, k->sp, k->fp, k->owner);
+	return python_known_are_same(e, 0, k->sp) &&
 	       (!e->flags || python_known_are_same(e, 4, k->sp));
 }
 
-/* The stack, if it is an odd one: fp or the frame's owner matter. NULL: it is not known. */
-const struct python_known *python_known_find_odd(struct python_known_table *table,
-						 const struct python_known_key *k);
-
-/* Notes one that has that end, unless it has too many words. `f` is its innermost frame. */
+/* Notes one that has that end. `f` is its innermost frame. */
 void python_known_note(struct python_known_table *table, const struct python_known_key *k,
 		       const struct python_memo_link *f, const struct python_leaf *end,
 		       uint32_t node);

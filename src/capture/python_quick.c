@@ -5,6 +5,18 @@
 
 #include "capture/modules.h"
 
+/* How to know what get_current returns without calling it. */
+static void find_current(struct python_quick *q)
+{
+	const uint8_t *code = (const uint8_t *)(uintptr_t)q->get_current; /* NOLINT: a function */
+	bool is_of_thread;
+
+	if (!code || !arch_find_returned(code, &q->current_at, &is_of_thread))
+		q->current_at = 0;
+	else
+		q->current_mask = is_of_thread ? UINT64_MAX : 0;
+}
+
 void python_quick_init(struct python_quick *q, const struct python_interpreter *i, uint32_t depth)
 {
 	const struct python_offsets *o = i->o;
@@ -14,6 +26,7 @@ void python_quick_init(struct python_quick *q, const struct python_interpreter *
 	/* Where an instruction is a number, it does not tell its code object. */
 	if (o->instruction != PYTHON_INSTRUCTION_AT)
 		q->get_current = NULL;
+	find_current(q);
 	q->thread_id = o->thread_id;
 	q->thread_cframe = o->thread_cframe;
 	q->thread_frame = o->thread_frame;
@@ -134,16 +147,14 @@ struct python_memo_link *python_quick_find_place(struct python_quick *q, uint64_
 
 /* ---- stacks ---------------------------------------------------------------------------------- */
 
-static uint32_t take_odd(struct python_memo_link *f, const struct python_known *e)
+uint32_t python_quick_take_odd(struct python_memo_link *f, const struct python_known *e)
 {
-	uint32_t node = python_quick_take(f, e);
-
 	f->early = python_known_early(e);
-	if (f->early) { /* as python_memo_follow leaves it */
-		f->instruction = ~f->instruction;
-		f->is_stale = true;
-	}
-	return node;
+	/* As python_memo_follow leaves it, where it is early. */
+	f->is_stale |= f->early || f->instruction != e->instruction;
+	f->instruction = f->early ? ~e->instruction : e->instruction;
+	f->node = e->python;
+	return e->node;
 }
 
 uint32_t python_quick_find_parts(struct python_quick *q, struct python_memo_link *f,
@@ -151,10 +162,7 @@ uint32_t python_quick_find_parts(struct python_quick *q, struct python_memo_link
 {
 	const struct walk_start start = {.pc = k->pc, .sp = k->sp, .fp = k->fp};
 	const uint64_t goal = k->distance ? k->sp + k->distance : 0;
-	const struct python_known *odd = python_known_find_odd(&q->known, k);
 
-	if (odd)
-		return take_odd(f, odd);
 	if (f->instruction != k->instruction && !follow(q, f, f))
 		return 0;
 	if (!f->node)

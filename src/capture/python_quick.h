@@ -25,6 +25,8 @@ struct python_quick {
 	uint64_t owner;	     /* the thread that it is of, as it says itself */
 	/* as in struct python_interpreter and its offsets: a walk has no time to look there */
 	void *(*get_current)(void);
+	uint64_t current_at;   /* where that has it from: arch_find_returned; 0: not known */
+	uint64_t current_mask; /* of the thread pointer */
 	uint32_t thread_id;
 	uint32_t thread_cframe; /* 0: there is none, but a frame at thread_frame */
 	uint32_t thread_frame;
@@ -102,14 +104,27 @@ static PYTHON_QUICK bool python_quick_is_outer_same(const struct python_quick *q
 	return likely(f == q->memo.links && !python_reads_word(at + previous));
 }
 
+/* As the next one, of a frame that may be early. */
+NOINLINE uint32_t python_quick_take_odd(struct python_memo_link *f, const struct python_known *e);
+
 static PYTHON_QUICK uint32_t python_quick_take(struct python_memo_link *f,
 					       const struct python_known *e)
 {
+	if (unlikely(e->flags > PYTHON_KNOWN_LONG))
+		return python_quick_take_odd(f, e);
 	f->is_stale |= f->instruction != e->instruction;
 	f->instruction = e->instruction;
 	f->early = 0;
 	f->node = e->python;
 	return e->node;
+}
+
+/* What q->get_current returns, if possible without a call of something far away. */
+static PYTHON_QUICK uint64_t python_quick_get_current(const struct python_quick *q)
+{
+	if (unlikely(!q->current_at))
+		return (uint64_t)(uintptr_t)q->get_current();
+	return python_reads_word((arch_thread_pointer() & q->current_mask) + q->current_at);
 }
 
 /* Whether this thread's last walk says something of this one: what it found is all there, and the
@@ -124,7 +139,7 @@ static PYTHON_QUICK bool python_quick_may_ask(struct python_quick *q)
 	if (unlikely(q->generation != generation || q->memo.codes_ended != ended || !q->left))
 		return false;
 	q->left--;
-	return (uint64_t)(uintptr_t)q->get_current() == q->state &&
+	return python_quick_get_current(q) == q->state &&
 	       python_reads_word(q->state + q->thread_id) == q->owner;
 }
 
@@ -165,16 +180,14 @@ static PYTHON_QUICK uint32_t python_quick_find_here(struct python_quick *q, stru
 		.instruction = python_reads_word(at + q->frame_instruction),
 		.distance = python_leaf_distance(goal, sp),
 		.high = high,
+		.owner = at + q->frame_owner,
 		.outer = f[-1].node,
 		.epoch = q->epoch,
 	};
 	const struct python_known *e = python_known_set(&q->known, &key);
-	if (likely(python_known_is(e, &key)))
+	if (likely(python_known_is(e, &key)) || python_known_is(++e, &key))
 		return python_quick_take(f, e);
-	if (python_known_is(++e, &key))
-		return python_quick_take(f, e);
-	struct python_known_key copy = key; /* so that `key` can be in registers */
-	copy.owner = at + q->frame_owner;
+	const struct python_known_key copy = key; /* so that `key` can be in registers */
 	return python_quick_find_parts(q, f, &copy);
 }
 

@@ -64,6 +64,45 @@ static inline UNWATCHED uint64_t arch_thread_pointer(void)
 	return pointer;
 }
 
+/* What an instruction adds to the register that leads to a word, which is the one it is put into;
+ * false: it does something else. */
+static inline bool arch_take_add(uint32_t instruction, uint32_t reg, uint64_t *at)
+{
+	/* add xN, xN, #immediate {, lsl #12} */
+	if ((instruction & 0xff8003ff) != (0x91000000 | reg << 5 | reg))
+		return false;
+	*at += (uint64_t)(instruction >> 10 & 0xfff) << (instruction >> 22 & 1 ? 12 : 0);
+	return true;
+}
+
+/* Where a function that does nothing but return a word has it from: an address, or what there is to
+ * add to the thread pointer. False: it is not known to be such a function. */
+static inline bool arch_find_returned(const uint8_t *code, uint64_t *at, bool *is_of_thread)
+{
+	const uint32_t landing = 0xd503245f, ret = 0xd65f03c0; /* bti c */
+	const uint64_t page = (uint64_t)(uintptr_t)code & ~UINT64_C(0xfff);
+	uint32_t words[6], i = 0;
+
+	memcpy(words, code, sizeof(words));
+	if (words[i] == landing)
+		i++;
+	uint32_t reg = words[i] & 31;
+	*is_of_thread = (words[i] & ~31u) == 0xd53bd040; /* mrs xN, tpidr_el0 */
+	*at = 0;
+	if (!*is_of_thread) {
+		if ((words[i] & 0x9f000000) != 0x90000000) /* adrp xN, page */
+			return false;
+		uint32_t pages = (words[i] >> 5 & 0x7ffff) << 2 | (words[i] >> 29 & 3);
+		*at = page + (uint64_t)((int64_t)((uint64_t)pages << 43) >> 31);
+	}
+	for (i++; i < 4 && arch_take_add(words[i], reg, at); i++)
+		;
+	if ((words[i] & 0xffc003ff) != (0xf9400000 | reg << 5)) /* ldr x0, [xN, #immediate] */
+		return false;
+	*at += (uint64_t)(words[i] >> 10 & 0xfff) * 8;
+	return words[i + 1] == ret;
+}
+
 /* The registers that a callee must preserve, as they are here, with this place as the pc. */
 static inline __attribute__((always_inline)) void arch_capture(uint64_t regs[ARCH_REGS])
 {

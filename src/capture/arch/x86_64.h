@@ -56,6 +56,28 @@ static inline UNWATCHED uint64_t arch_thread_pointer(void)
 	return pointer;
 }
 
+/* Where a function that does nothing but return a word has it from: an address, or what there is to
+ * add to the thread pointer. False: it is not known to be such a function. */
+static inline bool arch_find_returned(const uint8_t *code, uint64_t *at, bool *is_of_thread)
+{
+	static const uint8_t landing[] = {0xf3, 0x0f, 0x1e, 0xfa};	/* endbr64 */
+	static const uint8_t plain[] = {0x48, 0x8b, 0x05};		/* mov at(%rip), %rax */
+	static const uint8_t thread[] = {0x64, 0x48, 0x8b, 0x04, 0x25}; /* mov %fs:at, %rax */
+	const uint8_t ret = 0xc3;
+	int32_t offset;
+
+	if (memcmp(code, landing, sizeof(landing)) == 0)
+		code += sizeof(landing);
+	*is_of_thread = memcmp(code, thread, sizeof(thread)) == 0;
+	if (!*is_of_thread && memcmp(code, plain, sizeof(plain)) != 0)
+		return false;
+	code += *is_of_thread ? sizeof(thread) : sizeof(plain);
+	memcpy(&offset, code, sizeof(offset));
+	code += sizeof(offset);
+	*at = (*is_of_thread ? 0 : (uint64_t)(uintptr_t)code) + (uint64_t)(int64_t)offset;
+	return *code == ret;
+}
+
 /* The registers that a callee must preserve, as they are here, with this place as the pc. */
 static inline __attribute__((always_inline)) void arch_capture(uint64_t regs[ARCH_REGS])
 {

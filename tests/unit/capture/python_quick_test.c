@@ -332,6 +332,31 @@ static void each_word_of_a_long_end_is_compared(void **unused)
 	}
 }
 
+/* As many as an end can have, and found without the table of ends. */
+static void each_word_of_the_longest_end_is_compared(void **unused)
+{
+	struct memo_frame native[12];
+
+	(void)unused;
+	start.pc = PC + 16;
+	for (uint32_t i = 0; i < 12; i++) {
+		stack[12 + 2 * i] = 0xa000 + i;
+		native[i] = (struct memo_frame){.place = 5 + i,
+						.ra_at = address_of(&stack[12 + 2 * i]),
+						.ra_value = stack[12 + 2 * i]};
+	}
+	remember_frames(native, 12, DEPTH, 35);
+	assert_int_equal(find(), 35);
+	python_leaf_forget(&quick->leaves);
+	assert_int_equal(find(), 35);
+	for (uint32_t i = 0; i < 11; i++) {
+		stack[12 + 2 * i] ^= 4;
+		assert_int_equal(find(), 0);
+		stack[12 + 2 * i] ^= 4;
+		assert_int_equal(find(), 35);
+	}
+}
+
 /* Its first frame is found by fp, and so is the loop's, by what the second has saved of it. */
 static void an_end_that_hangs_on_the_frame_pointer_is_compared_with_it(void **unused)
 {
@@ -349,6 +374,7 @@ static void an_end_that_hangs_on_the_frame_pointer_is_compared_with_it(void **un
 	native[1].fp_value = stack[19];
 	remember_frames(native, 3, DEPTH, 35);
 	assert_int_equal(find(), 35);
+	python_leaf_forget(&quick->leaves);
 	assert_int_equal(find(), 35);
 	stack[19] += 8;
 	assert_int_equal(find(), 0);
@@ -425,6 +451,78 @@ static void a_thread_state_that_has_become_another_threads_is_not_read(void **un
 	assert_int_equal(find(), 0);
 }
 
+static void what_is_known_to_return_the_thread_state_is_not_called(void **unused)
+{
+	static uint64_t current;
+
+	(void)unused;
+	quick->get_current = NULL;
+	quick->current_at = address_of(&current);
+	quick->current_mask = 0;
+	current = address_of(state);
+	assert_int_equal(find(), 33);
+	current = 0; /* it has let go of the GIL */
+	assert_int_equal(find(), 0);
+}
+
+/* As compilers write them: the word is at an address, or each thread has its own. */
+uint64_t python_quick_test_word = 4711;
+_Thread_local uint64_t python_quick_test_own __attribute__((tls_model("local-exec"))) = 4712;
+extern const uint8_t get_word[], get_own[], get_next[];
+
+#ifdef __x86_64__
+__asm__(".text\n"
+	"get_word:\n"
+	"endbr64\n"
+	"mov python_quick_test_word(%rip), %rax\n"
+	"ret\n"
+	"get_own:\n"
+	"mov %fs:python_quick_test_own@tpoff, %rax\n"
+	"ret\n"
+	"get_next:\n"
+	"mov python_quick_test_word(%rip), %rax\n"
+	"add $1, %rax\n"
+	"ret\n");
+#else
+__asm__(".text\n"
+	".balign 4\n"
+	"get_word:\n"
+	"hint #34\n" /* bti c */
+	"adrp x0, python_quick_test_word\n"
+	"ldr x0, [x0, :lo12:python_quick_test_word]\n"
+	"ret\n"
+	"get_own:\n"
+	"mrs x1, tpidr_el0\n"
+	"add x1, x1, #:tprel_hi12:python_quick_test_own, lsl #12\n"
+	"add x1, x1, #:tprel_lo12_nc:python_quick_test_own\n"
+	"ldr x0, [x1]\n"
+	"ret\n"
+	"get_next:\n"
+	"adrp x0, python_quick_test_word\n"
+	"ldr x0, [x0, :lo12:python_quick_test_word]\n"
+	"add x0, x0, #1\n"
+	"ret\n");
+#endif
+
+static uint64_t read_returned(const uint8_t *code)
+{
+	uint64_t at;
+	bool is_of_thread;
+
+	if (!arch_find_returned(code, &at, &is_of_thread))
+		return 0;
+	at += is_of_thread ? arch_thread_pointer() : 0;
+	return *(const uint64_t *)(uintptr_t)at; /* NOLINT */
+}
+
+static void it_is_known_what_a_function_returns_that_does_nothing_else(void **unused)
+{
+	(void)unused;
+	assert_int_equal(read_returned(get_word), 4711);
+	assert_int_equal(read_returned(get_own), 4712);
+	assert_int_equal(read_returned(get_next), 0);
+}
+
 static void pages_are_asked_for_again_after_a_while(void **unused)
 {
 	(void)unused;
@@ -472,6 +570,7 @@ int main(void)
 		TEST(calls_beyond_the_room_of_the_memo_are_left_to_others),
 		TEST(a_changed_return_address_is_seen),
 		TEST(each_word_of_a_long_end_is_compared),
+		TEST(each_word_of_the_longest_end_is_compared),
 		TEST(an_end_that_hangs_on_the_frame_pointer_is_compared_with_it),
 		TEST(the_same_end_at_another_height_is_known),
 		TEST(words_beyond_the_stack_are_not_read),
@@ -480,6 +579,8 @@ int main(void)
 		TEST(when_counting_freed_code_objects_begins_again_nothing_is_known),
 		TEST(an_unloaded_library_ends_all_that_is_known),
 		TEST(a_thread_state_that_has_become_another_threads_is_not_read),
+		TEST(what_is_known_to_return_the_thread_state_is_not_called),
+		TEST(it_is_known_what_a_function_returns_that_does_nothing_else),
 		TEST(pages_are_asked_for_again_after_a_while),
 		TEST(a_frame_before_its_first_line_is_looked_at_each_time),
 	};
