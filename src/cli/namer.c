@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,15 +67,24 @@ static void tell_progress(void *context, size_t done, size_t total)
 			sizeof(struct answer));
 }
 
-/* A profile that is not there any more, or is somebody else's by now, is left alone. */
-static void name_profile(const char *path, const struct resolve_options *how)
+static bool has_reader(int out)
+{
+	struct pollfd pipe = {.fd = out};
+
+	return poll(&pipe, 1, 0) == 0;
+}
+
+/* A profile that is not there any more, or is somebody else's by now, is left alone; and so are all
+ * once the recorder is gone: its user may do with them what he likes. */
+static void name_profile(const char *path, const struct resolve_options *how, int answers_out)
 {
 	struct error ignored = {0};
 	struct profile *p = profile_read(path, &ignored);
 
 	if (p && !p->resolved && !p->damaged) {
 		(void)resolve_profile(p, how, NULL);
-		(void)profile_write(p, path, &ignored);
+		if (has_reader(answers_out) && access(path, W_OK) == 0)
+			(void)profile_write(p, path, &ignored);
 	}
 	profile_free(p);
 }
@@ -94,7 +104,7 @@ static void __attribute__((noreturn)) serve(int orders_in, int answers_out, bool
 	if (!in_a_hurry)
 		(void)setpriority(PRIO_PROCESS, 0, MODEST_NICE);
 	while (read_all(orders_in, path, sizeof(path))) {
-		name_profile(path, &how);
+		name_profile(path, &how, answers_out);
 		if (!write_all(answers_out, &(struct answer){.is_over = 1}, sizeof(struct answer)))
 			break;
 	}

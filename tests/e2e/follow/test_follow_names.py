@@ -82,12 +82,14 @@ def name_of(pid):
 
 def start_with_a_stopped_namer(midden, child, tmp_path):
     """A recording whose names are not looked up: three children have ended, and the program waits."""
-    script = f"{child}; {child}; {child}; read line; exit 0"
+    script = f"{child}; read line; {child}; {child}; read line; exit 0"
     command = [midden, "record", "--follow", "-o", "out.mdn", "sh", "-c", script]
     recorder = subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     wait_until(lambda: find_namer(recorder.pid), "the process that looks up names")
     namer = find_namer(recorder.pid)
     os.kill(namer, signal.SIGSTOP)
+    recorder.stdin.write("\n")
+    recorder.stdin.flush()
     wait_until(lambda: len(list(tmp_path.glob("out.*.mdn"))) == 3, "the profiles of the children")
     return recorder, namer
 
@@ -110,7 +112,11 @@ def test_who_does_not_want_to_wait_for_names_has_the_profiles(midden, child, tmp
     recorder.send_signal(signal.SIGINT)
     errors = recorder.stderr.read()
     assert recorder.wait(120) == 0, errors
-    os.kill(namer, signal.SIGCONT)
-    assert "are left to the first report on them" in errors
     for path in tmp_path.glob("out.*.mdn"):
+        path.rename(path.with_suffix(".moved"))
+    os.kill(namer, signal.SIGCONT)
+    wait_until(lambda: name_of(namer) is None, "the end of the process that looks up names")
+    assert list(tmp_path.glob("out.*.mdn")) == []  # it has made none anew
+    assert "are left to the first report on them" in errors
+    for path in tmp_path.glob("out.*.moved"):
         assert "leak_one" in report_of(midden, path)
