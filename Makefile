@@ -8,7 +8,7 @@ SETUP  := true
 endif
 
 .DEFAULT_GOAL := all
-.PHONY: all help setup demo test test-quick test-portability test-programs torture soak check-walks sanitizers golden bench bench-looks bench-python fuzz web web-speed format lint install clean
+.PHONY: all help setup demo test test-quick test-portability test-programs torture soak check-walks sanitizers golden bench bench-looks bench-python fuzz web web-speed web-audit format lint install clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -107,6 +107,9 @@ web: ## bundle the viewer's page anew (npm): web/dist/page.html
 
 web-speed: ## how long everything in the viewer takes with 200,000 stacks (Chromium, npm)
 	@tools/viewer_speed.py --build $(BUILD)
+
+web-audit: ## are there known weaknesses in what the page is built with? (npm, and a registry that answers)
+	@tools/web_audit.py
 
 format: ## format all C files
 	@git ls-files '*.c' '*.h' | xargs clang-format -i
