@@ -35,7 +35,7 @@ static inline uint64_t hot_word(struct thread *t, uint32_t kind, uint32_t api)
 }
 
 /* Makes the event visible. Pairs with the collector's acquire of head. */
-static inline void hot_publish(struct thread *t, uint64_t *end)
+static inline UNWATCHED void hot_publish(struct thread *t, uint64_t *end)
 {
 	t->pos = end;
 	/* Some events ahead: the collector, on another core, has read what was there before. */
@@ -70,7 +70,7 @@ static HOT struct thread *hot_enter(void)
 	return hot_hold(frame);
 }
 
-static inline void hot_leave(struct thread *t)
+static inline UNWATCHED void hot_leave(struct thread *t)
 {
 	atomic_signal_fence(memory_order_seq_cst);
 	t->limit = t->chunk_limit;

@@ -10,6 +10,7 @@
 #include "capture/arenas.h"
 #include "capture/light.h"
 #include "capture/sieve.h"
+#include "capture/stamp.h"
 #include "capture/thread.h"
 #include "capture/unwatched.h"
 
@@ -38,6 +39,7 @@ struct words {
 	uint64_t self_offset; /* of thread_self from the thread pointer */
 	const _Atomic uint64_t *sieve;
 	const struct arenas_window *windows;
+	struct process *const *process;
 	struct nearby_plan plan;
 };
 
@@ -64,6 +66,35 @@ static inline UNWATCHED struct thread *get_self(void)
 	return *(struct thread **)at; /* NOLINT: an address */
 }
 
+/* Whether stamps of this process can be estimates. */
+static inline UNWATCHED bool is_alone(void)
+{
+	const struct process *p = *nearby_words.process;
+
+	return atomic_load_explicit(&p->clock, memory_order_relaxed) == PROCESS_CLOCK_ALONE;
+}
+
+/* hot_try_free_as of a small object, where the clock need not be read. */
+static inline UNWATCHED bool put_free(struct thread *t, void *block, uint64_t frame)
+{
+	if (unlikely(t->pos >= t->limit))
+		return false;
+	t->limit = thread_busy(frame);
+	atomic_signal_fence(memory_order_seq_cst);
+	/* In this order: see hot_try_enter. */
+	uint64_t *at = t->pos;
+	bool is_done =
+		likely(at < t->chunk_limit) && likely(is_alone()) && likely(stamp_estimate(t));
+	if (likely(is_done)) {
+		at[0] = stamp_to_word(t->stamp, SEGMENT_FREE_PYTHON << 4 | SEGMENT_EVENT_FREE);
+		at[1] = (uint64_t)(uintptr_t)block;
+		t->last = NULL; /* see hot_release_as */
+		hot_publish(t, at + 2);
+	}
+	hot_leave(t);
+	return is_done;
+}
+
 /* Each does what the hook that it stands before does with nearly all calls, and jumps. The contexts
  * are the same. */
 #define COPIES(domain)                                                                           \
@@ -83,6 +114,14 @@ static inline UNWATCHED struct thread *get_self(void)
 	static NEARBY void sampled_##domain##_free(void *context, void *block)                   \
 	{                                                                                        \
 		if (likely(!sieve_has(nearby_words.sieve, block)))                               \
+			nearby_words.plan.domain.inner.free(context, block);                     \
+		else                                                                             \
+			nearby_words.plan.domain.hooks.free(context, block);                     \
+	}                                                                                        \
+	static NEARBY void exact_##domain##_free(void *context, void *block)                     \
+	{                                                                                        \
+		if (likely(arenas_has_among(nearby_words.windows, block)) &&                     \
+		    likely(put_free(get_self(), block, HOT_FRAME())))                            \
 			nearby_words.plan.domain.inner.free(context, block);                     \
 		else                                                                             \
 			nearby_words.plan.domain.hooks.free(context, block);                     \
@@ -220,22 +259,33 @@ static void move_counted(struct nearby_plan *p, uint64_t shift)
 	p->obj.hooks.free = MOVE(counted_obj_free, shift);
 }
 
+static void move_exact(struct nearby_plan *p, uint64_t shift)
+{
+	p->mem.hooks.free = MOVE(exact_mem_free, shift);
+	p->obj.hooks.free = MOVE(exact_obj_free, shift);
+}
+
 void nearby_place(struct nearby_plan *plan, enum nearby_kind kind, uint64_t goal)
 {
 	const struct words words = {
 		.self_offset = address_of(&thread_self) - arch_thread_pointer(),
 		.sieve = sieve_words,
 		.windows = arenas_windows,
+		.process = &process,
 		.plan = *plan,
 	};
 
 	if (!ARE_JUMPS || is_close(address_of(__start_nearby), goal))
 		return;
 	uint64_t shift = find_shift(&words, goal);
-	if (shift && kind == NEARBY_SAMPLED)
+	if (!shift)
+		return;
+	if (kind == NEARBY_SAMPLED)
 		move_sampled(plan, shift);
-	else if (shift)
+	else if (kind == NEARBY_COUNTED)
 		move_counted(plan, shift);
+	else
+		move_exact(plan, shift);
 }
 
 /* The copy that an address is in, NULL if in none. */

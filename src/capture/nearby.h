@@ -35,6 +35,7 @@ struct nearby_domain {
 enum nearby_kind {
 	NEARBY_SAMPLED, /* small objects are sampled, all else is recorded */
 	NEARBY_COUNTED, /* all is sampled */
+	NEARBY_EXACT,	/* all is recorded; blocks that come by the hook itself */
 };
 
 struct nearby_plan {

@@ -492,6 +492,11 @@ static bool note_inner(int domain, struct allocator *inner)
 
 static void take_places(uint32_t mode)
 {
+	static const enum nearby_kind kinds[HOOKS_KINDS] = {
+		[SEGMENT_PYMALLOC_SAMPLED] = NEARBY_SAMPLED,
+		[SEGMENT_PYMALLOC_EXACT] = NEARBY_EXACT,
+		[HOOKS_COUNTED] = NEARBY_COUNTED,
+	};
 	bool has_mem = note_inner(DOMAIN_MEM, &real_mem),
 	     has_obj = note_inner(DOMAIN_OBJ, &real_obj);
 	struct nearby_plan plan = {.mem = {real_mem, mem_hooks[mode]},
@@ -500,9 +505,7 @@ static void take_places(uint32_t mode)
 
 	plan.mem.hooks.context = real_mem.context;
 	plan.obj.hooks.context = real_obj.context;
-	if (mode != SEGMENT_PYMALLOC_EXACT)
-		nearby_place(&plan, mode == HOOKS_COUNTED ? NEARBY_COUNTED : NEARBY_SAMPLED,
-			     (uint64_t)(uintptr_t)python.get);
+	nearby_place(&plan, kinds[mode], (uint64_t)(uintptr_t)python.get);
 	if (has_mem)
 		python.set(DOMAIN_MEM, &plan.mem.hooks);
 	if (has_obj)

@@ -22,6 +22,7 @@
 
 #include "capture/host.h"
 #include "capture/thread.h"
+#include "capture/unwatched.h"
 #include "format/clock.h"
 
 #define STAMP_RUN_BITS 5 /* of events to one reading, while hurried */
@@ -74,6 +75,23 @@ static inline uint64_t stamp_read_alone(struct thread *t)
 		return t->stamp = stamp_from_ticks(t, now);
 	stamp_turn(t, now, hurried);
 	return t->stamp;
+}
+
+/* The word that an event begins with, by its stamp as it is kept. */
+static inline UNWATCHED uint64_t stamp_to_word(uint64_t stamp, uint32_t what)
+{
+	return stamp >> STAMP_RUN_BITS << 8 | what;
+}
+
+/* Stamps an event of the only thread by an estimate; false: the clock must be read for it. */
+static inline UNWATCHED bool stamp_estimate(struct thread *t)
+{
+	uint64_t next = t->stamp + t->stamp_step;
+
+	if (unlikely(next >= t->stamp_end))
+		return false;
+	t->stamp = next;
+	return true;
 }
 
 /* The stamp for an event that is being made, by the counter, as it is kept; false: the kernel has

@@ -19,6 +19,7 @@
 #include "capture/shortcut.h"
 #include "capture/stackrange.h"
 #include "capture/tags.h"
+#include "capture/unwatched.h"
 #include "format/segment.h"
 
 struct python_quick;
@@ -202,7 +203,7 @@ static inline int thread_tid(void)
 
 /* What `limit` is while a hook whose caller's stack pointer is `frame` makes an event: less than
  * any address in the segment, which link.c maps above these 32 bits. */
-static inline uint64_t *thread_busy(uint64_t frame)
+static inline UNWATCHED uint64_t *thread_busy(uint64_t frame)
 {
 	__asm__("" : "+r"(frame)); /* gcc 16 crashes over half of the address of a frame */
 	return (uint64_t *)(uintptr_t)(uint32_t)frame; /* NOLINT: not to be followed */

@@ -50,7 +50,7 @@ static inline long arch_syscall(long number, long a, long b, long c, long d, lon
 }
 
 /* Fetches the cache line of `at`, which is going to be written. */
-static inline void arch_prefetch_to_write(const void *at)
+static inline UNWATCHED void arch_prefetch_to_write(const void *at)
 {
 	__builtin_prefetch(at, 1);
 }

@@ -42,7 +42,7 @@ static inline long arch_syscall(long number, long a, long b, long c, long d, lon
 
 /* Fetches the cache line of `at`, which is going to be written. No compiler makes this of
  * __builtin_prefetch unless the processor is named; those that do not know it do nothing. */
-static inline void arch_prefetch_to_write(const void *at)
+static inline UNWATCHED void arch_prefetch_to_write(const void *at)
 {
 	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)at));
 }

@@ -82,9 +82,9 @@ static struct nearby_plan place(enum nearby_kind kind)
 	if (is_instrumented())
 		skip();
 	nearby_place(&plan, kind, GOAL);
-	if (plan.obj.hooks.malloc == hooks.malloc) /* not optimised, or nothing may be run there */
+	if (plan.obj.hooks.free == hooks.free) /* not optimised, or nothing may be run there */
 		skip();
-	assert_true(is_near((const void *)(uintptr_t)plan.obj.hooks.malloc)); /* NOLINT */
+	assert_true(is_near((const void *)(uintptr_t)plan.obj.hooks.free)); /* NOLINT */
 	uint64_t at = (uint64_t)(uintptr_t)plan.mem.hooks.free;
 	assert_true(nearby_holds(at) && !nearby_holds(nearby_get_origin(at)));
 	return plan;
@@ -174,6 +174,49 @@ static void where_all_is_sampled_calls_are_counted(void **state)
 	thread_self = before;
 }
 
+/* While stamps are estimates: the hook reads the clock. */
+static void where_all_is_recorded_the_end_of_an_object_is_an_event(void **state)
+{
+	(void)state;
+	struct nearby_plan plan = place(NEARBY_EXACT);
+	struct process p = {.clock = PROCESS_CLOCK_ALONE}, *process_before = process;
+	struct segment_slot slot = {0};
+	uint64_t chunk[64] = {0};
+	struct thread t = {.pos = chunk,
+			   .limit = chunk + 4,
+			   .chunk_limit = chunk + 4,
+			   .slot = &slot,
+			   .stamp_step = 32,
+			   .stamp_end = 160};
+	struct thread *before = thread_self;
+
+	process = &p;
+	thread_self = &t;
+	t.position_bias = 1000 - (uint64_t)(uintptr_t)chunk;
+	assert_true(plan.obj.hooks.malloc == hooks.malloc);
+	assert_int_equal(ask_free(&plan.mem.hooks), 'h'); /* in no arena */
+	arenas_add(BLOCK, 4096);
+	assert_int_equal(ask_free(&plan.mem.hooks), 'i');
+	assert_int_equal(chunk[0], 1 << 8 | SEGMENT_FREE_PYTHON << 4 | SEGMENT_EVENT_FREE);
+	assert_int_equal(chunk[1], (uint64_t)(uintptr_t)BLOCK);
+	assert_int_equal(slot.head, 1016);
+	assert_ptr_equal(t.limit, t.chunk_limit);
+	assert_int_equal(ask_free(&plan.obj.hooks), 'i');
+	assert_int_equal(ask_free(&plan.obj.hooks), 'h'); /* the chunk is full */
+	t.limit = t.chunk_limit = chunk + 60;
+	atomic_store(&p.clock, PROCESS_CLOCK_ORDERED);
+	assert_int_equal(ask_free(&plan.obj.hooks), 'h');
+	atomic_store(&p.clock, PROCESS_CLOCK_ALONE);
+	assert_int_equal(ask_free(&plan.obj.hooks), 'i');
+	assert_int_equal(ask_free(&plan.obj.hooks), 'i');
+	assert_int_equal(ask_free(&plan.obj.hooks), 'h'); /* it is time to read the clock */
+	assert_int_equal(slot.head, 1064);
+	assert_ptr_equal(t.limit, t.chunk_limit);
+	arenas_remove(BLOCK, 4096);
+	thread_self = before;
+	process = process_before;
+}
+
 static void the_same_hooks_have_one_copy(void **state)
 {
 	(void)state;
@@ -198,6 +241,7 @@ int main(void)
 		cmocka_unit_test(an_object_that_is_no_sample_goes_straight_on),
 		cmocka_unit_test(a_sample_and_its_end_go_to_the_hook),
 		cmocka_unit_test(where_all_is_sampled_calls_are_counted),
+		cmocka_unit_test(where_all_is_recorded_the_end_of_an_object_is_an_event),
 		cmocka_unit_test(the_same_hooks_have_one_copy),
 		cmocka_unit_test(hooks_that_are_close_stay),
 	};
