@@ -33,7 +33,7 @@
 #include "format/mapcalls.h"
 
 #define SEGMENT_MAGIC	UINT64_C(0x31306e656464696d) /* "midden01" */
-#define SEGMENT_VERSION 14u			     /* raised with any change of this file */
+#define SEGMENT_VERSION 15u			     /* raised with any change of this file */
 #define SEGMENT_ALIGN	UINT64_C(65536)		     /* the largest page size in use on aarch64 */
 
 /* Index 0 is "none" for slots, nodes, places, named frames, modules and chunks alike, so that
@@ -159,7 +159,9 @@ struct segment_header {
 	_Atomic uint32_t chunk_limit; /* chunks the target may bring into use in all */
 	/* marks handled: in tag mode, whoever made one waits for it (futex) */
 	_Atomic uint32_t marks_handled;
-	_Atomic uint32_t hurried; /* events come fast: stamps of a lone thread may be rough */
+	/* Events come fast: stamps of a lone thread may be rough. It looks all the time, and would
+	 * fetch what is written above with every round from the other core. */
+	_Alignas(128) _Atomic uint32_t hurried;
 
 	/* Shared stacks of free indices: {tag:32, index:32}, tag changes with every push and pop
 	 * (ABA). */
