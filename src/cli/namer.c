@@ -223,7 +223,7 @@ void namer_hurry(struct namer *n)
 
 size_t namer_give_up(struct namer *n)
 {
-	size_t kept = n->next + n->is_at_work, left = n->paths.count - kept;
+	size_t kept = n->next + n->is_at_work, left = n->paths.count - n->next;
 
 	while (n->paths.count > kept)
 		free(n->paths.at[--n->paths.count]);

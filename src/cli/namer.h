@@ -41,7 +41,8 @@ void namer_take(struct namer *n);
 /* Nothing else runs any more. */
 void namer_hurry(struct namer *n);
 
-/* Begins no other profile. Returns how many are left. */
+/* Begins no other profile. Returns how many are left, with the one that it is at: that is left too,
+ * unless it is waited for. */
 size_t namer_give_up(struct namer *n);
 
 bool namer_is_done(const struct namer *n);

@@ -23,6 +23,7 @@
 
 #include "base/special.h"
 #include "cli/control.h"
+#include "cli/fleeting.h"
 #include "cli/handover.h"
 #include "cli/procfs.h"
 #include "cli/recording_report.h"
@@ -445,21 +446,18 @@ static void tell_symbols(void *context, size_t done, size_t total)
 		t->out, &(struct recording_report){.symbols_done = done, .symbols_total = total});
 }
 
-static bool has_listener(int out)
-{
-	struct pollfd pipe = {.fd = out};
-
-	return out >= 0 && poll(&pipe, 1, 0) == 0;
-}
-
 /* With what else is recorded, or now: when the program itself ends, nothing much is left to do but
- * this. A trace would have to be copied, and what is no file cannot be read again. */
-static bool is_named_later(const struct recording_job *job, const struct recording_report *report)
+ * this. A trace would have to be copied, what is no file cannot be read again, and a program that
+ * was built a moment ago may be removed in another. */
+static bool is_named_later(const struct recording_job *job, const struct profile *p,
+			   const struct recording_report *report)
 {
-	bool is_last = job->wires->is_program && report->end != PROFILE_END_EXEC;
+	const struct recording_wires *wires = job->wires;
+	bool is_last = wires->is_program && report->end != PROFILE_END_EXEC;
 
-	return job->wires->has_namer && !is_last && !job->trace && !special_is(report->path) &&
-	       has_listener(job->wires->report_out);
+	return wires->has_namer && !is_last && !job->trace && !special_is(report->path) &&
+	       recording_report_has_listener(wires->report_out) &&
+	       !fleeting_has_files(p, &wires->began);
 }
 
 static void resolve(struct profile *p, const struct recording_job *job)
@@ -479,7 +477,7 @@ static int write_profile(const struct recording_job *job, struct profile *p,
 {
 	struct error e = {0};
 
-	report->is_unnamed = job->options->symbols && is_named_later(job, report);
+	report->is_unnamed = job->options->symbols && is_named_later(job, p, report);
 	if (job->options->symbols && !report->is_unnamed)
 		resolve(p, job);
 	if (write_file(p, job->trace, report, &e) == 0)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "base/error.h"
 #include "cli/beginning.h"
@@ -119,7 +120,8 @@ struct recording_wires {
 	int report_out;	 /* struct recording_report; -1: nobody listens */
 	bool is_program; /* the process that the user named */
 	bool has_namer;	 /* whoever listens looks up symbols: namer.h */
-	uint32_t image;	 /* 1, and one more each time the process becomes another program by exec */
+	struct timespec began; /* when the recorder did, by the real-time clock */
+	uint32_t image; /* 1, and one more each time the process becomes another program by exec */
 };
 
 /* Makes this process a collector that nobody minds: its own process group, signals of the terminal

@@ -3,6 +3,7 @@
 #include "cli/recording_report.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,6 +25,13 @@ void recording_report_send(int out, const struct recording_report *report)
 		at += sent;
 		left -= (size_t)sent;
 	}
+}
+
+bool recording_report_has_listener(int out)
+{
+	struct pollfd pipe = {.fd = out};
+
+	return out >= 0 && poll(&pipe, 1, 0) == 0;
 }
 
 static void add_up_lost(struct recording_report *r, const struct profile *p)

@@ -16,6 +16,9 @@ void recording_report_explain_lost(struct recording_report *r, const char *fault
 /* Writes it to the pipe; -1: nobody listens. */
 void recording_report_send(int out, const struct recording_report *r);
 
+/* Whether somebody still has the other end of it. */
+bool recording_report_has_listener(int out);
+
 /* There is nothing in the profile that anybody could want to see. */
 bool recording_report_has_nothing(const struct profile *p);
 

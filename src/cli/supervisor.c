@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -50,6 +51,7 @@ struct supervisor {
 	int listener;
 	int signals;
 	pid_t self;
+	struct timespec began; /* as the kernel puts it into inodes, which is not to the last ns */
 	pid_t program;
 	bool program_ended;
 	struct recording_ending ending;
@@ -237,6 +239,7 @@ static void start_worker(struct supervisor *s, int connection, const struct segm
 					      .report_out = report[1],
 					      .is_program = is_program,
 					      .has_namer = follow,
+					      .began = s->began,
 					      .image = former + 1};
 	worker.pid = fork();
 	if (worker.pid == 0) {
@@ -539,14 +542,15 @@ static void say_if_unnamed(struct supervisor *s)
 	size_t left = namer_give_up(&s->namer);
 
 	if (left && !s->request->quiet)
-		message_print("the symbols of %zu profiles are left to the first report on them",
-			      left);
+		message_print("the symbols of %zu profile%s are left to the first report on them",
+			      left, left == 1 ? "" : "s");
 }
 
 int supervisor_run(const struct supervisor_request *request)
 {
 	struct supervisor s = {.request = request, .listener = -1, .signals = -1, .self = getpid()};
 
+	(void)clock_gettime(CLOCK_REALTIME_COARSE, &s.began);
 	s.namer = (struct namer){.enter = leave, .context = &s};
 	struct error e = {0};
 	sigset_t before;

@@ -50,6 +50,15 @@ def test_every_process_of_a_tree_has_its_names(midden, child, tmp_path):
         assert "leak_one" in report_of(midden, path)
 
 
+def test_a_program_that_is_built_run_and_removed_has_its_names(midden, child, tmp_path):
+    written = "until ls out.fresh.*.mdn; do sleep 0.01; done"
+    script = f"cp {child} fresh; ./fresh; {written} >/dev/null 2>&1; rm fresh"
+    command = [midden, "record", "-q", "--follow", "-o", "out.%n.mdn", "sh", "-c", script]
+    subprocess.run(command, cwd=tmp_path, check=True, timeout=120)
+    (path,) = tmp_path.glob("out.fresh.*.mdn")
+    assert "leak_one" in report_of(midden, path)
+
+
 def test_names_can_be_left_out(midden, child, tmp_path):
     command = [midden, "record", "-q", "--follow", "--no-symbols", "-o", "out.mdn", "sh", "-c", f"{child}; {child}"]
     subprocess.run(command, cwd=tmp_path, check=True)
@@ -117,6 +126,6 @@ def test_who_does_not_want_to_wait_for_names_has_the_profiles(midden, child, tmp
     os.kill(namer, signal.SIGCONT)
     wait_until(lambda: name_of(namer) is None, "the end of the process that looks up names")
     assert list(tmp_path.glob("out.*.mdn")) == []  # it has made none anew
-    assert "are left to the first report on them" in errors
+    assert "the symbols of 3 profiles are left to the first report on them" in errors
     for path in tmp_path.glob("out.*.moved"):
         assert "leak_one" in report_of(midden, path)
