@@ -19,6 +19,7 @@ struct object {
 	int fd; /* -1: memory, or given back */
 	char *path;
 	void *image;
+	struct stat status; /* of the file, when it was opened */
 	struct spans code;
 };
 
@@ -58,20 +59,20 @@ static struct object *check(struct object *o, struct error *e)
 }
 
 /* A fifo or device under the recorded name must neither block us nor be read. */
-static int check_regular(int fd, const char *path, struct error *e)
+static int check_regular(int fd, const char *path, struct stat *status, struct error *e)
 {
-	struct stat status;
-
-	if (fstat(fd, &status) < 0)
+	if (fstat(fd, status) < 0)
 		return error_set_errno(e, "%s", path);
-	if (!S_ISREG(status.st_mode))
+	if (!S_ISREG(status->st_mode))
 		return error_set(e, "%s: not a regular file", path);
 	return 0;
 }
 
 struct object *object_open_fd(int fd, const char *path, struct error *e)
 {
-	if (check_regular(fd, path, e) < 0) {
+	struct stat status;
+
+	if (check_regular(fd, path, &status, e) < 0) {
 		close(fd);
 		return NULL;
 	}
@@ -79,6 +80,7 @@ struct object *object_open_fd(int fd, const char *path, struct error *e)
 	struct object *o = mem_new(1, sizeof(*o));
 	o->fd = fd;
 	o->path = mem_copy_string(path);
+	o->status = status;
 	o->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	return check(o, e);
 }
@@ -133,6 +135,23 @@ Elf *object_get_elf(const struct object *o)
 const char *object_get_path(const struct object *o)
 {
 	return o->path;
+}
+
+static bool is_same_time(struct timespec a, struct timespec b)
+{
+	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+bool object_is_unchanged(const struct object *o)
+{
+	const struct stat *was = &o->status;
+	struct stat now;
+
+	if (!o->path || stat(o->path, &now) || now.st_dev != was->st_dev ||
+	    now.st_ino != was->st_ino)
+		return true;
+	return now.st_size == was->st_size && is_same_time(now.st_mtim, was->st_mtim) &&
+	       is_same_time(now.st_ctim, was->st_ctim);
 }
 
 size_t object_get_build_id(const struct object *o, const uint8_t **id)

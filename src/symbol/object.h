@@ -38,6 +38,10 @@ Elf *object_get_elf(const struct object *o);
 /* The path it was opened by; NULL for memory. */
 const char *object_get_path(const struct object *o);
 
+/* Whether the file still is as it was when it was opened: pages of it may not have been read yet.
+ * One that has lost its name is; so is what is no file. */
+bool object_is_unchanged(const struct object *o);
+
 /* The build-id and its size in bytes; 0 if there is none. */
 size_t object_get_build_id(const struct object *o, const uint8_t **id);
 

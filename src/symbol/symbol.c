@@ -125,12 +125,30 @@ static struct symbol_module *open_file(const char *path, const uint8_t *build_id
 	return NULL;
 }
 
+static void free_module(struct symbol_module *m);
+
+/* What is written over in place is no longer what the build-id says. */
+static bool is_unchanged(const struct symbol_module *m)
+{
+	return object_is_unchanged(m->object) && (!m->debug || object_is_unchanged(m->debug)) &&
+	       (!m->alt || object_is_unchanged(m->alt));
+}
+
+static struct symbol_module *take_open(struct symbol_pool *pool, const struct pool_key *key)
+{
+	struct symbol_module *m;
+
+	while ((m = pool_take(pool, key)) && !is_unchanged(m))
+		free_module(m);
+	return m;
+}
+
 struct symbol_module *symbol_open(const char *path, const uint8_t *build_id, size_t build_id_bytes,
 				  const struct symbol_options *options, struct error *e)
 {
 	struct symbol_pool *pool = build_id && options ? options->pool : NULL;
 	const struct pool_key key = {path, build_id, build_id_bytes};
-	struct symbol_module *m = pool ? pool_take(pool, &key) : NULL;
+	struct symbol_module *m = pool ? take_open(pool, &key) : NULL;
 
 	if (m)
 		return m;

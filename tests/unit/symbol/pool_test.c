@@ -77,6 +77,22 @@ static void given_a_program_of_another_build_then_that_one_is_opened(void **stat
 	symbol_pool_free(pool);
 }
 
+static void given_a_file_that_was_written_over_then_it_is_opened_again(void **state)
+{
+	struct symbol_pool *pool = symbol_pool_new(4);
+	struct symbol_options options = {.pool = pool};
+	struct error e = {0};
+
+	(void)state;
+	build("-Wl,--build-id=sha1 -O1");
+	fixture_must_run("mv app other");
+	build("-Wl,--build-id=sha1");
+	symbol_close(open_app(pool));
+	fixture_must_run("cat other > app");
+	assert_null(symbol_open(fixture_path("app"), id, id_bytes, &options, &e));
+	symbol_pool_free(pool);
+}
+
 static void given_no_build_id_then_the_file_is_read_anew(void **state)
 {
 	struct symbol_pool *pool = symbol_pool_new(4);
@@ -111,6 +127,7 @@ int main(void)
 		cmocka_unit_test(a_module_is_opened_once_and_tells_the_same_again),
 		cmocka_unit_test(two_who_use_it_at_once_have_one_each),
 		cmocka_unit_test(given_a_program_of_another_build_then_that_one_is_opened),
+		cmocka_unit_test(given_a_file_that_was_written_over_then_it_is_opened_again),
 		cmocka_unit_test(given_no_build_id_then_the_file_is_read_anew),
 		cmocka_unit_test(the_one_that_was_used_longest_ago_goes),
 	};
