@@ -80,7 +80,6 @@ static inline bool arch_take_add(uint32_t instruction, uint32_t reg, uint64_t *a
 static inline bool arch_find_returned(const uint8_t *code, uint64_t *at, bool *is_of_thread)
 {
 	const uint32_t landing = 0xd503245f, ret = 0xd65f03c0; /* bti c */
-	const uint64_t page = (uint64_t)(uintptr_t)code & ~UINT64_C(0xfff);
 	uint32_t words[6], i = 0;
 
 	memcpy(words, code, sizeof(words));
@@ -93,7 +92,8 @@ static inline bool arch_find_returned(const uint8_t *code, uint64_t *at, bool *i
 		if ((words[i] & 0x9f000000) != 0x90000000) /* adrp xN, page */
 			return false;
 		uint32_t pages = (words[i] >> 5 & 0x7ffff) << 2 | (words[i] >> 29 & 3);
-		*at = page + (uint64_t)((int64_t)((uint64_t)pages << 43) >> 31);
+		*at = ((uint64_t)(uintptr_t)(code + i * sizeof(*words)) & ~UINT64_C(0xfff)) +
+		      (uint64_t)((int64_t)((uint64_t)pages << 43) >> 31);
 	}
 	for (i++; i < 4 && arch_take_add(words[i], reg, at); i++)
 		;

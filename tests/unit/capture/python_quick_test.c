@@ -485,7 +485,9 @@ __asm__(".text\n"
 	"ret\n");
 #else
 __asm__(".text\n"
-	".balign 4\n"
+	".balign 4096\n"
+	".skip 4092\n" /* adrp is on the next page */
+	".globl get_word\n"
 	"get_word:\n"
 	"hint #34\n" /* bti c */
 	"adrp x0, python_quick_test_word\n"
