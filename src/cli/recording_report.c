@@ -1,4 +1,5 @@
-/* recording_report.c -- what a collector tells the recorder. Runs: in a collector process.
+/* recording_report.c -- what a collector tells the recorder.
+ * Runs: in a collector process; recording_report_take in the recorder.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cli/recording_report.h"
 
@@ -25,6 +26,24 @@ void recording_report_send(int out, const struct recording_report *report)
 		at += sent;
 		left -= (size_t)sent;
 	}
+}
+
+bool recording_report_take(int in, struct recording_report *report)
+{
+	char *at = (char *)report;
+	size_t left = sizeof(*report);
+
+	while (left) {
+		ssize_t got = read(in, at, left);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return false;
+		at += got;
+		left -= (size_t)got;
+	}
+	return true;
 }
 
 bool recording_report_has_listener(int out)

@@ -1,4 +1,5 @@
-/* recording_report.h -- what a collector tells the recorder. Runs: in a collector process.
+/* recording_report.h -- what a collector tells the recorder.
+ * Runs: in a collector process; recording_report_take in the recorder.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef MIDDEN_CLI_RECORDING_REPORT_H
 #define MIDDEN_CLI_RECORDING_REPORT_H
@@ -15,6 +16,9 @@ void recording_report_explain_lost(struct recording_report *r, const char *fault
 
 /* Writes it to the pipe; -1: nobody listens. */
 void recording_report_send(int out, const struct recording_report *r);
+
+/* Reads one from the other end. False: there is none any more. */
+bool recording_report_take(int in, struct recording_report *r);
 
 /* Whether somebody still has the other end of it. */
 bool recording_report_has_listener(int out);

@@ -29,6 +29,7 @@
 #include "cli/obstacle.h"
 #include "cli/procfs.h"
 #include "cli/progress.h"
+#include "cli/recording_report.h"
 #include "cli/summary.h"
 
 /* So many collectors for one process at a time: one records, and the others are still writing what
@@ -292,24 +293,6 @@ static void tell_status(struct supervisor *s)
 	}
 }
 
-static bool read_report(int fd, struct recording_report *report)
-{
-	char *at = (char *)report;
-	size_t left = sizeof(*report);
-
-	while (left) {
-		ssize_t got = read(fd, at, left);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return false;
-		at += got;
-		left -= (size_t)got;
-	}
-	return true;
-}
-
 static void end_progress(struct supervisor *s)
 {
 	if (s->showed_progress)
@@ -340,7 +323,7 @@ static void take_report(struct supervisor *s, struct worker *w)
 {
 	struct recording_report report;
 
-	if (!read_report(w->report_in, &report)) {
+	if (!recording_report_take(w->report_in, &report)) {
 		close(w->report_in);
 		w->report_in = -1;
 		if (!w->has_result) {
@@ -423,6 +406,15 @@ static bool is_recorded(const struct supervisor *s)
 	return s->program_ended;
 }
 
+/* By whoever started us (nohup): it is taken all the same, as it is blocked, for the program may
+ * have a use for it. */
+static bool is_ignored(int number)
+{
+	struct sigaction action;
+
+	return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 static void take_signal(struct supervisor *s)
 {
 	struct signalfd_siginfo info;
@@ -435,8 +427,8 @@ static void take_signal(struct supervisor *s)
 	} else if (s->program_ended) {
 		/* The profiles of what has ended are being written; only what still runs is
 		 * left, or names alone. */
-		s->interrupted = s->interrupted ||
-				 (number != SIGWINCH && (has_live_target(s) || is_recorded(s)));
+		s->interrupted = s->interrupted || (number != SIGWINCH && !is_ignored(number) &&
+						    (has_live_target(s) || is_recorded(s)));
 	} else if (info.ssi_code <= 0) {
 		/* Sent by a process, to us alone; the terminal sends its signals to the program as
 		 * well. */

@@ -89,10 +89,10 @@ def name_of(pid):
         return None
 
 
-def start_with_a_stopped_namer(midden, child, tmp_path):
+def start_with_a_stopped_namer(midden, child, tmp_path, before=()):
     """A recording whose names are not looked up: three children have ended, and the program waits."""
     script = f"{child}; read line; {child}; {child}; read line; exit 0"
-    command = [midden, "record", "--follow", "-o", "out.mdn", "sh", "-c", script]
+    command = [*before, midden, "record", "--follow", "-o", "out.mdn", "sh", "-c", script]
     recorder = subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     wait_until(lambda: find_namer(recorder.pid), "the process that looks up names")
     namer = find_namer(recorder.pid)
@@ -113,11 +113,28 @@ def test_one_who_looks_up_names_and_dies_costs_no_profile(midden, child, tmp_pat
     assert sum(stats["resolved"] for stats in profiles) >= len(profiles) - 1
 
 
-def test_who_does_not_want_to_wait_for_names_has_the_profiles(midden, child, tmp_path):
-    recorder, namer = start_with_a_stopped_namer(midden, child, tmp_path)
+def end_program(recorder, namer, tmp_path):
     recorder.stdin.close()
     wait_until(lambda: (tmp_path / "out.mdn").exists(), "the profile of the program")
     wait_until(lambda: not [pid for pid in descendants(recorder.pid) if pid != namer], "the end of the collectors")
+
+
+def test_a_hangup_that_is_ignored_ends_no_look_up(midden, child, tmp_path):
+    before = ["sh", "-c", 'trap "" HUP; exec "$@"', "sh"]
+    recorder, namer = start_with_a_stopped_namer(midden, child, tmp_path, before)
+    end_program(recorder, namer, tmp_path)
+    recorder.send_signal(signal.SIGHUP)
+    with pytest.raises(subprocess.TimeoutExpired):
+        recorder.wait(0.5)
+    os.kill(namer, signal.SIGCONT)
+    errors = recorder.stderr.read()
+    assert recorder.wait(120) == 0, errors
+    assert all(stats_of(midden, path)["resolved"] for path in tmp_path.glob("out*.mdn")), errors
+
+
+def test_who_does_not_want_to_wait_for_names_has_the_profiles(midden, child, tmp_path):
+    recorder, namer = start_with_a_stopped_namer(midden, child, tmp_path)
+    end_program(recorder, namer, tmp_path)
     recorder.send_signal(signal.SIGINT)
     errors = recorder.stderr.read()
     assert recorder.wait(120) == 0, errors
