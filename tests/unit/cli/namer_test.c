@@ -17,6 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/mem.h"
+#include "base/vec.h"
 #include "cli/namer.h"
 #include "profile/profile.h"
 
@@ -133,6 +135,50 @@ static void given_one_that_dies_then_the_profile_is_left_and_the_others_are_trie
 	assert_true(is_resolved(b));
 }
 
+/* With addresses in several files, which are told one by one. */
+static const char *make_large_profile(const char *name)
+{
+	static const char *const files[] = {"/none/a", "/none/b", "/none/c", "/none/d"};
+	const char *path = path_of(name);
+	struct profile *p = profile_new();
+	struct error e = {0};
+
+	for (uint32_t i = 0; i < 4; i++) {
+		struct string_id id = profile_add_string(p, files[i]);
+
+		*vec_push(&p->modules) = (struct profile_module){.path = id};
+		*vec_push(&p->nodes) =
+			(struct profile_node){.pc = 4711, .module = (uint32_t)p->modules.count - 1};
+	}
+	assert_int_equal(profile_write(p, path, &e), 0);
+	profile_free(p);
+	return path;
+}
+
+static void be_stopped(void *context)
+{
+	(void)context;
+	(void)raise(SIGSTOP);
+}
+
+static void what_was_hardly_begun_when_it_became_urgent_is_begun_again_by_another(void **state)
+{
+	struct namer n = {.enter = be_stopped};
+	const char *a = make_large_profile("a.mdn");
+
+	(void)state;
+	namer_add(&n, a);
+	pid_t modest = n.pid;
+	assert_int_equal(waitpid(modest, NULL, WUNTRACED), modest);
+	n.enter = enter;
+	namer_hurry(&n);
+	assert_int_equal(kill(modest, SIGCONT), 0);
+	assert_int_equal(waitpid(modest, NULL, 0), modest);
+	assert_false(is_resolved(a));
+	finish(&n);
+	assert_true(is_resolved(a));
+}
+
 static void given_up_it_ends_what_it_is_at_and_says_what_is_left(void **state)
 {
 	struct namer n = {.enter = enter};
@@ -173,6 +219,8 @@ int main(void)
 		cmocka_unit_test(a_file_that_is_no_profile_stays_as_it_is),
 		cmocka_unit_test(
 			given_one_that_dies_then_the_profile_is_left_and_the_others_are_tried),
+		cmocka_unit_test(
+			what_was_hardly_begun_when_it_became_urgent_is_begun_again_by_another),
 		cmocka_unit_test(given_up_it_ends_what_it_is_at_and_says_what_is_left),
 	};
 
