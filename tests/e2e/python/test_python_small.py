@@ -227,7 +227,7 @@ def test_where_no_code_may_be_made_small_objects_are_sampled_too(record, known, 
     assert (recording.status, find_code(recording)["none"]) == (0, [])
     stats = record.run([DEBIAN, known], options=options, preexec_fn=forbid_new_code).stats
     assert (stats["small_objects"], stats["foreign_frees"], stats["lost_events"]) == ("sampled", 0, 0)
-    # Blocks of 512 KiB between samples have a spread of 1.6 MB here: this is five times that, and more.
+    # One sample in 512 KiB: the spread is 1.6 MB here, and this five times that.
     assert closely(stats["peak_bytes"], FLOATS + ARRAY + 150_000 * 8 + INTERPRETER, 0.75)
 
 
