@@ -55,6 +55,12 @@ export function whenIdleAfter(ms: number, go: () => void): void {
 const unfinished = new Set<() => void>();
 window.addEventListener("beforeprint", () => unfinished.forEach((finish) => finish()));
 
+/** Calls it before the page is printed, unless it is told to forget that. */
+export function whenPrinted(go: () => void): () => void {
+  unfinished.add(go);
+  return () => void unfinished.delete(go);
+}
+
 /** Neither in sight nor in a page that may come back: something else is in its place. */
 function isDropped(element: Element): boolean {
   const root = element.getRootNode();

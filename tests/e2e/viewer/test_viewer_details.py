@@ -255,6 +255,22 @@ def test_the_source_page_begins_where_most_comes_from(page, tree):
     assert seen[1].endswith("known_tree.c")
 
 
+def test_a_file_is_all_there_a_moment_after_its_chosen_line(page, record, tmp_path):
+    (tmp_path / "padded.c").write_text("#include <stdlib.h>\n" + "/* */\n" * 400 + "int main(void) { return malloc(7000) == 0; }\n" + "/* */\n" * 400)
+    subprocess.run(["cc", "-g", "-o", "padded", "padded.c"], cwd=tmp_path, check=True)
+    profile = record.run([tmp_path / "padded"]).path
+    count = "document.querySelectorAll('table.lines tr[id]').length"
+    look = (("goto", "#source"), ("wait", "table.lines tr.chosen"), ("eval", count))
+    later = ("eval", f"new Promise(done => setTimeout(() => done({count}), 4000))")
+    printed = ("eval", f"dispatchEvent(new Event('beforeprint')), {count}")
+    top = ("eval", "document.querySelector('tr.chosen').getBoundingClientRect().top")
+    options = ("--sources=500",)
+    first, before, whole, after = page(profile, ("size", 900, 400), *look, top, later, top, options=options)
+    assert 20 < first < 200 and whole == 803
+    assert abs(before - after) < 2  # what is in sight stays there
+    assert page(profile, ("size", 900, 400), *look, printed, options=options)[-1] == 803
+
+
 def test_cells_of_sizes_can_be_chosen_by_keys(page, tree):
     seen = page(tree, ("goto", "#sizes"), ("wait", "#size-by-life"), ("focus", "#size-by-life"), ("press", "ArrowRight"), ("hash",), ("press", "ArrowUp"), ("press", "ArrowDown"), ("hash",), ("text", "#cell-stacks h3"))
     assert "cell=" in seen[0] and seen[1] == seen[0] and " blocks of " in seen[2]

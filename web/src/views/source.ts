@@ -34,6 +34,7 @@ class SourcePage {
   private readonly text = h("div.source", { id: "source", tabindex: 0, role: "region", "aria-label": "source lines" });
   private request = 0;
   private table: LongTable | null = null;
+  private rows: number[] = []; // of the table: lines, 0 where some are left out
   private doubts: Map<number, LineFigures> | null = null; // of the lines in sight
   private listed: { answer: Answer; list: FileFigures[]; doubts: Map<number, FileFigures>; hottest: Place } | null = null;
 
@@ -120,28 +121,14 @@ class SourcePage {
     const why = app.source.embedded && !app.source.hasSources ? "This page has no sources (`midden html --sources` puts them in)" : "The file cannot be read here";
     clear(this.text, h("h2", {}, path), lines ? null : h("p.note", {}, `${why}; its lines are shown by number.`),
       lines ? this.makeLines(path, lines, figures) : this.makeNumbers(figures));
-    this.showLine(lines);
+    this.showLine();
   }
 
-  private showLine(lines: Map<number, string> | null): void {
-    const table = this.table as LongTable | null;
-    const row = this.rowOf(lines ? [...lines.keys()] : []);
-    if (table && row >= 0) table.show(row);
-    else if (table) table.draw();
-    else this.center(document.getElementById(`line-${this.place().line}`));
-  }
-
-  /** Within the lines alone: the page stays where it is. */
-  private center(line: HTMLElement | null): void {
-    if (line) this.text.scrollTop += line.getBoundingClientRect().top - this.text.getBoundingClientRect().top - this.text.clientHeight / 2;
-  }
-
-  /** The row of the chosen line, with the gaps before it counted. */
-  private rowOf(numbers: number[]): number {
-    const at = numbers.indexOf(this.place().line);
-    let gaps = 0;
-    for (let i = 1; i <= at; i++) if (numbers[i] !== numbers[i - 1]! + 1) gaps++;
-    return at < 0 ? -1 : at + gaps;
+  private showLine(): void {
+    const { line } = this.place();
+    const row = line ? this.rows.indexOf(line) : -1;
+    if (row >= 0) this.table?.show(row);
+    else this.table?.draw();
   }
 
   private margin(f: LineFigures | undefined, number: number): HTMLElement[] {
@@ -161,34 +148,34 @@ class SourcePage {
     return h("a", { href: app.link({ page: "callers", zoom: [group] }), title: `${formatShare(f.total, app.answer().total)}: who calls ${app.profile.functionName(group)}` }, String(number));
   }
 
-  private makeLines(path: string, lines: Map<number, string>, figures: Map<number, LineFigures>): HTMLElement {
-    const highlighter = new Highlighter(languageOf(path), [...lines.values()]);
-    // By row: a line by its place, or -1 for lines that are left out.
-    const numbers = [...lines.keys()];
-    const places: number[] = [];
-    numbers.forEach((number, i) => {
-      if (i && number !== numbers[i - 1]! + 1) places.push(-1);
-      places.push(i);
-    });
-    this.table = new LongTable(this.text, places.length, (row) => {
-      const place = places[row]!;
-      if (place < 0) return h("tr.gap", {}, h("td", { colspan: 4 }, "…"));
-      const number = numbers[place]!;
+  private makeTable(rows: number[], makeCode: (number: number, f: LineFigures | undefined) => HTMLElement, figures: Map<number, LineFigures>): HTMLElement {
+    this.rows = rows;
+    this.table = new LongTable(this.text, rows.length, (row) => {
+      const number = rows[row]!;
+      if (!number) return h("tr.gap", {}, h("td", { colspan: 4 }, "…"));
       const f = figures.get(number);
-      const code = h("td.code", {}, ...highlighter.at(place).map((t) => (t.kind ? h(`span.${t.kind}`, {}, t.text) : t.text)));
-      return h(`tr${number === this.place().line ? ".chosen" : ""}`, { id: `line-${number}` }, ...this.margin(f, number), h("td.number.line", {}, this.callersLink(f, number)), code);
+      return h(`tr${number === this.place().line ? ".chosen" : ""}`, { id: `line-${number}` }, ...this.margin(f, number), h("td.number.line", {}, this.callersLink(f, number)), makeCode(number, f));
     });
     return h("table.lines", {}, this.head(), this.table.body);
   }
 
-  private head(): HTMLElement {
-    return h("thead", {}, h("tr", {}, h("th", {}, "Self"), h("th", {}, "With callees"), h("th", {}, "Line"), h("th", {}, "")));
+  private makeLines(path: string, lines: Map<number, string>, figures: Map<number, LineFigures>): HTMLElement {
+    const highlighter = new Highlighter(languageOf(path), [...lines.values()]);
+    const numbers = [...lines.keys()];
+    const places = new Map(numbers.map((number, i) => [number, i]));
+    const rows = numbers.flatMap((number, i) => (i && number !== numbers[i - 1]! + 1 ? [0, number] : [number]));
+    const code = (number: number): HTMLElement => h("td.code", {}, ...highlighter.at(places.get(number)!).map((t) => (t.kind ? h(`span.${t.kind}`, {}, t.text) : t.text)));
+    return this.makeTable(rows, code, figures);
   }
 
+  /** Without the text: only the lines that something comes from. */
   private makeNumbers(figures: Map<number, LineFigures>): HTMLElement {
-    const rows = [...figures].sort((a, b) => a[0] - b[0]).map(([number, f]) =>
-      h(`tr${number === this.place().line ? ".chosen" : ""}`, { id: `line-${number}` }, ...this.margin(f, number), h("td.number.line", {}, this.callersLink(f, number)), h("td.code", {}, this.app.profile.functionName(f.frame))));
-    return h("table.lines", {}, this.head(), h("tbody", {}, ...rows));
+    const rows = [...figures.keys()].sort((a, b) => a - b);
+    return this.makeTable(rows, (_, f) => h("td.code", {}, this.app.profile.functionName(f!.frame)), figures);
+  }
+
+  private head(): HTMLElement {
+    return h("thead", {}, h("tr", {}, h("th", {}, "Self"), h("th", {}, "With callees"), h("th", {}, "Line"), h("th", {}, "")));
   }
 }
 
