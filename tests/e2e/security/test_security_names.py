@@ -180,7 +180,7 @@ def test_names_in_a_page_are_data_and_neither_tags_nor_scripts(midden, tmp_path,
     assert COMMANDS.findall(text) == []
     own = (Path(__file__).parents[3] / "web" / "dist" / "page.html").read_bytes()
     parts = re.split(rb"<!--midden-(?:data|old)-->", own)
-    data = rb'\s*<script type="application/gzip" id="midden-%s">([A-Za-z0-9+/=\s]*)</script>\s*'
+    data = rb'\s*<data hidden id="midden-%s" value="([A-Za-z0-9+/=\s]*)"></data>\s*'
     whole = re.escape(parts[0]) + data % b"data" + re.escape(parts[1]) + data % b"old" + re.escape(parts[2])
     put_in = re.fullmatch(whole, text)
     packs = [gzip.decompress(base64.b64decode(base64_text)) for base64_text in put_in.groups()]

@@ -86,13 +86,12 @@ static void read_data(struct packed *p, const char *page, const char *id)
 	char opening[96];
 	size_t bytes;
 
-	(void)snprintf(opening, sizeof(opening), "<script type=\"application/gzip\" id=\"%s\">",
-		       id);
+	(void)snprintf(opening, sizeof(opening), "<data hidden id=\"%s\" value=\"", id);
 	const char *at = strstr(page, opening);
 	assert_non_null(at);
 	at += strlen(opening);
-	char *packed = decode(at, strcspn(at, "<"), &bytes);
-	assert_memory_equal(at + strcspn(at, "<"), "</script>", 9);
+	char *packed = decode(at, strcspn(at, "\""), &bytes);
+	assert_memory_equal(at + strcspn(at, "\""), "\"></data>", 9);
 	unpack(p, packed, bytes);
 	free(packed);
 }

@@ -34,7 +34,7 @@ function decodeBase64(text: string): Uint8Array {
 async function loadEmbedded(id: string): Promise<Pack | null> {
   const element = document.getElementById(id);
   if (!element) return null;
-  const bytes = decodeBase64(element.textContent ?? "");
+  const bytes = decodeBase64(element.getAttribute("value") ?? "");
   element.remove(); // the text is as large as the data
   return new Pack(await inflate(bytes));
 }
