@@ -4,10 +4,8 @@
 #define _GNU_SOURCE
 #include "cli/namer.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "cli/pipes.h"
 #include "cli/recording.h"
 #include "model/resolve.h"
 #include "profile/profile.h"
@@ -31,34 +30,6 @@ struct answer {
 	uint32_t is_over;
 };
 
-/* ---- pipes ----------------------------------------------------------------------------------- */
-
-static bool read_all(int fd, void *to, size_t bytes)
-{
-	for (char *at = to; bytes;) {
-		ssize_t got = read(fd, at, bytes);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return false;
-		at += got;
-		bytes -= (size_t)got;
-	}
-	return true;
-}
-
-/* All at once or not at all: less than a pipe takes. */
-static bool write_all(int fd, const void *from, size_t bytes)
-{
-	ssize_t put;
-
-	do {
-		put = write(fd, from, bytes);
-	} while (put < 0 && errno == EINTR);
-	return put == (ssize_t)bytes;
-}
-
 /* ---- the process that does it ---------------------------------------------------------------- */
 
 struct server {
@@ -66,23 +37,17 @@ struct server {
 	int answers_out;
 };
 
-static bool has_other_end(int fd)
-{
-	struct pollfd pipe = {.fd = fd};
-
-	return poll(&pipe, 1, 0) == 0;
-}
-
 /* Ends the process when what it is at is of no use: the recorder is gone, or another one that is in
  * a hurry does it in less time than is left here, at what may be a hundredth of a busy core. */
 static void tell_progress(void *context, size_t done, size_t total)
 {
 	const struct server *s = context;
 
-	if (!has_other_end(s->answers_out) || (done < total / 2 && !has_other_end(s->orders_in)))
+	if (!pipes_has_other_end(s->answers_out) ||
+	    (done < total / 2 && !pipes_has_other_end(s->orders_in)))
 		_exit(0);
-	(void)write_all(s->answers_out, &(struct answer){.done = done, .total = total},
-			sizeof(struct answer));
+	(void)pipes_write(s->answers_out, &(struct answer){.done = done, .total = total},
+			  sizeof(struct answer));
 }
 
 /* A profile that is not there any more, or is somebody else's by now, is left alone; and so are all
@@ -94,7 +59,7 @@ static void name_profile(const char *path, const struct resolve_options *how, in
 
 	if (p && !p->resolved && !p->damaged) {
 		(void)resolve_profile(p, how, NULL);
-		if (has_other_end(answers_out) && access(path, W_OK) == 0)
+		if (pipes_has_other_end(answers_out) && access(path, W_OK) == 0)
 			(void)profile_write(p, path, &ignored);
 	}
 	profile_free(p);
@@ -115,9 +80,10 @@ static void __attribute__((noreturn)) serve(int orders_in, int answers_out, bool
 
 	if (!in_a_hurry)
 		(void)setpriority(PRIO_PROCESS, 0, MODEST_NICE);
-	while (read_all(orders_in, path, sizeof(path))) {
+	while (pipes_read(orders_in, path, sizeof(path))) {
 		name_profile(path, &how, answers_out);
-		if (!write_all(answers_out, &(struct answer){.is_over = 1}, sizeof(struct answer)))
+		if (!pipes_write(answers_out, &(struct answer){.is_over = 1},
+				 sizeof(struct answer)))
 			break;
 	}
 	_exit(0); /* what it holds goes quicker so */
@@ -174,7 +140,7 @@ static void go_on(struct namer *n)
 		return;
 	}
 	memcpy(path, n->paths.at[n->next], strlen(n->paths.at[n->next]));
-	n->is_at_work = write_all(n->orders_out, path, sizeof(path));
+	n->is_at_work = pipes_write(n->orders_out, path, sizeof(path));
 }
 
 void namer_add(struct namer *n, const char *path)
@@ -204,7 +170,7 @@ void namer_take(struct namer *n)
 {
 	struct answer answer;
 
-	if (!read_all(n->answers_in, &answer, sizeof(answer))) {
+	if (!pipes_read(n->answers_in, &answer, sizeof(answer))) {
 		note_end(n);
 	} else if (answer.is_over) {
 		n->next++;

@@ -25,6 +25,7 @@
 #include "cli/control.h"
 #include "cli/fleeting.h"
 #include "cli/handover.h"
+#include "cli/pipes.h"
 #include "cli/procfs.h"
 #include "cli/recording_report.h"
 #include "cli/writing.h"
@@ -456,7 +457,7 @@ static bool is_named_later(const struct recording_job *job, const struct profile
 	bool is_last = wires->is_program && report->end != PROFILE_END_EXEC;
 
 	return wires->has_namer && !is_last && !job->trace && !special_is(report->path) &&
-	       recording_report_has_listener(wires->report_out) &&
+	       wires->report_out >= 0 && pipes_has_other_end(wires->report_out) &&
 	       !fleeting_has_files(p, &wires->began);
 }
 

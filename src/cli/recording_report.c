@@ -3,54 +3,21 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cli/recording_report.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "cli/pipes.h"
 #include "model/interval.h"
 
 void recording_report_send(int out, const struct recording_report *report)
 {
-	const char *at = (const char *)report;
-	size_t left = sizeof(*report);
-
-	while (out >= 0 && left) {
-		ssize_t sent = write(out, at, left);
-
-		if (sent < 0 && errno == EINTR)
-			continue;
-		if (sent <= 0)
-			return;
-		at += sent;
-		left -= (size_t)sent;
-	}
+	if (out >= 0)
+		(void)pipes_write(out, report, sizeof(*report));
 }
 
 bool recording_report_take(int in, struct recording_report *report)
 {
-	char *at = (char *)report;
-	size_t left = sizeof(*report);
-
-	while (left) {
-		ssize_t got = read(in, at, left);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return false;
-		at += got;
-		left -= (size_t)got;
-	}
-	return true;
-}
-
-bool recording_report_has_listener(int out)
-{
-	struct pollfd pipe = {.fd = out};
-
-	return out >= 0 && poll(&pipe, 1, 0) == 0;
+	return pipes_read(in, report, sizeof(*report));
 }
 
 static void add_up_lost(struct recording_report *r, const struct profile *p)

@@ -20,9 +20,6 @@ void recording_report_send(int out, const struct recording_report *r);
 /* Reads one from the other end. False: there is none any more. */
 bool recording_report_take(int in, struct recording_report *r);
 
-/* Whether somebody still has the other end of it. */
-bool recording_report_has_listener(int out);
-
 /* There is nothing in the profile that anybody could want to see. */
 bool recording_report_has_nothing(const struct profile *p);
 
