@@ -91,7 +91,8 @@ static void __attribute__((noreturn)) serve(int orders_in, int answers_out, bool
 
 /* ---- its parent ------------------------------------------------------------------------------ */
 
-static void become_server(struct namer *n, const int *orders, const int *answers)
+static void __attribute__((noreturn))
+become_server(struct namer *n, const int *orders, const int *answers)
 {
 	recording_isolate();
 	(void)prctl(PR_SET_NAME, "midden-names");

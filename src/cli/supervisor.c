@@ -302,13 +302,13 @@ static void end_progress(struct supervisor *s)
 }
 
 /* One bar for all collectors: as a rule one of them is at it. */
-static void tell_symbols(struct supervisor *s, const struct recording_report *report)
+static void tell_symbols(struct supervisor *s, size_t done, size_t total)
 {
 	if (!s->symbols.what) {
 		end_progress(s);
 		progress_begin(&s->symbols, "midden: looking up symbols");
 	}
-	progress_note(&s->symbols, (size_t)report->symbols_done, (size_t)report->symbols_total);
+	progress_note(&s->symbols, done, total);
 }
 
 static bool has_later_image(const struct supervisor *s, const struct worker *w)
@@ -334,7 +334,7 @@ static void take_report(struct supervisor *s, struct worker *w)
 		return;
 	}
 	if (!report.is_result && report.symbols_total) {
-		tell_symbols(s, &report);
+		tell_symbols(s, (size_t)report.symbols_done, (size_t)report.symbols_total);
 		return;
 	}
 	if (!report.is_result) {
@@ -462,15 +462,12 @@ static bool is_finished(const struct supervisor *s)
 
 static void take_names(struct supervisor *s)
 {
-	struct recording_report report = {0};
 	size_t done, total;
 
 	namer_take(&s->namer);
 	namer_get_progress(&s->namer, &done, &total);
-	report.symbols_done = done;
-	report.symbols_total = total;
 	if (is_recorded(s) && s->request->recording->symbol_progress)
-		tell_symbols(s, &report);
+		tell_symbols(s, done, total);
 }
 
 static void wait_once(struct supervisor *s)
