@@ -4,6 +4,7 @@
 import type { Work } from "./model/stacks.ts";
 
 const PIECE_MS = 12; // less than a frame, so that nothing the user does has to wait
+const SEEN_MS = 200;
 const LATEST_MS = 2000; // a browser that is never idle gets to it nevertheless
 
 function whenIdle(go: () => void): void {
@@ -13,6 +14,14 @@ function whenIdle(go: () => void): void {
 
 export function idle(): Promise<void> {
   return new Promise(whenIdle);
+}
+
+/** What is in the document now is on the screen; soon enough also where there is none, as in a page behind others. */
+export function seen(): Promise<void> {
+  return new Promise((go) => {
+    requestAnimationFrame(() => setTimeout(go));
+    setTimeout(go, SEEN_MS);
+  });
 }
 
 /** One work after the other, in their order; then `done`. */

@@ -5,7 +5,8 @@ import "./style.css";
 import { App, type View, type ViewInstance } from "./app.ts";
 import { clear, h } from "./draw/dom.ts";
 import { formatTime } from "./draw/format.ts";
-import { doWhenIdle, idle, provokeCollection } from "./idle.ts";
+import { doWhenIdle, idle, provokeCollection, seen } from "./idle.ts";
+import type { Header } from "./load/pack.ts";
 import { Source } from "./load/source.ts";
 import { Profile } from "./model/profile.ts";
 import { callers } from "./views/callers.ts";
@@ -16,7 +17,7 @@ import { makeHelp } from "./views/help.ts";
 import { globals } from "./views/globals.ts";
 import { leaks } from "./views/leaks.ts";
 import { maps } from "./views/maps.ts";
-import { overview } from "./views/overview.ts";
+import { beginOverview, overview } from "./views/overview.ts";
 import { resident } from "./views/resident.ts";
 import { sizes } from "./views/sizes.ts";
 import { source } from "./views/source.ts";
@@ -24,6 +25,7 @@ import { table } from "./views/table.ts";
 import { threads } from "./views/threads.ts";
 import { timeline } from "./views/timeline.ts";
 import { samplingNote } from "./views/within.ts";
+import { parseState, printState, tidyState, type State } from "./state.ts";
 
 const VIEWS: View[] = [overview, timeline, flame, table, callers, source, sizes, threads, leaks, resident, maps, globals, compare];
 
@@ -96,29 +98,49 @@ function listenForPrinting(app: App): void {
 }
 
 /** Links to all pages. Elements stay as they are as far as they can: what is made anew has to be laid out anew. */
-function showLinks(nav: HTMLElement, app: App, views: View[], current: View): void {
+function showLinks(nav: HTMLElement, to: (change: Partial<State>) => string, views: View[], current: View): void {
   if (nav.childElementCount !== views.length || views.some((v, i) => nav.children[i]!.textContent !== v.title))
     clear(nav, ...views.map((v) => h("a", { title: `key ${v.key}`, "aria-keyshortcuts": v.key }, v.title)));
   views.forEach((v, i) => {
     const link = nav.children[i]!;
-    link.setAttribute("href", app.link({ page: v.id }));
+    link.setAttribute("href", to({ page: v.id }));
     if (v === current) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   });
 }
 
+function makeNav(): HTMLElement {
+  return h("nav", { "aria-label": "Pages" });
+}
+
+function topOf(header: Header, ...parts: HTMLElement[]): HTMLElement {
+  const program = String(header.stats?.["program"] ?? "");
+  document.title = `${program} – midden`;
+  return h("header.top", {}, h("h1", {}, program || "midden"), ...parts);
+}
+
+/** What a large profile says of itself is shown before its stacks are read, if that is what was asked for. */
+async function showBeginning(header: Header, root: HTMLElement): Promise<void> {
+  const state = parseState(location.hash);
+  if (state.page !== overview.id) return;
+  const link = (change: Partial<State>): string => printState(tidyState({ ...state, ...change }));
+  const nav = makeNav();
+  showLinks(nav, link, VIEWS.filter((v) => !v.isPossible), overview);
+  clear(root, topOf(header, nav), samplingNote(header), h("main", { "aria-busy": "true" }, beginOverview({ header, link })));
+  await seen();
+}
+
 /** Shows the page. Returns what makes ahead what the other pages need. */
 function start(app: App, root: HTMLElement): () => void {
   const made = new Map<string, ViewInstance>();
-  const nav = h("nav", { "aria-label": "Pages" });
+  const nav = makeNav();
   const main = h("main");
   const status = h("span.status", { role: "status" });
   const note = h("p.sampled", { id: "of-all", hidden: true });
-  const program = String(app.blocks.pack.header.stats?.["program"] ?? "");
   const shown = () => VIEWS.filter((v) => v.isPossible?.(app) ?? true);
   const help = makeHelp(shown);
-  clear(root, h("header.top", {}, h("h1", {}, program || "midden"), nav, status, h("button.keys", { type: "button", id: "keys", title: "keys (?)", onclick: () => help.open() }, "?")), samplingNote(app), note, main, help.element);
-  document.title = `${program} – midden`;
+  const { header } = app.blocks.pack;
+  clear(root, topOf(header, nav, status, h("button.keys", { type: "button", id: "keys", title: "keys (?)", onclick: () => help.open() }, "?")), samplingNote(header), note, main, help.element);
   const instanceOf = (view: View): ViewInstance => {
     let instance = made.get(view.id);
     if (!instance) {
@@ -130,7 +152,7 @@ function start(app: App, root: HTMLElement): () => void {
   app.onChange = () => {
     const views = shown();
     const view = views.find((v) => v.id === app.state.page) ?? views[0]!;
-    showLinks(nav, app, views, view);
+    showLinks(nav, (change) => app.link(change), views, view);
     note.hidden = !view.isOfAll || app.state.from < 0;
     if (!note.hidden) clear(note, `This page shows the whole recording, not ${rangeText(app)}. `, wholeButton(app));
     const instance = instanceOf(view);
@@ -148,7 +170,7 @@ function start(app: App, root: HTMLElement): () => void {
 }
 
 async function open(root: HTMLElement): Promise<void> {
-  const app = new App(await Source.open());
+  const app = new App(await Source.open((header) => showBeginning(header, root)));
   const isCompared = app.state.page === compare.id;
   if (isCompared) await app.loadOld();
   const prepare = start(app, root);

@@ -4,6 +4,7 @@ SPDX-License-Identifier: Apache-2.0
 """
 
 import json
+import re
 import subprocess
 import threading
 
@@ -28,7 +29,7 @@ def page(midden, tmp_path, browse):
             address = out.as_uri()
         result = browse("viewer.mjs", address, input=json.dumps(steps))
         assert result["faults"] == []
-        own = address.partition("?")[0]
+        own = re.split("[?#]", address)[0]
         assert [r for r in result["requests"] if not r.startswith((own, "data:", "blob:"))] == []
         return result["seen"]
 

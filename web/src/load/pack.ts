@@ -21,8 +21,21 @@ export interface Header {
 
 const MAGIC = "MDNPACK1";
 const PREFIX_BYTES = 16;
+const NO_PACK = "this is not a midden profile as the page reads it";
+const CUT_OFF = "the profile's data is cut off";
 /** What maps have in common with blocks; of the other tables they have nothing. */
 const OF_ALL = /^(text|frame|node|map)\./;
+
+/** The header, if `bytes` begin a pack and have all of it; null: there must be more of them. */
+export function readHeader(bytes: Uint8Array): { header: Header; end: number } | null {
+  if (bytes.byteLength < PREFIX_BYTES) return null;
+  if (new TextDecoder("latin1").decode(bytes.subarray(0, 8)) !== MAGIC) throw new Error(NO_PACK);
+  const end = PREFIX_BYTES + Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(8, true));
+  if (end > bytes.byteLength) return null;
+  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(PREFIX_BYTES, end))) as Header;
+  if (header.schema !== 1) throw new Error(`the data has schema ${header.schema}, this page reads 1`);
+  return { header, end };
+}
 
 export class Pack {
   readonly header: Header;
@@ -40,13 +53,11 @@ export class Pack {
       this.header = { ...blocks.header, stats: { ...stats, ...(stats?.["maps"] as { [key: string]: Json }), sample_period: 0 }, findings: null, diff: null, leaks: null };
       return;
     }
-    if (bytes.byteLength < PREFIX_BYTES || new TextDecoder("latin1").decode(new Uint8Array(bytes, 0, 8)) !== MAGIC)
-      throw new Error("this is not a midden profile as the page reads it");
-    const headerBytes = Number(new DataView(bytes).getBigUint64(8, true));
-    this.base = PREFIX_BYTES + headerBytes;
-    if (this.base > bytes.byteLength) throw new Error("the profile's data is cut off");
-    this.header = JSON.parse(new TextDecoder().decode(new Uint8Array(bytes, PREFIX_BYTES, headerBytes))) as Header;
-    if (this.header.schema !== 1) throw new Error(`the data has schema ${this.header.schema}, this page reads 1`);
+    if (bytes.byteLength < PREFIX_BYTES) throw new Error(NO_PACK);
+    const read = readHeader(new Uint8Array(bytes));
+    if (!read) throw new Error(CUT_OFF);
+    this.header = read.header;
+    this.base = read.end;
   }
 
   get byteLength(): number {
@@ -67,7 +78,7 @@ export class Pack {
     if (this.isOfMaps && !OF_ALL.test(own)) return [this.base, 0];
     const c = this.header.columns[own];
     if (!c || c.type !== type) throw new Error(`the data has no column ${name}`);
-    if (this.base + c.at + c.count * bytesEach > this.bytes.byteLength) throw new Error("the profile's data is cut off");
+    if (this.base + c.at + c.count * bytesEach > this.bytes.byteLength) throw new Error(CUT_OFF);
     return [this.base + c.at, c.count];
   }
 

@@ -1,7 +1,7 @@
 // source.ts -- where the data comes from: out of the page itself, or from the server that sent it.
 // SPDX-License-Identifier: Apache-2.0
 
-import { Pack } from "./pack.ts";
+import { Pack, readHeader, type Header } from "./pack.ts";
 
 export interface ServerState {
   live: boolean;
@@ -10,13 +10,48 @@ export interface ServerState {
   sources: boolean;
 }
 
-function inflate(bytes: Uint8Array): Promise<ArrayBuffer> {
+/** Is told what the data says of itself before all of it is there. */
+export type Hear = (header: Header) => Promise<void>;
+
+/** Less than this is there in a moment: the header need not come first. */
+const MUCH_BYTES = 2 << 20;
+/** Of compressed data: headers are in there, unless they hold the lines of many sources. */
+const BEGIN_BYTES = 192 << 10;
+
+function inflate(bytes: Uint8Array, isAll = true): ReadableStream<Uint8Array> {
   const unpacked = new DecompressionStream("gzip");
   const writer = unpacked.writable.getWriter();
   // What is wrong with the data, the reader is told.
   writer.write(bytes as BufferSource).catch(() => {});
-  writer.close().catch(() => {});
-  return new Response(unpacked.readable).arrayBuffer();
+  if (isAll) writer.close().catch(() => {});
+  return unpacked.readable as ReadableStream<Uint8Array>;
+}
+
+function join(a: Uint8Array, b: Uint8Array): Uint8Array {
+  const both = new Uint8Array(a.byteLength + b.byteLength);
+  both.set(a);
+  both.set(b, a.byteLength);
+  return both;
+}
+
+/** The header of a pack that comes piece by piece, if it comes with the first megabyte. What is wrong with the data is told
+ * when all of it is read. */
+async function peek(pieces: ReadableStream<Uint8Array>): Promise<Header | null> {
+  const reader = pieces.getReader();
+  try {
+    for (let begin: Uint8Array = new Uint8Array(0); begin.byteLength < 1 << 20;) {
+      const { done, value } = await reader.read();
+      if (done) return null;
+      begin = join(begin, value);
+      const read = readHeader(begin);
+      if (read) return read.header;
+    }
+  } catch {
+    // As above.
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+  return null;
 }
 
 /** Newer browsers do it themselves, in a tenth of the time. */
@@ -30,13 +65,35 @@ function decodeBase64(text: string): Uint8Array {
   return bytes;
 }
 
+async function inflateAll(digits: string): Promise<ArrayBuffer> {
+  try {
+    return await new Response(inflate(decodeBase64(digits))).arrayBuffer();
+  } catch {
+    // What browsers say is of fetching, or of a digit.
+    throw new Error("the profile's data is damaged or cut off: write this page anew with midden html");
+  }
+}
+
 /** The data that was put into the page; null if the page came from a server. */
-async function loadEmbedded(id: string): Promise<Pack | null> {
+async function loadEmbedded(id: string, hear?: Hear): Promise<Pack | null> {
   const element = document.getElementById(id);
   if (!element) return null;
-  const bytes = decodeBase64(element.getAttribute("value") ?? "");
+  const digits = element.getAttribute("value") ?? "";
   element.remove(); // the text is as large as the data
-  return new Pack(await inflate(bytes));
+  if (hear && digits.length > MUCH_BYTES) {
+    // Streams go through all that they are given before anybody else's turn comes.
+    const header = await peek(inflate(decodeBase64(digits.slice(0, (BEGIN_BYTES / 3) * 4)), false));
+    if (header) await hear(header);
+  }
+  return new Pack(await inflateAll(digits));
+}
+
+async function loadSent(answer: Response, hear: Hear): Promise<Pack> {
+  if (!answer.body || Number(answer.headers.get("Content-Length")) < MUCH_BYTES) return new Pack(await answer.arrayBuffer());
+  const [begin, all] = answer.body.tee();
+  const header = await peek(begin);
+  if (header) await hear(header);
+  return new Pack(await new Response(all).arrayBuffer());
 }
 
 /** What comes behind the script, which runs before it is there. */
@@ -60,11 +117,11 @@ export class Source {
     readonly hasSources: boolean,
   ) {}
 
-  static async open(): Promise<Source> {
-    const own = await loadEmbedded("midden-data");
+  static async open(hear: Hear): Promise<Source> {
+    const own = await loadEmbedded("midden-data", hear);
     if (own) return new Source(true, own, true, own.header.lines !== null);
     const state = (await (await ask("state")).json()) as ServerState;
-    return new Source(false, new Pack(await (await ask("data")).arrayBuffer()), state.old, state.sources);
+    return new Source(false, await loadSent(await ask("data"), hear), state.old, state.sources);
   }
 
   /** The profile to compare with; null if there is none. To be asked for once. */

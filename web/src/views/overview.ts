@@ -4,7 +4,7 @@
 import type { App, View } from "../app.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatShare, formatTime } from "../draw/format.ts";
-import type { Json } from "../load/pack.ts";
+import type { Header, Json } from "../load/pack.ts";
 import { hottestFrames } from "../model/lines.ts";
 import type { State } from "../state.ts";
 
@@ -29,10 +29,16 @@ const RUN: [string, string][] = [
   ["mode", "Mode"], ["exit_code", "Exit code"], ["exit_signal", "Signal"], ["threads", "Threads"], ["stacks", "Stacks"], ["version", "Recorded by midden"],
 ];
 
+/** What most of the page needs, and all that there is of a large profile at first. */
+export interface Beginning {
+  header: Header;
+  link(change: Partial<State>): string;
+}
+
 class Stats {
-  constructor(private readonly app: App) {}
+  constructor(private readonly header: Header) {}
   get(key: string): Json | undefined {
-    return this.app.profile.pack.header.stats?.[key];
+    return this.header.stats?.[key];
   }
   number(key: string): number {
     const value = this.get(key);
@@ -46,30 +52,30 @@ function doubt(s: Stats, key: string, show: (n: number) => string): string {
   return typeof low === "number" && typeof high === "number" && low !== high ? `${show(low)} to ${show(high)}; ` : "";
 }
 
-function card(app: App, title: string, value: string, note: string, go: Partial<State>): HTMLElement {
+function card(of: Beginning, title: string, value: string, note: string, go: Partial<State>): HTMLElement {
   const id = String(go.figure ?? go.page);
-  return h("a.card", { id: `card-${id}`, href: app.link({ zoom: [], ...go }) }, h("h3", {}, title), h("p.figure", {}, value), h("p.note", {}, note));
+  return h("a.card", { id: `card-${id}`, href: of.link({ zoom: [], ...go }) }, h("h3", {}, title), h("p.figure", {}, value), h("p.note", {}, note));
 }
 
-function cards(app: App, s: Stats): HTMLElement[] {
+function cards(of: Beginning, s: Stats): HTMLElement[] {
   const seconds = Math.max(1e-9, s.number("duration_ns") / NS);
   const calls = s.number("allocations");
   const temporary = s.number("temporary_allocations");
   return [
-    card(app, "Peak", formatBytes(s.number("peak_bytes")), `${doubt(s, "peak_bytes", formatBytes)}${formatCount(s.number("peak_blocks"))} blocks at ${formatTime(s.number("peak_time_ns"))}`, { page: "flame", figure: "peak" }),
-    card(app, app.profile.pack.header.live ? "Live now" : "Leaked", formatBytes(s.number("leaked_bytes")), `${doubt(s, "leaked_bytes", formatBytes)}${formatCount(s.number("leaked_blocks"))} blocks`, { page: "leaks", figure: "leaked" }),
-    card(app, "Allocated", formatBytes(s.number("allocated_bytes")), `${formatBytes(s.number("allocated_bytes") / seconds)} a second`, { page: "flame", figure: "allocated" }),
-    card(app, "Calls", formatCount(calls), `${formatCount(calls / seconds)} a second`, { page: "flame", figure: "calls" }),
-    card(app, "Temporary", formatShare(temporary, calls), `${doubt(s, "temporary_allocations", formatCount)}${formatCount(temporary)} freed before the next allocation`, { page: "flame", figure: "temporary" }),
-    card(app, "Resident at most", formatBytes(s.number("rss_peak_bytes")), `recorded for ${formatTime(s.number("duration_ns"))}`, { page: "time" }),
+    card(of, "Peak", formatBytes(s.number("peak_bytes")), `${doubt(s, "peak_bytes", formatBytes)}${formatCount(s.number("peak_blocks"))} blocks at ${formatTime(s.number("peak_time_ns"))}`, { page: "flame", figure: "peak" }),
+    card(of, of.header.live ? "Live now" : "Leaked", formatBytes(s.number("leaked_bytes")), `${doubt(s, "leaked_bytes", formatBytes)}${formatCount(s.number("leaked_blocks"))} blocks`, { page: "leaks", figure: "leaked" }),
+    card(of, "Allocated", formatBytes(s.number("allocated_bytes")), `${formatBytes(s.number("allocated_bytes") / seconds)} a second`, { page: "flame", figure: "allocated" }),
+    card(of, "Calls", formatCount(calls), `${formatCount(calls / seconds)} a second`, { page: "flame", figure: "calls" }),
+    card(of, "Temporary", formatShare(temporary, calls), `${doubt(s, "temporary_allocations", formatCount)}${formatCount(temporary)} freed before the next allocation`, { page: "flame", figure: "temporary" }),
+    card(of, "Resident at most", formatBytes(s.number("rss_peak_bytes")), `recorded for ${formatTime(s.number("duration_ns"))}`, { page: "time" }),
   ];
 }
 
-function warnings(app: App, s: Stats): HTMLElement {
+function warnings(of: Beginning, s: Stats): HTMLElement {
   const list = LOSSES.filter(([key]) => s.number(key) > 0).map(([key, text]) => h("li", { "data-loss": key }, `${formatCount(s.number(key))} ${text}`));
   if (s.get("damaged")) list.unshift(h("li", {}, `The file is damaged: ${String(s.get("damage") ?? "some of it is missing")}`));
   if (s.number("allocations") > 1000 && s.number("temporary_allocations") > MUCH_TEMPORARY * s.number("allocations"))
-    list.push(h("li", {}, h("a", { href: app.link({ page: "flame", figure: "temporary" }) }, `${formatShare(s.number("temporary_allocations"), s.number("allocations"))} of all blocks are freed before the next allocation`)));
+    list.push(h("li", {}, h("a", { href: of.link({ page: "flame", figure: "temporary" }) }, `${formatShare(s.number("temporary_allocations"), s.number("allocations"))} of all blocks are freed before the next allocation`)));
   return h("section", { id: "warnings" }, h("h2", {}, "Warnings"), list.length ? h("ul", {}, ...list) : h("p.note", {}, "None: nothing was lost."));
 }
 
@@ -78,7 +84,7 @@ function textOf(value: Json | undefined): string {
 }
 
 /** A finding as the command prints it, with a link to its place. */
-function finding(app: App, f: { [key: string]: Json }): HTMLElement {
+function finding(of: Beginning, f: { [key: string]: Json }): HTMLElement {
   const stack = Array.isArray(f["stack"]) ? f["stack"] : [];
   const own = stack[Number(f["own_frame"]) || 0] as { [key: string]: Json } | undefined;
   const name = textOf(own?.["function"]);
@@ -88,13 +94,13 @@ function finding(app: App, f: { [key: string]: Json }): HTMLElement {
   const numbers = [["bytes", "bytes"], ["blocks", "blocks"], ["calls", "calls that need not be"], ["saved_bytes", "to be saved"]]
     .filter(([k]) => typeof f[k!] === "number" && f[k!] !== 0)
     .map(([k, words]) => (k!.includes("bytes") ? `${formatBytes(f[k!] as number)}${words === "bytes" ? "" : ` ${words}`}` : `${formatCount(f[k!] as number)} ${words}`));
-  return h("li", {}, h("strong", {}, kind), " ", name ? h("a", { href: app.link({ page: "flame", figure, functions: name, zoom: [] }) }, name) : null, place && h("span.place", {}, ` ${place}`), h("span.note", {}, `: ${numbers.join(", ")}`));
+  return h("li", {}, h("strong", {}, kind), " ", name ? h("a", { href: of.link({ page: "flame", figure, functions: name, zoom: [] }) }, name) : null, place && h("span.place", {}, ` ${place}`), h("span.note", {}, `: ${numbers.join(", ")}`));
 }
 
-function findings(app: App): HTMLElement {
-  const list = app.profile.pack.header.findings?.findings ?? [];
+function findings(of: Beginning): HTMLElement {
+  const list = of.header.findings?.findings ?? [];
   return h("section", { id: "findings" }, h("h2", {}, "Findings"),
-    list.length ? h("ol", {}, ...list.map((f) => finding(app, f))) : h("p.note", {}, "Nothing stands out."));
+    list.length ? h("ol", {}, ...list.map((f) => finding(of, f))) : h("p.note", {}, "Nothing stands out."));
 }
 
 /** The lines that hold most at the peak: where to begin to read. */
@@ -107,7 +113,11 @@ function hottest(app: App): HTMLElement {
     return h("tr", {}, h("td.number", {}, formatShare(value, answer.total)), h("td.number", {}, formatBytes(value)),
       h("td", {}, h("a", { href: app.link({ functions: "", module: "", thread: 0, from: -1, to: -1, ...link }) }, profile.functionName(frame)), h("span.place", {}, ` ${profile.place(frame)}`)));
   });
-  return h("section", { id: "hottest" }, h("h2", {}, "Most at the peak, by line"), rows.length ? h("table.plain", {}, ...rows) : h("p.note", {}, "Nothing was held."));
+  return hottestSection(rows.length ? h("table.plain", {}, ...rows) : h("p.note", {}, "Nothing was held."));
+}
+
+function hottestSection(content: HTMLElement): HTMLElement {
+  return h("section", { id: "hottest" }, h("h2", {}, "Most at the peak, by line"), content);
 }
 
 /** What other pages could tell, had it been recorded. */
@@ -127,6 +137,15 @@ function run(s: Stats): HTMLElement {
     h("table.plain", {}, ...rows.map(([key, title]) => h("tr", {}, h("th", {}, title), h("td", {}, key === "pid" ? String(s.get(key)) : textOf(s.get(key)))))));
 }
 
+function layOut(of: Beginning, s: Stats, hot: HTMLElement, missing: HTMLElement | null): HTMLElement[] {
+  return [h("div.cards", {}, ...cards(of, s)), h("div.columns", {}, h("div", {}, findings(of), hot), warnings(of, s), h("div", {}, run(s), missing))];
+}
+
+/** The page before the profile's stacks are there. */
+export function beginOverview(of: Beginning): HTMLElement {
+  return h("div.overview", {}, ...layOut(of, new Stats(of.header), hottestSection(h("p.note", {}, "The stacks are being read.")), null));
+}
+
 export const overview: View = {
   id: "overview",
   title: "Overview",
@@ -135,8 +154,9 @@ export const overview: View = {
   create(app) {
     const element = h("div.overview");
     const update = () => {
-      const s = new Stats(app);
-      clear(element, h("div.cards", {}, ...cards(app, s)), h("div.columns", {}, h("div", {}, findings(app), hottest(app)), warnings(app, s), h("div", {}, run(s), notRecorded(app, s))));
+      const { header } = app.profile.pack;
+      const s = new Stats(header);
+      clear(element, ...layOut({ header, link: (change) => app.link(change) }, s, hottest(app), notRecorded(app, s)));
     };
     return { element, update };
   },

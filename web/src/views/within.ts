@@ -4,6 +4,7 @@
 import type { App } from "../app.ts";
 import { h } from "../draw/dom.ts";
 import { formatBytes, formatCount } from "../draw/format.ts";
+import type { Header } from "../load/pack.ts";
 import { blocksWithin, boundOfBlocks, bytesWithin, errorOf, samplePeriod, varianceOf, type Interval } from "../model/interval.ts";
 import { countsBlocks, type Answer } from "../model/question.ts";
 
@@ -46,10 +47,10 @@ export function withinColumn(app: App, column: string, isBytes: boolean, total: 
 }
 
 /** Stands above every page of a sampled profile. */
-export function samplingNote(app: App): HTMLElement | null {
-  const period = samplePeriod(app.profile);
+export function samplingNote({ stats }: Header): HTMLElement | null {
+  const period = Number(stats?.["sample_period"] ?? 0);
   if (!period) return null;
-  const limit = Number(app.profile.pack.header.stats?.["detection_limit_bytes"] ?? 0);
+  const limit = Number(stats?.["detection_limit_bytes"] ?? 0);
   return h("p.sampled", { id: "sampled", role: "note" },
     `Sampled, one block in ${formatBytes(period)}: figures are estimates with 95 % intervals; stacks with less than ${formatBytes(limit)} may be missing.`);
 }

@@ -104,8 +104,17 @@ try {
 		dialog.dismiss();
 	});
 	page.on("request", (request) => result.requests.push(request.url()));
+	// What a large profile's page shows before all of it is there.
+	await page.addInitScript(() => {
+		new MutationObserver(() => {
+			const begun = document.querySelector("main[aria-busy]");
+			if (!begun || window.begun) return;
+			window.begun = document.getElementById("app").cloneNode(true);
+			if (window.name) location.hash = window.name;
+		}).observe(document, { childList: true, subtree: true });
+	});
 	await page.goto(address);
-	await page.waitForSelector("main");
+	await page.waitForSelector("main:not([aria-busy]), p.error");
 	for (const [what, ...arguments_] of steps) {
 		await settle(page);
 		if (what in doSteps) await doSteps[what](page, ...arguments_);
