@@ -25,6 +25,9 @@ static const char help[] =
 	"                           reachable or all, with commas between (default:\n"
 	"                           definite,indirect,interior)\n"
 	"  -l, --limit N            at most N stacks of each class (default: 20; 0: all)\n"
+	"  --long-stop              with PID: stop it for as long as the look takes, where it "
+	"cannot\n"
+	"                           be copied and reading it takes more than 100 ms per GB\n"
 	"  --fail                   end with status 1 if anything is lost\n"
 	"  -w, --write FILE         with PID: write the profile with the answer to FILE too\n"
 	"  --suppressions FILE      leaks named in FILE, as LeakSanitizer reads it, do not count\n"
@@ -55,16 +58,19 @@ struct request {
 	unsigned limit;
 	unsigned classes;
 	bool fail;
+	bool long_stop;
 };
 
 enum option_code {
 	OPTION_SHOW = 256,
 	OPTION_FAIL,
+	OPTION_LONG_STOP,
 };
 
 static const struct option options[] = {
 	{"show", required_argument, NULL, OPTION_SHOW},
 	{"limit", required_argument, NULL, 'l'},
+	{"long-stop", no_argument, NULL, OPTION_LONG_STOP},
 	{"fail", no_argument, NULL, OPTION_FAIL},
 	{"write", required_argument, NULL, 'w'},
 	OPTIONS_SUPPRESS,
@@ -108,6 +114,9 @@ static int parse_option(void *request, int code, const char *argument)
 	case OPTION_FAIL:
 		r->fail = true;
 		return COMMAND_GOOD;
+	case OPTION_LONG_STOP:
+		r->long_stop = true;
+		return COMMAND_GOOD;
 	case 'w':
 		r->write = argument;
 		return COMMAND_GOOD;
@@ -125,8 +134,9 @@ static int parse_arguments(struct request *r, int argc, char **argv)
 		return status;
 	if (argc - optind > 1)
 		return message_usage("leaks", "one FILE or PID at a time");
-	if (r->write && !load_find_pid(argv[optind]))
-		return message_usage("leaks", "--write goes with a process id");
+	if ((r->write || r->long_stop) && !load_find_pid(argv[optind]))
+		return message_usage("leaks", "%s goes with a process id",
+				     r->write ? "--write" : "--long-stop");
 	return COMMAND_GOOD;
 }
 
@@ -167,7 +177,7 @@ static struct profile *ask(pid_t pid, const struct request *r)
 {
 	struct control_origin origin;
 	struct error e = {.offset = -1};
-	struct profile *p = control_find_lost(pid, &origin, &e);
+	struct profile *p = control_find_lost(pid, r->long_stop, &origin, &e);
 
 	if (p) {
 		load_symbols(p, &r->shared.load, RESOLVE_MISSING, NULL);

@@ -16,7 +16,7 @@
 
 #include "cli/handover.h"
 
-#define MAGIC	  UINT64_C(0x3530706e7364696d) /* "midsnp05" */
+#define MAGIC	  UINT64_C(0x3630706e7364696d) /* "midsnp06" */
 #define ASKING_MS 50	/* for a request whose sender has connected: it comes at once */
 #define ANSWER_MS 10000 /* a collector may be busy with what the program did meanwhile */
 #define SURVEY_MS 60000 /* a look at a large heap takes seconds */
@@ -36,6 +36,7 @@ enum request_kind {
 struct request {
 	uint64_t magic;
 	uint64_t kind;
+	uint64_t long_stop; /* of LOST: the process may be stopped for as long as it takes */
 	char name[SEGMENT_MARK_NAME_MAX + 1];
 };
 
@@ -128,7 +129,7 @@ static void hand_out_profile(int connection, struct control_duty *duty)
 
 /* Where it cannot be told, the path has the reason. A look costs the target a stop: none is taken
  * that could not be handed out, as who asks will ask again. */
-static void find_lost(int connection, struct control_duty *duty)
+static void find_lost(int connection, struct control_duty *duty, bool long_stop)
 {
 	struct error e = {0};
 	struct answer no = {.magic = MAGIC, .kind = ANSWER_REFUSED};
@@ -138,7 +139,7 @@ static void find_lost(int connection, struct control_duty *duty)
 		(void)send_answer(connection, &no, -1);
 		return;
 	}
-	if (collect_find_lost(duty->collector, &e) == 0) {
+	if (collect_find_lost(duty->collector, long_stop, &e) == 0) {
 		hand_out_profile(connection, duty);
 		collect_forget_lost(duty->collector);
 		return;
@@ -185,7 +186,7 @@ static void answer_request(int connection, struct control_duty *duty)
 		(void)collect_drain(duty->collector);
 		hand_out_profile(connection, duty);
 	} else if (request.kind == REQUEST_LOST)
-		find_lost(connection, duty);
+		find_lost(connection, duty, request.long_stop != 0);
 	else if (request.kind == REQUEST_SURVEY)
 		start_survey(connection, duty, request.name);
 	else
@@ -373,10 +374,10 @@ static struct profile *read_pipe(int fd, pid_t target, struct error *e)
 	return NULL;
 }
 
-static struct profile *read_state(pid_t target, enum request_kind kind,
+static struct profile *read_state(pid_t target, const struct request *request,
 				  struct control_origin *origin, struct error *e)
 {
-	struct exchange x = {.request = {.kind = kind}};
+	struct exchange x = {.request = *request};
 	int result = ask_patiently(&x, target, e);
 
 	if (result == 0 && x.answer.kind == ANSWER_REFUSED)
@@ -397,15 +398,22 @@ static struct profile *read_state(pid_t target, enum request_kind kind,
 
 struct profile *control_read_profile(pid_t target, struct control_origin *origin, struct error *e)
 {
-	return read_state(target, REQUEST_PROFILE, origin, e);
+	const struct request request = {.kind = REQUEST_PROFILE};
+
+	return read_state(target, &request, origin, e);
 }
 
 struct profile *control_read_brief(pid_t target, struct control_origin *origin, struct error *e)
 {
-	return read_state(target, REQUEST_BRIEF, origin, e);
+	const struct request request = {.kind = REQUEST_BRIEF};
+
+	return read_state(target, &request, origin, e);
 }
 
-struct profile *control_find_lost(pid_t target, struct control_origin *origin, struct error *e)
+struct profile *control_find_lost(pid_t target, bool long_stop, struct control_origin *origin,
+				  struct error *e)
 {
-	return read_state(target, REQUEST_LOST, origin, e);
+	const struct request request = {.kind = REQUEST_LOST, .long_stop = long_stop};
+
+	return read_state(target, &request, origin, e);
 }

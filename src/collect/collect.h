@@ -147,9 +147,10 @@ bool collect_take_write(struct collector *c, struct collect_write *wanted);
 /* Tells whoever waits for it how it went. */
 void collect_answer_write(struct collector *c, const struct collect_write *wanted, bool done);
 
-/* Finds out which blocks nothing points to any more, for which the target is stopped for a moment;
- * profiles have it from then on. 0, or -1 with `e`. */
-int collect_find_lost(struct collector *c, struct error *e);
+/* Finds out which blocks nothing points to any more, for which the target is stopped for a moment,
+ * or if it cannot be otherwise and `long_stop` is true, for longer (see deadline.h); profiles have
+ * it from then on. 0, or -1 with `e`. */
+int collect_find_lost(struct collector *c, bool long_stop, struct error *e);
 void collect_forget_lost(struct collector *c);
 
 /* Why the program could not be told when it asked itself; "": it could, or did not ask. */

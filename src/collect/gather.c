@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "base/pages.h"
+#include "collect/deadline.h"
 #include "collect/stash.h"
 #include "collect/target_read.h"
 
@@ -28,6 +29,7 @@ struct work {
 	uint64_t pieces;       /* in all */
 	_Atomic uint64_t next; /* piece that nobody has taken; relaxed: a number and no more */
 	_Atomic uint32_t denied;
+	_Atomic uint32_t late;
 };
 
 void gather_expect(struct gather *g, uint64_t start, uint64_t end)
@@ -120,11 +122,18 @@ static void keep_pointers(const struct gather *g, struct gather_part *part,
 
 /* ---- the crew -------------------------------------------------------------------------------- */
 
-/* The next piece of work; false: there is none. */
+/* The next piece of work; false: there is none, or no time for it. */
 static bool take(struct work *w, uint64_t *number)
 {
+	const struct deadline *deadline = w->gather->deadline;
+
 	*number = atomic_fetch_add_explicit(&w->next, 1, memory_order_relaxed);
-	return *number < w->pieces && !atomic_load_explicit(&w->denied, memory_order_relaxed);
+	if (*number >= w->pieces || atomic_load_explicit(&w->denied, memory_order_relaxed))
+		return false;
+	if (!deadline || !deadline_is_over(deadline))
+		return true;
+	atomic_store_explicit(&w->late, 1, memory_order_relaxed);
+	return false;
 }
 
 static void tell(struct work *w, struct gather_part *part, const struct target_tally *tally)
@@ -159,6 +168,7 @@ static bool run(struct work *w, void (*work)(void *context, uint32_t part))
 		crew_work(&g->crew, work, w);
 	else
 		work(w, 0);
+	g->is_late |= atomic_load(&w->late) != 0;
 	return !atomic_load(&w->denied);
 }
 
@@ -295,6 +305,16 @@ static int compare_runs(const void *a, const void *b)
 	const struct gather_run *x = a, *y = b;
 
 	return (x->address > y->address) - (x->address < y->address);
+}
+
+void gather_forget(struct gather *g)
+{
+	for (uint32_t i = 0; i < g->part_count; i++) {
+		struct gather_part *part = &g->parts[i];
+
+		part->runs.count = part->values.count = part->places.count = 0;
+		part->read_bytes = part->unread_bytes = 0;
+	}
 }
 
 void gather_sort(struct gather *g)

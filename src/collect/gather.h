@@ -42,6 +42,7 @@ struct gather_part {
 };
 
 struct stash;
+struct deadline;
 
 /* Zero-initialise. */
 struct gather {
@@ -50,7 +51,9 @@ struct gather {
 	uint32_t part_count;
 	void (*pulse)(void *context); /* called now and then while reading; may be NULL */
 	void *context;
-	VEC(struct gather_run) runs; /* of all parts, in order of address */
+	const struct deadline *deadline; /* after which nothing is read any more; NULL: none */
+	bool is_late;			 /* it has passed, and not all was read */
+	VEC(struct gather_run) runs;	 /* of all parts, in order of address */
 	/* Where blocks may be: a bit for each MiB, by its last bits. */
 	uint64_t heap[1024];
 	uint64_t heap_low;
@@ -70,6 +73,9 @@ void gather_touch(struct gather *g, struct stash *s);
 bool gather_stash(struct gather *g, struct stash *s, pid_t pid, const struct gather_range *ranges,
 		  size_t count);
 void gather_sift(struct gather *g, struct stash *s);
+
+/* Forgets what was read, as if it had not been. */
+void gather_forget(struct gather *g);
 
 /* Puts into order what was read, before it is visited. */
 void gather_sort(struct gather *g);

@@ -194,11 +194,19 @@ bool halt_is_worker(pid_t tid)
 	return has_worker_name(tid) && has_worker_flag(tid);
 }
 
+/* Those that have stopped wait meanwhile. */
+static bool is_too_late(const struct halt *h)
+{
+	return h->until_ns && clock_monotonic_ns() > h->until_ns;
+}
+
 /* One that ends just now is no failure. */
 static int ask(struct halt *h, pid_t tid, struct error *e)
 {
 	if (h->threads.count >= THREADS_MOST)
 		return error_set(e, "it has too many threads");
+	if (is_too_late(h))
+		return error_set(e, "its threads take too long to stop");
 	if (seize(h, tid) != 0) {
 		int why = errno;
 
@@ -271,7 +279,7 @@ static bool await_all(struct halt *h)
 	uint64_t last = clock_monotonic_ns() + PATIENCE_NS;
 
 	for (unsigned round = 1; !look_at_all(h, round % DEAD_ROUNDS == 0); round++) {
-		if (clock_monotonic_ns() > last)
+		if (clock_monotonic_ns() > last || is_too_late(h))
 			return false;
 		(void)nanosleep(&nap, NULL);
 	}

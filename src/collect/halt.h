@@ -45,6 +45,8 @@ struct halt_thread {
 /* Zero-initialise. */
 struct halt {
 	VEC(struct halt_thread) threads;
+	uint64_t until_ns;     /* not all have stopped by then: those that have are let go. 0: some
+				  seconds later. To be filled in */
 	struct resume *resume; /* what becomes of its waits; NULL: they end with EINTR. To be filled
 				  in */
 };

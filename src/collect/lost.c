@@ -17,16 +17,20 @@
 
 #include "collect/crew.h"
 #include "collect/lost_look.h"
+#include "collect/lost_pace.h"
 #include "collect/obey.h"
 #include "collect/pools.h"
 #include "collect/spare.h"
 #include "format/clock.h"
 
-#define TRIES_MOST  4			 /* to stop it where no block is between two places */
-#define AGAIN_NS    2000000L		 /* between them */
-#define ATTEND_NS   UINT64_C(5000000)	 /* there may be many threads */
-#define ROUNDS_MOST 1000		 /* of events, before a stopped target has no more */
-#define CREW_BYTES  (UINT64_C(16) << 20) /* less is read before another thread is awake */
+#define TRIES_MOST  4			/* to stop it where no block is between two places */
+#define AGAIN_NS    2000000L		/* between them */
+#define ATTEND_NS   UINT64_C(5000000)	/* there may be many threads */
+#define ROUNDS_MOST 1000		/* of events, before a stopped target has no more */
+#define FEW_EVENTS  4096		/* are handled in less than a millisecond */
+#define BEFORE_MOST 4			/* rounds, before the stop, until there are so few */
+#define CREW_BYTES  (UINT64_C(4) << 20) /* less is read before another thread is awake */
+#define APART_BYTES (UINT64_C(1) << 20) /* less is read when a copy is there, be it late */
 
 void lost_clear(struct lost *l)
 {
@@ -58,7 +62,15 @@ void lost_fini(struct lost *l)
 
 static void drain_all(struct collector *c)
 {
-	for (int i = 0; i < ROUNDS_MOST && collect_drain(c) != 0; i++)
+	for (int i = 0; i < ROUNDS_MOST && !deadline_is_over(&c->lost.deadline); i++)
+		if (collect_drain(c) == 0)
+			return;
+}
+
+/* As little as can be is left for the stop. */
+static void drain_before(struct collector *c)
+{
+	for (int i = 0; i < BEFORE_MOST && collect_drain(c) > FEW_EVENTS; i++)
 		continue;
 }
 
@@ -76,28 +88,48 @@ static void go_on(struct look *l)
 {
 	struct lost *to = &l->collector->lost;
 
-	if (l->since_ns)
-		to->stopped_ns += clock_monotonic_ns() - l->since_ns;
-	l->since_ns = 0;
+	deadline_go_on(&to->deadline);
 	halt_end(&to->halt);
 }
 
-/* False: it cannot be stopped, `e` has why. */
-static bool stop(struct look *l, struct error *e)
+static int let_go_early(struct look *l, const char *before, struct error *e)
+{
+	go_on(l);
+	return lost_pace_give_up(l, before, e);
+}
+
+/* Where it cannot be stopped, it is looked at while it runs. */
+static int halt_all(struct look *l, struct error *e)
+{
+	struct collector *c = l->collector;
+	struct error unstoppable = {0};
+
+	deadline_stop(&c->lost.deadline);
+	c->lost.halt.until_ns = deadline_get_end(&c->lost.deadline);
+	l->halted = halt_start(&c->lost.halt, c->watch.pid, &unstoppable) == 0;
+	bool is_late = deadline_is_over(&c->lost.deadline);
+	if (!l->halted)
+		deadline_go_on(&c->lost.deadline);
+	return is_late ? let_go_early(l, "all of its threads had stopped", e) : 0;
+}
+
+/* -1: it took too long, `e` has it; it goes on. */
+static int stop(struct look *l, struct error *e)
 {
 	const struct timespec nap = {.tv_nsec = AGAIN_NS};
 	struct collector *c = l->collector;
 
 	for (int i = 0;; i++) {
-		(void)collect_drain(c); /* as little as can be is left for the stop */
-		l->since_ns = clock_monotonic_ns();
-		if (halt_start(&c->lost.halt, c->watch.pid, e)) {
-			l->since_ns = 0;
-			return false;
-		}
+		drain_before(c);
+		if (halt_all(l, e))
+			return -1;
+		if (!l->halted)
+			return 0;
 		drain_all(c);
+		if (deadline_is_over(&c->lost.deadline))
+			return let_go_early(l, "its last events were handled", e);
 		if (!is_moving(c) || i == TRIES_MOST)
-			return true;
+			return 0;
 		go_on(l);
 		(void)nanosleep(&nap, NULL);
 	}
@@ -209,21 +241,40 @@ static int stash_all(struct look *l, struct error *e)
 		e);
 }
 
+/* What the copy does not have. Most often that is nothing, or a page of the C library's: when the
+ * fork has taken too long, it would be in vain to give up for that. */
+static int read_apart(struct look *l, struct error *e)
+{
+	pid_t pid = l->collector->watch.pid;
+	struct deadline *deadline = &l->collector->lost.deadline;
+	const struct roots *r = &l->roots;
+
+	roots_list(&l->roots, pid, ROOTS_APART);
+	deadline_read(deadline);
+	l->gather.deadline = roots_add_up(r) < APART_BYTES ? NULL : deadline;
+	bool given = gather_read(&l->gather, pid, r->ranges.at, r->ranges.count);
+	go_on(l);
+	if (l->gather.is_late)
+		return lost_pace_give_up(l, "all of its memory was read", e);
+	return check_given(l, given, e);
+}
+
 /* The target goes on, and its events are handled from then on: they come faster than memory is
  * read. */
 static int read_copy(struct look *l, struct error *e)
 {
 	struct collector *c = l->collector;
-	int result = read_part(l, c->watch.pid, ROOTS_APART, e);
+	int result = read_apart(l, e);
 
-	go_on(l);
 	twin_settle(&c->lost.twin); /* at once: until then it shares the program's descriptors */
 	list_blocks(l);
 	l->gather.pulse = keep_up;
 	if (result == 0)
 		result = read_part(l, c->lost.twin.pid, ROOTS_COPIED, e);
-	if (result == 0 && !twin_is_alive(&c->lost.twin))
+	if (result == 0 && !twin_is_alive(&c->lost.twin)) {
+		c->lost.twin.why = "its copy was killed";
 		result = error_set(e, "the copy of process %d was killed", (int)c->watch.pid);
+	}
 	twin_end(&c->lost.twin);
 	(void)twin_bury(&c->lost.twin, c->watch.pid);
 	return result;
@@ -241,12 +292,17 @@ static struct comeback read_way(const struct segment_header *header)
 static int read_target(struct look *l, struct error *e)
 {
 	struct collector *c = l->collector;
+
+	deadline_read(&c->lost.deadline);
+	l->gather.deadline = &c->lost.deadline;
 	int result = l->stash.room ? stash_all(l, e) : read_part(l, c->watch.pid, ROOTS_ALL, e);
 
 	halt_attend(&c->lost.halt);
 	if (result == 0 && watch_is_gone(&c->watch))
 		result = error_set(e, "it was killed"); /* and some of its memory not read */
 	go_on(l);
+	if (result == 0 && l->gather.is_late)
+		result = lost_pace_give_up(l, "all of its memory was read", e);
 	if (result)
 		return result;
 	list_blocks(l);
@@ -283,6 +339,8 @@ static int read_memory(struct look *l, struct error *e)
 		return -1;
 	}
 	expect_blocks(l);
+	if (deadline_is_over(&c->lost.deadline))
+		return let_go_early(l, "its maps were read", e);
 	l->is_copied = make_copy(l);
 	if (l->is_copied)
 		return read_copy(l, e);
@@ -297,20 +355,11 @@ static int read_memory(struct look *l, struct error *e)
 
 /* ---- before the stop ------------------------------------------------------------------------- */
 
-static uint64_t add_up_ranges(const struct roots *r)
-{
-	uint64_t bytes = 0;
-
-	for (size_t i = 0; i < r->ranges.count; i++)
-		bytes += r->ranges.at[i].end - r->ranges.at[i].start;
-	return bytes;
-}
-
 /* Room for all that would be read now. */
 static bool open_stash(struct look *l)
 {
 	roots_list(&l->roots, l->collector->watch.pid, ROOTS_ALL);
-	if (!stash_open(&l->stash, add_up_ranges(&l->roots), spare_read_bytes(NULL)))
+	if (!stash_open(&l->stash, roots_add_up(&l->roots), spare_read_bytes(NULL)))
 		return false;
 	/* For a large target that takes seconds, in which its events must not pile up. */
 	l->gather.pulse = keep_up;
@@ -325,7 +374,11 @@ static bool foresee_copy(struct look *l)
 	struct twin *t = &l->collector->lost.twin;
 
 	t->only_sibling = l->way == LOST_SIBLING;
-	return twin_prepare(t, &l->roots.regions, l->collector->watch.pid) && !l->roots.is_guarded;
+	if (!twin_prepare(t, &l->roots.regions, l->collector->watch.pid))
+		return false;
+	if (l->roots.is_guarded)
+		t->why = "it has a userfaultfd that is asked about forks";
+	return !l->roots.is_guarded;
 }
 
 /* What can be done while it runs. False: this way leads nowhere. */
@@ -335,13 +388,19 @@ static bool prepare(struct look *l)
 	struct error ignored = {0};
 
 	watch_sample_rss(&c->watch);
+	c->lost.deadline.bytes = c->watch.rss_bytes;
 	roots_prepare(&l->roots, &c->map, c->watch.pid);
+	uint64_t begin = clock_monotonic_ns();
 	(void)roots_plan(&l->roots, NULL, c->watch.pid, &ignored);
+	l->planning_ns = clock_monotonic_ns() - begin;
 	if (is_by_copy(l) && !foresee_copy(l) && l->has_other)
 		return false;
 	if (c->watch.rss_bytes >= CREW_BYTES)
 		crew_call(&l->gather.crew);
-	return l->way != LOST_LATER || open_stash(l);
+	if (l->way == LOST_LATER && !open_stash(l))
+		return false;
+	expect_blocks(l); /* as in the stop: its time is foreseen by what is done in it */
+	return lost_pace_is_good(l);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -362,7 +421,7 @@ static void note_reading(const struct look *l)
 {
 	struct lost *to = &l->collector->lost;
 
-	to->pause_ns = to->stopped_ns;
+	to->pause_ns = to->deadline.stopped_ns;
 	if (l->is_copied)
 		to->flags |= PROFILE_LOST_COPIED;
 	if (l->way == LOST_LATER)
@@ -376,13 +435,13 @@ static void note_reading(const struct look *l)
 static int look(struct look *l, struct error *e)
 {
 	struct collector *c = l->collector;
-	struct error unstoppable = {0};
 
 	if (!prepare(l)) {
 		l->is_ended = true;
-		return -1;
+		return l->way == LOST_NOW ? lost_pace_refuse(l, e) : -1;
 	}
-	l->halted = stop(l, &unstoppable);
+	if (stop(l, e))
+		return -1;
 	note_moment(l);
 	if (read_memory(l, e))
 		return -1;
@@ -421,7 +480,8 @@ static int try_look(struct collector *c, const enum lost_way *way, struct error 
 	lost_clear(&c->lost);
 	l->collector = c;
 	l->way = *way;
-	l->has_other = *way != LOST_NOW && way[1] != LOST_NOW;
+	/* To look now may be too long for the same stop. */
+	l->has_other = *way != LOST_NOW && (way[1] != LOST_NOW || !c->lost.deadline.is_open);
 	l->reach.accepts = lost_look_accept;
 	l->reach.pulse = keep_up;
 	l->reach.context = l;
@@ -430,7 +490,7 @@ static int try_look(struct collector *c, const enum lost_way *way, struct error 
 	int result = look(l, e);
 	if (result)
 		lost_clear(&c->lost);
-	if (result && (l->is_ended || (l->is_copied && !l->reach.classes)))
+	if (result && !l->is_late && (l->is_ended || (l->is_copied && !l->reach.classes)))
 		result = 1;
 	roots_fini(&l->roots);
 	gather_fini(&l->gather);
@@ -445,7 +505,8 @@ static int find(struct collector *c, const enum lost_way *ways, struct error *e)
 	int result = 1;
 
 	lost_clear(&c->lost);
-	c->lost.stopped_ns = 0;
+	c->lost.expected_ns = 0;
+	c->lost.twin.why = NULL;
 	if (check_possible(c, e))
 		return -1;
 	for (; result == 1; ways++) {
@@ -456,7 +517,7 @@ static int find(struct collector *c, const enum lost_way *ways, struct error *e)
 		if (*ways == LOST_NOW)
 			break;
 	}
-	return result;
+	return result ? -1 : 0;
 }
 
 /* What failed with a target that is gone is of no interest. */
@@ -470,9 +531,10 @@ static int find_or_tell(struct collector *c, const enum lost_way *ways, struct e
 	return error_set(e, "process %d has ended meanwhile", (int)c->watch.pid);
 }
 
-int lost_find(struct collector *c, struct error *e)
+int lost_find(struct collector *c, bool long_stop, struct error *e)
 {
 	(void)twin_bury(&c->lost.twin, c->watch.pid);
+	deadline_start(&c->lost.deadline, c->watch.rss_bytes, long_stop);
 	return find_or_tell(c, lost_way_choose(c->watch.rss_bytes, crew_count_cores()), e);
 }
 
@@ -498,6 +560,8 @@ void lost_serve(struct collector *c)
 	while (a->leak_orders.count) {
 		struct leak_order order = a->leak_orders.at[--a->leak_orders.count];
 		struct error e = {0};
+
+		deadline_start(&c->lost.deadline, c->watch.rss_bytes, true);
 		bool done = find_or_tell(c, at_exit, &e) == 0;
 
 		(void)snprintf(c->lost.fault, sizeof(c->lost.fault), "%s", e.text);

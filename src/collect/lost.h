@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/vec.h"
+#include "collect/deadline.h"
 #include "collect/halt.h"
 #include "collect/twin.h"
 #include "profile/profile.h"
@@ -49,7 +50,8 @@ struct lost {
 	uint64_t ticks;	 /* when it was so; 0: nothing is known */
 	uint64_t clears; /* of figures, before it: sites have other numbers after one */
 	uint64_t pause_ns;
-	uint64_t stopped_ns; /* in the look that is under way, by all ways that were tried */
+	struct deadline deadline; /* of the look that is under way, by all ways that are tried */
+	uint64_t expected_ns;	  /* how long a way would have stopped it, too long; 0: none */
 	uint64_t read_bytes;
 	uint64_t unread_bytes;
 	uint32_t flags;	  /* enum profile_lost_flags */
@@ -59,9 +61,9 @@ struct lost {
 	struct resume resume;
 };
 
-/* Looks at the target, at a copy of it if that can be had. 0, or -1 with `e`; what was known before
- * is then gone. */
-int lost_find(struct collector *c, struct error *e);
+/* Looks at the target, at a copy of it if that can be had. `long_stop`: it may be stopped for as
+ * long as it takes (see deadline.h). 0, or -1 with `e`; what was known before is then gone. */
+int lost_find(struct collector *c, bool long_stop, struct error *e);
 
 /* Does what the target's orders ask for, lets go who was stopped too late, and buries copies. */
 void lost_serve(struct collector *c);

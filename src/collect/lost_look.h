@@ -22,13 +22,14 @@ struct look {
 	struct stash stash;
 	struct reach reach;
 	enum lost_way way;
-	bool has_other;	      /* than to look now, if this one cannot be gone */
+	bool has_other;	      /* that is to be tried, if this one cannot be gone */
 	bool halted;	      /* the threads were stopped: registers are known */
 	bool is_copied;	      /* what was read is a copy, made while they were */
 	bool is_ended;	      /* this way cannot be gone: another one may */
+	bool is_late;	      /* its time was over: it was let go */
 	bool has_strangers;   /* blocks that were not recorded */
 	uint8_t *root_counts; /* by block: see ROOTS_MOST */
-	uint64_t since_ns;    /* when they were stopped; 0: they are not */
+	uint64_t planning_ns; /* that the list of spans took, while they ran */
 	uint64_t attended_ns; /* when dead ones were last waited for */
 	uint64_t peeks;	      /* at the target's memory, which are bounded */
 	uint32_t registers;   /* spans from there on are of registers, one for each thread */

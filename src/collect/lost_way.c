@@ -10,11 +10,12 @@
 
 #include "format/env.h"
 
-#define WORTH_BYTES (UINT64_C(64) << 20) /* less is looked at as fast as it is copied */
+#define WORTH_BYTES (UINT64_C(16) << 20) /* less is looked at in some milliseconds */
 
 /* So many read a GiB in less than 100 ms: one takes 0.14 to 0.3 s for it. With fewer of them a
- * child that the target never sees is less to it than the longer stop. */
+ * child that the target never sees is less to it than the longer stop, if there is much to read. */
 #define QUICK_CORES 4u
+#define QUICK_BYTES (UINT64_C(64) << 20)
 
 static const enum lost_way now[] = {LOST_NOW};
 static const enum lost_way best[] = {LOST_SIBLING, LOST_LATER, LOST_COPY, LOST_NOW};
@@ -28,7 +29,7 @@ const enum lost_way *lost_way_choose(uint64_t resident_bytes, uint32_t cores)
 	bool is_worth_it = resident_bytes >= WORTH_BYTES;
 
 	if (!wanted && is_worth_it)
-		return cores >= QUICK_CORES ? best : few_cores;
+		return cores >= QUICK_CORES || resident_bytes < QUICK_BYTES ? best : few_cores;
 	if (!wanted)
 		return now;
 	if (strcmp(wanted, "now") == 0)

@@ -335,6 +335,15 @@ void roots_list(struct roots *r, pid_t pid, enum roots_part part)
 		pagemap_close(&pages);
 }
 
+uint64_t roots_add_up(const struct roots *r)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < r->ranges.count; i++)
+		bytes += r->ranges.at[i].end - r->ranges.at[i].start;
+	return bytes;
+}
+
 int roots_plan(struct roots *r, const struct halt *h, pid_t pid, struct error *e)
 {
 	if (regions_read(&r->regions, pid, e))

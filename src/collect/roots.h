@@ -70,6 +70,9 @@ enum roots_part {
  * them. */
 void roots_list(struct roots *r, pid_t pid, enum roots_part part);
 
+/* How many bytes these are. */
+uint64_t roots_add_up(const struct roots *r);
+
 /* Settles what anonymous memory is, once the blocks are known: of the stacks of threads that have
  * ended only the descriptors stay. */
 void roots_settle(struct roots *r, const struct reach *reach);

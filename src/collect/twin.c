@@ -46,8 +46,9 @@ static bool is_shared_with_others(const char *name)
 		!begins(name, "/dev/hugepages/"));
 }
 
-/* So do requests that are under way, unless the kernel knows of it (see requests.h). */
-static bool is_copyable(const struct regions *regions, pid_t target)
+/* So do requests that are under way, unless the kernel knows of it (see requests.h). NULL: nobody
+ * does, or why there can be no copy. */
+static const char *find_writer(const struct regions *regions, pid_t target)
 {
 	bool has_ring = false, has_aio = false;
 
@@ -55,11 +56,22 @@ static bool is_copyable(const struct regions *regions, pid_t target)
 		const char *name = regions_get_name(regions, &regions->list.at[i]);
 
 		if (is_shared_with_others(name))
-			return false;
+			return "it has a device or a socket mapped";
 		has_ring |= strstr(name, "[io_uring]") != NULL;
 		has_aio |= strstr(name, "[aio]") != NULL;
 	}
-	return (!has_ring && !has_aio) || requests_survive_fork(target, has_ring);
+	if ((!has_ring && !has_aio) || requests_survive_fork(target, has_ring))
+		return NULL;
+	return has_ring ? "it has an io_uring" : "it has an aio context";
+}
+
+/* Whether there may be one, of the kind that is wanted. */
+static bool is_copyable(struct twin *t, const struct regions *regions, pid_t target)
+{
+	t->why = find_writer(regions, target);
+	if (!t->why && t->only_sibling && !t->is_sibling)
+		t->why = "`midden record` is not its parent";
+	return !t->why;
 }
 
 /* ---- what the kernel says of a process ---------------------------------------------------- */
@@ -172,17 +184,19 @@ static bool can_suspend(struct twin *t)
 
 bool twin_prepare(struct twin *t, const struct regions *regions, pid_t target)
 {
+	t->why = "the last copy has not been waited for yet";
 	if (t->dead) /* whose kind and filters are those that it is buried by */
 		return false;
 	t->is_sibling = can_be_sibling(t->undertaker, target);
 	t->filters = 0;
 	t->suspends = false;
-	if (!is_copyable(regions, target) || (t->only_sibling && !t->is_sibling))
+	if (!is_copyable(t, regions, target))
 		return false;
 	if (filters_are(target, 0))
 		return true;
 	t->filters = find_filters(t, target);
 	t->suspends = !t->filters && can_suspend(t);
+	t->why = t->filters || t->suspends ? NULL : "it has a filter of system calls";
 	return t->filters || t->suspends;
 }
 
@@ -242,8 +256,9 @@ bool twin_make(struct twin *t, struct halt *h, const struct regions *regions, pi
 
 	t->is_sibling = can_be_sibling(t->undertaker, target);
 	call.arguments[0] = get_flags(t->is_sibling);
-	if (!is_copyable(regions, target) || (t->only_sibling && !t->is_sibling))
+	if (!is_copyable(t, regions, target))
 		return false;
+	t->why = "the kernel refuses it, or no thread can be asked for it";
 	if (t->filters && t->is_sibling != was_sibling)
 		return false; /* its parent has ended: they were asked for the other kind */
 	t->code = find_region(regions, t->way.fork);
@@ -257,6 +272,8 @@ bool twin_make(struct twin *t, struct halt *h, const struct regions *regions, pi
 	asked.suspends = t->suspends;
 	if (!is_settled && t->suspends)
 		(void)ask_threads(t, h, &asked, &call);
+	if (t->pid)
+		t->why = NULL;
 	return t->pid != 0;
 }
 

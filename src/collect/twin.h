@@ -38,6 +38,7 @@ struct twin {
 	struct comeback way; /* in the target, as it says; to be filled in before */
 	struct region code;  /* where that is mapped */
 	struct region room;
+	const char *why;   /* there is none: the reason, as far as it is known; NULL */
 	pid_t undertaker;  /* waits for every child it has; 0: there is nobody. To be filled in */
 	bool is_sibling;   /* that one is the parent of the copy */
 	bool only_sibling; /* or there is to be none. To be filled in */

@@ -47,8 +47,11 @@
  * careful. 1: with a copy, however small it is; later: its memory is read while it is stopped and
  * looked at afterwards; now: looked at while it is stopped; for tests */
 #define ENV_TWIN "MIDDEN_TWIN"
+/* ms per GB that a look may read while the program is stopped, and not a minimum besides; for
+ * tests */
+#define ENV_STOP_LIMIT "MIDDEN_STOP_LIMIT"
 
-#define ENV_HTTP "MIDDEN_HTTP" /* 1, PORT or ADDRESS:PORT: answer questions over HTTP */
+#define ENV_HTTP       "MIDDEN_HTTP" /* 1, PORT or ADDRESS:PORT: answer questions over HTTP */
 /* FILE with the token that such questions must have; without it, a random one is told */
 #define ENV_HTTP_TOKEN_FILE "MIDDEN_HTTP_TOKEN_FILE"
 

@@ -38,7 +38,9 @@ def ask(midden, *arguments):
 
 
 def ask_json(midden, *arguments):
-    done = ask(midden, "--json", "--show", "all", *arguments)
+    """However long it takes: the machine may be busy with other tests."""
+    long_stop = ["--long-stop"] if str(arguments[-1]).isdigit() else []
+    done = ask(midden, "--json", "--show", "all", *long_stop, *arguments)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

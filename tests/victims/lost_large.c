@@ -2,12 +2,13 @@
  * what it has lost. Run by tests/e2e/leaks.
  * SPDX-License-Identifier: Apache-2.0
  *
- * usage: lost_large plain | sealed | ring
+ * usage: lost_large plain | sealed | ring | socket
  *
  * Holds 100 blocks of 1 MiB, each by a word of the one before, the first by a variable; loses 3
  * blocks of 100 bytes. "sealed": a filter kills it if it makes a process or a thread; "ring": has
- * an io_uring mapped. Says "ready", or "cannot" where the kernel has no such thing; for every line
- * it reads it says what it knows of children, of which it makes one for "fork"; ends with 5. */
+ * an io_uring mapped, "socket": a socket. Says "ready", or "cannot" where the kernel has no such
+ * thing; for every line it reads it says what it knows of children, of which it makes one for
+ * "fork"; ends with 5. */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
@@ -17,6 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -78,6 +80,23 @@ static int make_ring(void)
 	return fd >= 0 && mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) != MAP_FAILED;
 }
 
+/* The kernel can put what it receives there. */
+static int map_socket(void)
+{
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	return fd >= 0 && mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0) != MAP_FAILED;
+}
+
+static int become(const char *how)
+{
+	if (strcmp(how, "sealed") == 0)
+		return seal();
+	if (strcmp(how, "ring") == 0)
+		return make_ring();
+	return strcmp(how, "socket") != 0 || map_socket();
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "plain";
@@ -86,8 +105,7 @@ int main(int argc, char **argv)
 	listen_for_children();
 	lose();
 	hold();
-	int can = strcmp(how, "sealed") == 0 ? seal() : strcmp(how, "ring") == 0 ? make_ring() : 1;
-	puts(can ? "ready" : "cannot");
+	puts(become(how) ? "ready" : "cannot");
 	fflush(stdout);
 	while (fgets(line, sizeof(line), stdin)) {
 		if (strcmp(line, "fork\n") == 0 && fork() == 0)

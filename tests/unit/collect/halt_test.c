@@ -196,6 +196,27 @@ static void test_a_process_that_is_gone_is_said_to_have_ended(void **state)
 	halt_fini(&h);
 }
 
+static void test_who_is_not_stopped_in_time_goes_on(void **state)
+{
+	pid_t target = start_idle_target();
+	struct halt h = {.until_ns = 1};
+	struct error e = {0};
+
+	(void)state;
+	assert_int_equal(halt_start(&h, target, &e), -1);
+	assert_string_equal(e.text, "its threads take too long to stop");
+	assert_true(halt_settle(&h));
+	assert_int_equal(h.threads.count, 0);
+	e = (struct error){0};
+	h.until_ns = UINT64_MAX;
+	assert_int_equal(halt_start(&h, target, &e), 0);
+	halt_end(&h);
+	assert_true(halt_settle(&h));
+	halt_fini(&h);
+	assert_int_equal(kill(target, SIGKILL), 0);
+	assert_int_equal(waitpid(target, NULL, 0), target);
+}
+
 /* Sends a signal when it has been waited for for long. */
 static pid_t start_late_signal(pid_t target)
 {
@@ -349,6 +370,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_a_process_that_dies_while_it_is_stopped_is_let_go),
 		cmocka_unit_test(test_a_process_that_is_killed_in_a_long_stop_is_gone_at_once),
 		cmocka_unit_test(test_a_process_that_is_gone_is_said_to_have_ended),
+		cmocka_unit_test(test_who_is_not_stopped_in_time_goes_on),
 		cmocka_unit_test(test_a_thread_is_not_dead_for_want_of_descriptors),
 		cmocka_unit_test(test_an_exec_and_a_stop_do_not_wait_for_each_other),
 	};

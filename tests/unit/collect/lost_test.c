@@ -125,7 +125,7 @@ static struct profile *look(struct collector *c, pid_t pid)
 	struct error e = {0};
 
 	c->watch.pid = pid;
-	assert_int_equal(collect_find_lost(c, &e), 0);
+	assert_int_equal(collect_find_lost(c, true, &e), 0);
 	struct profile *p = collect_build_profile(c);
 	assert_int_equal(profile_check(p, &e), 0);
 	return p;
@@ -319,11 +319,12 @@ static void test_a_large_program_is_to_know_nothing_of_it_and_a_small_one_is_loo
 	const enum lost_way few_cores[] = {LOST_SIBLING, LOST_COPY, LOST_LATER, LOST_NOW};
 	const enum lost_way later[] = {LOST_LATER, LOST_NOW};
 	const enum lost_way copy[] = {LOST_COPY, LOST_NOW}, now[] = {LOST_NOW};
-	const uint64_t large = UINT64_C(64) << 20;
+	const uint64_t large = UINT64_C(16) << 20;
 
 	(void)state;
 	check_order(NULL, large, 4, best);
-	check_order(NULL, large, 3, few_cores);
+	check_order(NULL, 4 * large, 3, few_cores);
+	check_order(NULL, 4 * large - 1, 3, best); /* which is read soon enough */
 	check_order(NULL, large - 1, 4, now);
 	check_order("0", large, 2, later);
 	check_order("0", large - 1, 4, now);
@@ -478,7 +479,7 @@ static void test_a_process_that_is_gone_is_told(void **state)
 	end_target(pid);
 	watch_close(&c->watch);
 	watch_open(&c->watch, pid);
-	assert_int_equal(collect_find_lost(c, &e), -1);
+	assert_int_equal(collect_find_lost(c, true, &e), -1);
 	assert_non_null(strstr(e.text, " has ended meanwhile"));
 	collect_free(c);
 }

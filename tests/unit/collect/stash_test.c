@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collect/deadline.h"
 #include "collect/gather.h"
 #include "collect/stash.h"
 
@@ -298,6 +299,36 @@ static void test_no_more_than_half_of_what_is_left_is_taken(void **state)
 	stash_close(&s);
 }
 
+static void test_when_time_is_over_nothing_is_read_any_more(void **state)
+{
+	const struct gather_range whole = {get_address(0), get_address(MEMORY_BYTES)};
+	struct deadline none = {.since_ns = 1};
+	struct stash s = {0};
+
+	(void)state;
+	assert_true(stash_open(&s, MEMORY_BYTES, PLENTY));
+	struct gather *g = new_gather();
+	gather_touch(g, &s);
+	g->deadline = &none;
+	assert_true(gather_stash(g, &s, target, &whole, 1));
+	assert_true(g->is_late);
+	g->is_late = false;
+	assert_true(gather_read(g, target, &whole, 1));
+	assert_true(g->is_late);
+	assert_int_equal(count_read(g, false) + count_read(g, true), 0);
+	/* With time there is no trace of what was read before. */
+	g->is_late = false;
+	none.is_open = true;
+	assert_true(gather_read(g, target, &whole, 1));
+	assert_int_equal(count_read(g, false), MEMORY_BYTES);
+	gather_forget(g);
+	assert_int_equal(count_read(g, false), 0);
+	assert_int_equal(add_up(g).words, 0);
+	assert_false(g->is_late);
+	end_look(g);
+	stash_close(&s);
+}
+
 static void test_a_process_that_is_gone_gives_nothing(void **state)
 {
 	const struct gather_range whole = {get_address(0), get_address(MEMORY_BYTES)};
@@ -331,6 +362,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_the_memory_is_given_back_as_it_is_looked_at,
 						set_up, tear_down),
 		cmocka_unit_test(test_no_more_than_half_of_what_is_left_is_taken),
+		cmocka_unit_test_setup_teardown(test_when_time_is_over_nothing_is_read_any_more,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_process_that_is_gone_gives_nothing, set_up,
 						tear_down),
 	};

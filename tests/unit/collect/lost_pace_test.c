@@ -1,0 +1,205 @@
+/* lost_pace_test.c -- a target that would be stopped for too long is not stopped, and one that is
+ * read too slowly is let go; whoever allows it is answered. Runs: as a test program, with a child
+ * as target.
+ * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <elf.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "format/env.h"
+#include "producer.h"
+
+#define LARGE_BYTES (UINT64_C(96) << 20)
+#define SMALL_BYTES (UINT64_C(1) << 20)
+#define ASKED_BYTES (UINT64_C(64) << 20) /* of more a sample is read before */
+
+static struct collector *collector;
+static pid_t target;
+
+/* A child that has so much memory and then does nothing; what a fork leaves out, or not. */
+static void start_target(uint64_t bytes, bool is_apart)
+{
+	int ends[2];
+	char byte;
+
+	assert_int_equal(pipe(ends), 0);
+	target = fork();
+	if (target == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		char *held = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+				  -1, 0);
+		if (held == MAP_FAILED)
+			_exit(1);
+		memset(held, 1, bytes);
+		if (is_apart)
+			(void)madvise(held, bytes, MADV_DONTFORK);
+		(void)!write(ends[1], "r", 1);
+		for (;;)
+			pause();
+	}
+	assert_true(target > 0);
+	assert_int_equal(read(ends[0], &byte, 1), 1);
+	close(ends[0]);
+	close(ends[1]);
+	collector = producer_new_collector(ticks_is_own(EM_X86_64) ? EM_X86_64 : EM_AARCH64);
+	assert_non_null(collector);
+	watch_close(&collector->watch);
+	watch_open(&collector->watch, target);
+	watch_sample_rss(&collector->watch);
+}
+
+/* It is neither stopped nor traced. */
+static void end_target(void)
+{
+	int status;
+
+	lost_finish(collector);
+	assert_int_equal(collector->lost.halt.threads.count, 0);
+	assert_int_equal(kill(target, SIGTERM), 0);
+	assert_int_equal(waitpid(target, &status, 0), target);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+	collect_free(collector);
+	(void)unsetenv(ENV_TWIN);
+	(void)unsetenv(ENV_STOP_LIMIT);
+}
+
+/* A sanitizer makes it large. */
+static void start_small_target(uint64_t bytes, bool is_apart)
+{
+	start_target(bytes, is_apart);
+	if (collector->watch.rss_bytes < ASKED_BYTES)
+		return;
+	end_target();
+	skip();
+}
+
+static void check_found(bool long_stop)
+{
+	struct error e = {0};
+
+	assert_int_equal(collect_find_lost(collector, long_stop, &e), 0);
+	assert_true(lost_is_known(collector));
+	assert_true(collector->lost.pause_ns > 0);
+}
+
+static void check_failed(const char *words)
+{
+	struct error e = {0};
+
+	assert_int_equal(collect_find_lost(collector, false, &e), -1);
+	if (!strstr(e.text, words))
+		fail_msg("%s: not in \"%s\"", words, e.text);
+	assert_non_null(strstr(e.text, "--long-stop"));
+	assert_false(lost_is_known(collector));
+}
+
+static void test_a_target_that_would_be_stopped_for_too_long_is_not_stopped(void **state)
+{
+	static const char *const ways[] = {"0", "later", "now"};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+		start_target(LARGE_BYTES, false);
+		(void)setenv(ENV_TWIN, ways[i], 1);
+		(void)setenv(ENV_STOP_LIMIT, "0", 1);
+		check_failed(" cannot be copied (MIDDEN_TWIN is set)");
+		assert_int_equal(collector->lost.deadline.stopped_ns, 0);
+		assert_true(collector->lost.expected_ns > 0);
+		check_found(true);
+		/* A hundred seconds for each GB are enough for anybody. */
+		(void)setenv(ENV_STOP_LIMIT, "100000", 1);
+		check_found(false);
+		end_target();
+	}
+}
+
+static void test_a_target_that_is_read_too_slowly_is_let_go(void **state)
+{
+	static const char *const ways[] = {"later", "now"};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+		start_small_target(SMALL_BYTES, false);
+		(void)setenv(ENV_TWIN, ways[i], 1);
+		(void)setenv(ENV_STOP_LIMIT, "0", 1);
+		check_failed(", before all of its memory was read");
+		assert_true(collector->lost.deadline.stopped_ns > 0);
+		check_found(true);
+		end_target();
+	}
+}
+
+static void test_a_target_that_can_be_copied_is(void **state)
+{
+	(void)state;
+	start_target(LARGE_BYTES, false);
+	(void)setenv(ENV_TWIN, "1", 1);
+	(void)setenv(ENV_STOP_LIMIT, "0", 1);
+	check_found(false);
+	assert_true(collector->lost.flags & PROFILE_LOST_COPIED);
+	end_target();
+}
+
+/* A process that has been stopped by a signal has no thread that could make a copy, which is seen
+ * in the stop only. */
+static void test_where_a_copy_fails_the_next_way_is_not_gone_for_long(void **state)
+{
+	int status;
+
+	(void)state;
+	start_target(LARGE_BYTES, false);
+	(void)setenv(ENV_TWIN, "1", 1);
+	(void)setenv(ENV_STOP_LIMIT, "0", 1);
+	assert_int_equal(kill(target, SIGSTOP), 0);
+	assert_int_equal(waitpid(target, &status, WUNTRACED), target);
+	check_failed(" cannot be copied (the kernel refuses it, or no thread can be asked for it)");
+	assert_true(collector->lost.deadline.stopped_ns > 0); /* for the try */
+	check_found(true);
+	assert_int_equal(kill(target, SIGCONT), 0);
+	end_target();
+}
+
+static void test_what_a_fork_leaves_out_is_not_read_for_long(void **state)
+{
+	(void)state;
+	start_target(LARGE_BYTES, true);
+	(void)setenv(ENV_TWIN, "1", 1);
+	(void)setenv(ENV_STOP_LIMIT, "0", 1);
+	check_failed(" cannot be copied (a fork leaves much of it out)");
+	assert_int_equal(collector->lost.deadline.stopped_ns, 0);
+	check_found(true);
+	end_target();
+	/* There is too little of it to be asked for before. */
+	start_small_target(4 * SMALL_BYTES, true);
+	(void)setenv(ENV_TWIN, "1", 1);
+	(void)setenv(ENV_STOP_LIMIT, "0", 1);
+	check_failed(", before all of its memory was read");
+	assert_int_equal(collector->lost.twin.pid, 0);
+	check_found(true);
+	end_target();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_target_that_would_be_stopped_for_too_long_is_not_stopped),
+		cmocka_unit_test(test_a_target_that_is_read_too_slowly_is_let_go),
+		cmocka_unit_test(test_a_target_that_can_be_copied_is),
+		cmocka_unit_test(test_where_a_copy_fails_the_next_way_is_not_gone_for_long),
+		cmocka_unit_test(test_what_a_fork_leaves_out_is_not_read_for_long),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
