@@ -2,7 +2,8 @@
 """What a look at a program's memory costs: which blocks are lost (`midden leaks`), which keep pages resident
 (`midden snapshot --rss`). How long the look takes, and how long it keeps the program from running. What is lost is
 looked for in each way that there is (docs/leaks.md): by a copy, in memory that is read at once and looked at later, and
-while the program waits.
+while the program waits. The last two may take longer than 100 ms per GB: what becomes of them without --long-stop is
+told too.
 
 A thread of the program reads the clock all the time; the longest stretch between two readings is the pause. Beside it
 stands the longest in as much time without a look: what the machine does by itself.
@@ -25,10 +26,11 @@ CASES = (  # blocks, bytes of each
     (1_000_000, 1_000),
     (5_000_000, 48),
 )
+LONG_STOP = "--long-stop"
 LOOKS = (  # name, command, MIDDEN_TWIN of the recording
     ("leaks, by a copy", ("leaks",), None),
-    ("leaks, later", ("leaks",), "later"),
-    ("leaks, at once", ("leaks",), "now"),
+    ("leaks, later", ("leaks", LONG_STOP), "later"),
+    ("leaks, at once", ("leaks", LONG_STOP), "now"),
     ("snapshot --rss", ("snapshot", "--rss"), None),
 )
 
@@ -79,11 +81,29 @@ def look(holder, command):
     begin = time.monotonic()
     done = subprocess.run([*command, str(holder.process.pid)], stdout=subprocess.DEVNULL, check=False)
     took_s = time.monotonic() - begin
-    if done.returncode not in (0, 1):
+    if done.returncode != 0:
         raise SystemExit(f"looks.py: {' '.join(map(str, command))} failed")
     pause_s = holder.read_pause_s()
     time.sleep(took_s)
     return took_s, pause_s, holder.read_pause_s()
+
+
+def look_briefly(holder, command):
+    """What becomes of it without the option: seconds of pause, and what is said."""
+    holder.read_pause_s()
+    words = [word for word in command if word != LONG_STOP] + [str(holder.process.pid)]
+    done = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+    pause_s = holder.read_pause_s()
+    return pause_s, "is taken" if done.returncode == 0 else done.stderr.strip().removeprefix("midden: ")
+
+
+def measure_briefly(holder, command, rounds):
+    runs = [look_briefly(holder, command) for _ in range(rounds)]
+    pauses = [1000 * pause_s for pause_s, _ in runs]
+    taken = sum(said == "is taken" for _, said in runs)
+    print(f"    without {LONG_STOP}: {taken} of {rounds} taken, pause {min(pauses):.1f} to {max(pauses):.1f} ms")
+    for said in sorted({said for _, said in runs if said != "is taken"})[:1]:
+        print(f"    ({said})", flush=True)
 
 
 def measure(midden, program, directory, case, rounds):
@@ -92,8 +112,6 @@ def measure(midden, program, directory, case, rounds):
     for name, words, way in LOOKS:
         holder = Holder(midden, program, directory / f"{case[0]}.mdn", case, way)
         runs = [look(holder, [midden, *words]) for _ in range(rounds)]
-        if holder.end() != 0:
-            raise SystemExit("looks.py: the program failed")
         took_s, pause_s, idle_s = (statistics.median(column) for column in zip(*runs))
         print(
             f"  midden {name:17} {took_s:6.2f} s, pause {1000 * pause_s:6.1f} ms "
@@ -101,6 +119,10 @@ def measure(midden, program, directory, case, rounds):
             f"{1000 * max(r[1] for r in runs):.1f}), without a look {1000 * idle_s:.1f} ms",
             flush=True,
         )
+        if LONG_STOP in words:
+            measure_briefly(holder, [midden, *words], rounds)
+        if holder.end() != 0:
+            raise SystemExit("looks.py: the program failed")
 
 
 def main():
