@@ -5,10 +5,12 @@
 #include "collect/deadline.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "format/clock.h"
 #include "format/env.h"
 
+#define MS	    UINT64_C(1000000)
 #define MS_PER_GB   100u		/* the promise: docs/leaks.md */
 #define BYTES_OF_MS UINT64_C(1000)	/* a ms per GB is a ns for so many bytes */
 #define WHOLE_NS    UINT64_C(100000000) /* any target: to stop its threads and hear it out */
@@ -28,17 +30,19 @@ static uint64_t get_share(const struct deadline *d, uint64_t least_ns)
 
 static uint64_t get_whole(const struct deadline *d)
 {
-	return max(get_share(d, WHOLE_NS), WHOLE_NS);
+	return max(get_share(d, 0), d->whole_ns);
 }
 
 void deadline_start(struct deadline *d, uint64_t bytes, bool is_open)
 {
 	const char *wanted = getenv(ENV_STOP_LIMIT);
+	const char *whole = wanted ? strchr(wanted, ',') : NULL;
 
 	*d = (struct deadline){.bytes = bytes,
 			       .is_open = is_open,
 			       .is_bare = wanted,
-			       .ms_per_gb = wanted ? strtoull(wanted, NULL, 10) : MS_PER_GB};
+			       .ms_per_gb = wanted ? strtoull(wanted, NULL, 10) : MS_PER_GB,
+			       .whole_ns = whole ? strtoull(whole + 1, NULL, 10) * MS : WHOLE_NS};
 }
 
 void deadline_stop(struct deadline *d)
@@ -71,13 +75,18 @@ bool deadline_is_over(const struct deadline *d)
 	       (d->reading_ns && d->read_ns + (now - d->reading_ns) > get_share(d, READING_NS));
 }
 
-uint64_t deadline_get_end(const struct deadline *d)
+uint64_t deadline_get_left(const struct deadline *d)
 {
 	uint64_t whole = get_whole(d);
 
 	if (d->is_open)
 		return UINT64_MAX;
-	return d->since_ns + (whole > d->stopped_ns ? whole - d->stopped_ns : 0);
+	return whole > d->stopped_ns ? whole - d->stopped_ns : 0;
+}
+
+uint64_t deadline_get_end(const struct deadline *d)
+{
+	return d->is_open ? UINT64_MAX : d->since_ns + deadline_get_left(d);
 }
 
 uint64_t deadline_get_allowed(const struct deadline *d)

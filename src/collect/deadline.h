@@ -16,6 +16,7 @@ struct deadline {
 	bool is_open;	     /* there is none: it takes as long as it takes */
 	bool is_bare;	     /* the share by size is all there is for reading */
 	uint64_t ms_per_gb;  /* that share */
+	uint64_t whole_ns;   /* that any target may be stopped for */
 	uint64_t bytes;	     /* that are to be read, as far as is known; may be set later */
 	uint64_t since_ns;   /* when it was stopped; 0: it is not */
 	uint64_t reading_ns; /* when reading began in this stop; 0: it has not */
@@ -34,6 +35,9 @@ void deadline_go_on(struct deadline *d);
 
 /* Whether it is stopped, and is to go on now. */
 bool deadline_is_over(const struct deadline *d);
+
+/* How long it may be stopped from now on, for whatever; UINT64_MAX: as long as it takes. */
+uint64_t deadline_get_left(const struct deadline *d);
 
 /* When a stop that has begun has to end, by the monotonic clock; UINT64_MAX: whenever. */
 uint64_t deadline_get_end(const struct deadline *d);

@@ -67,11 +67,23 @@ static void drain_all(struct collector *c)
 			return;
 }
 
-/* As little as can be is left for the stop. */
-static void drain_before(struct collector *c)
+/* As little as can be is left for the stop. A target that has more to say all the time than can be
+ * heard is as far ahead then as it is after each round. */
+static int drain_before(const struct look *l, struct error *e)
 {
-	for (int i = 0; i < BEFORE_MOST && collect_drain(c) > FEW_EVENTS; i++)
-		continue;
+	struct collector *c = l->collector;
+	uint64_t took_ns = 0;
+
+	for (int i = 0; i < BEFORE_MOST; i++) {
+		uint64_t begin = clock_monotonic_ns();
+
+		if (collect_drain(c) <= FEW_EVENTS)
+			return 0;
+		took_ns = clock_monotonic_ns() - begin;
+	}
+	if (took_ns <= deadline_get_left(&c->lost.deadline))
+		return 0;
+	return lost_pace_refuse_events(l, took_ns, e);
 }
 
 /* A block that a realloc is about to move is in no place that we know. */
@@ -113,15 +125,14 @@ static int halt_all(struct look *l, struct error *e)
 	return is_late ? let_go_early(l, "all of its threads had stopped", e) : 0;
 }
 
-/* -1: it took too long, `e` has it; it goes on. */
+/* -1: it took too long, or would; `e` has it, and the target goes on. */
 static int stop(struct look *l, struct error *e)
 {
 	const struct timespec nap = {.tv_nsec = AGAIN_NS};
 	struct collector *c = l->collector;
 
 	for (int i = 0;; i++) {
-		drain_before(c);
-		if (halt_all(l, e))
+		if (drain_before(l, e) || halt_all(l, e))
 			return -1;
 		if (!l->halted)
 			return 0;

@@ -144,6 +144,17 @@ int lost_pace_refuse(const struct look *l, struct error *e)
 		(double)deadline_get_allowed(&c->lost.deadline) / 1e9);
 }
 
+int lost_pace_refuse_events(const struct look *l, uint64_t expected_ns, struct error *e)
+{
+	return error_set(
+		e,
+		"process %d allocates faster than can be recorded, and to handle its last "
+		"events would stop it for about %.2f s: it was not looked at; `midden leaks "
+		"--long-stop` allows such a stop, and a smaller --buffer of the recording "
+		"makes it shorter",
+		(int)l->collector->watch.pid, (double)expected_ns / 1e9);
+}
+
 int lost_pace_give_up(struct look *l, const char *before, struct error *e)
 {
 	const struct collector *c = l->collector;

@@ -18,6 +18,10 @@ bool lost_pace_is_good(struct look *l);
 /* Says that the target is not stopped, as that would be for too long. Always -1. */
 int lost_pace_refuse(const struct look *l, struct error *e);
 
+/* The same for one whose events come faster than they are heard, where the last ones would take so
+ * long. Always -1. */
+int lost_pace_refuse_events(const struct look *l, uint64_t expected_ns, struct error *e);
+
 /* Says that it was let go, and before what. To be called when it goes on. Always -1. */
 int lost_pace_give_up(struct look *l, const char *before, struct error *e);
 

@@ -47,8 +47,8 @@
  * careful. 1: with a copy, however small it is; later: its memory is read while it is stopped and
  * looked at afterwards; now: looked at while it is stopped; for tests */
 #define ENV_TWIN "MIDDEN_TWIN"
-/* ms per GB that a look may read while the program is stopped, and not a minimum besides; for
- * tests */
+/* ms per GB that a look may read while the program is stopped, and no minimum besides; behind a
+ * comma, ms that any program may be stopped for in place of 100; for tests */
 #define ENV_STOP_LIMIT "MIDDEN_STOP_LIMIT"
 
 #define ENV_HTTP       "MIDDEN_HTTP" /* 1, PORT or ADDRESS:PORT: answer questions over HTTP */

@@ -104,6 +104,11 @@ static void test_less_can_be_allowed_for_reading(void **state)
 	struct deadline d = be_stopped(GB, 50 * MS, 2 * MS);
 	assert_false(deadline_is_over(&d));
 	assert_int_equal(deadline_get_allowed(&d), 3 * MS);
+	assert_int_equal(deadline_get_left(&d), 100 * MS);
+	(void)setenv(ENV_STOP_LIMIT, "0,7", 1);
+	d = be_stopped(GB, 8 * MS, 0);
+	assert_int_equal(deadline_get_left(&d), 7 * MS);
+	assert_true(deadline_is_over(&d));
 	(void)setenv(ENV_STOP_LIMIT, "0", 1);
 	d = be_stopped(GB, 50 * MS, 1);
 	assert_true(deadline_is_over(&d));

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include <elf.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,6 +24,7 @@
 
 #define LARGE_BYTES (UINT64_C(96) << 20)
 #define SMALL_BYTES (UINT64_C(1) << 20)
+#define LOOKS_MOST  200u
 #define ASKED_BYTES (UINT64_C(64) << 20) /* of more a sample is read before */
 
 static struct collector *collector;
@@ -191,6 +193,53 @@ static void test_what_a_fork_leaves_out_is_not_read_for_long(void **state)
 	end_target();
 }
 
+static _Atomic bool is_quiet;
+
+/* Says more than anybody hears. */
+static void *talk(void *unused)
+{
+	struct producer p = producer_open(collector, 2);
+	uint64_t ticks = 100;
+
+	for (; !atomic_load(&is_quiet); ticks += 2) {
+		producer_alloc(&p, ticks, 0x10000, 8, 1);
+		producer_free(&p, ticks + 1, 0x10000);
+	}
+	producer_end(&p, ticks);
+	return unused;
+}
+
+static void test_a_target_whose_last_events_would_take_too_long_is_not_stopped(void **state)
+{
+	struct error e = {0};
+	pthread_t thread;
+	bool is_refused = false;
+
+	(void)state;
+	start_target(SMALL_BYTES, false);
+	(void)setenv(ENV_STOP_LIMIT, "0,0", 1);
+	atomic_store(&is_quiet, false);
+	assert_int_equal(pthread_create(&thread, NULL, talk, NULL), 0);
+	/* A busy machine may not let it speak. */
+	for (unsigned i = 0; i < LOOKS_MOST && !is_refused; i++) {
+		e = (struct error){0};
+		assert_int_equal(collect_find_lost(collector, false, &e), -1);
+		is_refused = strstr(e.text, " to handle its last events would stop it for about ");
+		assert_true(is_refused || strstr(e.text, "before all of its threads had stopped"));
+	}
+	assert_true(is_refused);
+	assert_int_equal(collector->lost.deadline.stopped_ns, 0);
+	atomic_store(&is_quiet, true);
+	while (pthread_tryjoin_np(thread, NULL) != 0)
+		(void)collect_drain(collector);
+	/* Nobody has time to stop, now that there is silence. */
+	(void)collect_drain(collector);
+	check_failed(", before all of its threads had stopped");
+	(void)unsetenv(ENV_STOP_LIMIT);
+	check_found(true);
+	end_target();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -199,6 +248,8 @@ int main(void)
 		cmocka_unit_test(test_a_target_that_can_be_copied_is),
 		cmocka_unit_test(test_where_a_copy_fails_the_next_way_is_not_gone_for_long),
 		cmocka_unit_test(test_what_a_fork_leaves_out_is_not_read_for_long),
+		cmocka_unit_test(
+			test_a_target_whose_last_events_would_take_too_long_is_not_stopped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
