@@ -8,8 +8,10 @@ const SEEN_MS = 200;
 const LATEST_MS = 2000; // a browser that is never idle gets to it nevertheless
 
 function whenIdle(go: () => void): void {
-  if ("requestIdleCallback" in window) requestIdleCallback(go, { timeout: LATEST_MS });
-  else setTimeout(go, 50);
+  if (!("requestIdleCallback" in window)) return void setTimeout(go, 50);
+  const request = requestIdleCallback(() => (clearTimeout(waited), go()), { timeout: LATEST_MS });
+  // Chromium has been seen to forget a request, time limit and all.
+  const waited = setTimeout(() => (cancelIdleCallback(request), go()), 2 * LATEST_MS);
 }
 
 export function idle(): Promise<void> {
