@@ -368,8 +368,7 @@ static NOINLINE uint32_t intern(struct python_walk *w, const struct python_memo_
 		python = segment_node_parent(tree.nodes, python);
 	python_memo_commit(m, read, tree.nodes, python);
 	if (w->leaf)
-		*python_leaf_pair(&w->p->quick.leaves, w->leaf, python) = (struct python_leaf_pair){
-			.outer = python, .serial = w->leaf->serial, .node = node};
+		python_leaf_note_node(&w->p->quick.leaves, w->leaf, python, node);
 	return node;
 }
 
@@ -379,13 +378,12 @@ static inline uint32_t recall(struct python_walk *w, const struct python_memo_wa
 {
 	if (!read->is_known || !w->leaf)
 		return 0;
-	const struct python_leaf_pair *pair =
-		python_leaf_pair(&w->p->quick.leaves, w->leaf, python);
-	if (pair->outer != python || pair->serial != w->leaf->serial)
+	uint32_t node = python_leaf_find_node(&w->p->quick.leaves, w->leaf, python);
+	if (!node)
 		return 0;
 	if (read->fresh)
 		python_memo_commit(&w->p->quick.memo, read, NULL, 0);
-	return pair->node;
+	return node;
 }
 
 /* One frame after another, whatever the last walk was, into t->frames; their number. */

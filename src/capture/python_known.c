@@ -5,7 +5,11 @@
 
 void python_known_forget(struct python_known_table *table)
 {
-	__builtin_memset(table, 0, sizeof(*table));
+	/* Not written to where nothing has been noted: pages of no use take no memory then. */
+	for (uint32_t set = 0; set < 1u << PYTHON_KNOWN_SET_BITS; set++)
+		for (uint32_t i = 0; i < PYTHON_KNOWN_WAYS; i++)
+			if (table->at[set][i].epoch)
+				table->at[set][i].epoch = 0;
 }
 
 /* Four words of an end. */
@@ -50,6 +54,27 @@ bool python_known_is_odd(const struct python_known *e, uint64_t sp, uint64_t fp,
 	       (!(e->flags & PYTHON_KNOWN_LONGEST) || are_same(&third, sp));
 }
 
+/* What is met often comes to the front, in time: each move takes as long as looking. */
+#define MOVES 8 /* of so many */
+
+const struct python_known *python_known_find_far(struct python_known_table *table,
+						 const struct python_known_key *k, uint32_t turn)
+{
+	struct python_known *e = python_known_set(table, k) + PYTHON_KNOWN_NEAR;
+	struct python_known *end = e - PYTHON_KNOWN_NEAR + PYTHON_KNOWN_WAYS;
+
+	while (e < end && !python_known_is(e, k))
+		e++;
+	if (e == end)
+		return NULL;
+	if (turn % MOVES)
+		return e;
+	const struct python_known moved = *e;
+	e[0] = e[-1];
+	e[-1] = moved;
+	return &e[-1];
+}
+
 void python_known_note(struct python_known_table *table, const struct python_known_key *k,
 		       const struct python_memo_link *f, const struct python_leaf *end,
 		       uint32_t node)
@@ -58,7 +83,8 @@ void python_known_note(struct python_known_table *table, const struct python_kno
 
 	if (k->distance > UINT32_MAX || end->reach / 8 > UINT16_MAX)
 		return;
-	e[1] = e[0];
+	for (uint32_t i = PYTHON_KNOWN_WAYS - 1; i > 0; i--)
+		e[i] = e[i - 1];
 	*e = (struct python_known){.pc = k->pc,
 				   .instruction = k->instruction,
 				   .fp = end->fp,

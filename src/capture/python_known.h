@@ -17,7 +17,9 @@
 
 #define PYTHON_KNOWN_WORDS    8 /* of an end, where they are compared at once */
 #define PYTHON_KNOWN_REST     4 /* and more of it: as many as it can have */
-#define PYTHON_KNOWN_SET_BITS 9 /* of pairs, the one noted last first */
+#define PYTHON_KNOWN_SET_BITS 9
+#define PYTHON_KNOWN_WAYS     4 /* in a set, the one noted last first */
+#define PYTHON_KNOWN_NEAR     2 /* so many of them are looked at first */
 
 #define PYTHON_KNOWN	      inline __attribute__((always_inline))
 
@@ -66,12 +68,12 @@ _Static_assert(sizeof(struct python_known) == 192, "three cache lines");
 _Static_assert(PYTHON_LEAF_WORDS == PYTHON_KNOWN_WORDS + PYTHON_KNOWN_REST, "all have room");
 
 struct python_known_table {
-	struct python_known at[1 << PYTHON_KNOWN_SET_BITS][2];
+	struct python_known at[1 << PYTHON_KNOWN_SET_BITS][PYTHON_KNOWN_WAYS];
 };
 
 void python_known_forget(struct python_known_table *table);
 
-/* The first of the two that it can be. */
+/* The first of those that it can be. */
 static PYTHON_KNOWN struct python_known *python_known_set(struct python_known_table *table,
 							  const struct python_known_key *k)
 {
@@ -124,6 +126,11 @@ static PYTHON_KNOWN bool python_known_is(const struct python_known *e,
 	return python_known_are_same(e, 0, k->sp) &&
 	       (!e->flags || python_known_are_same(e, 4, k->sp));
 }
+
+/* The stack, if it is known and none of those that are looked at first; NULL: it is not. `turn` is
+ * another number each time. */
+const struct python_known *python_known_find_far(struct python_known_table *table,
+						 const struct python_known_key *k, uint32_t turn);
 
 /* Notes one that has that end. `f` is its innermost frame. */
 void python_known_note(struct python_known_table *table, const struct python_known_key *k,

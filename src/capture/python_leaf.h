@@ -47,11 +47,11 @@ struct python_leaf_pair {
 	uint32_t node;
 };
 
-#define PYTHON_LEAF_PAIR_BITS 11
+#define PYTHON_LEAF_PAIR_BITS 10 /* of twos, the one noted last first */
 
 struct python_leaves {
 	uint32_t turn; /* how many have been noted: which way is replaced next */
-	struct python_leaf_pair pairs[1 << PYTHON_LEAF_PAIR_BITS];
+	struct python_leaf_pair pairs[1 << PYTHON_LEAF_PAIR_BITS][2];
 	struct python_leaf at[PYTHON_LEAF_WAYS << PYTHON_LEAF_SET_BITS];
 };
 
@@ -122,13 +122,41 @@ static inline struct python_leaf *python_leaf_find(struct python_leaves *table,
 	return NULL;
 }
 
-/* Where the node is remembered, or can be, that an end has below `outer`. */
-static inline struct python_leaf_pair *python_leaf_pair(struct python_leaves *table,
-							const struct python_leaf *s, uint32_t outer)
+/* Where the node can be remembered that an end has below `outer`. */
+static inline struct python_leaf_pair *python_leaf_pairs(struct python_leaves *table,
+							 const struct python_leaf *s,
+							 uint32_t outer)
 {
 	uint32_t hash = (outer ^ s->serial << 20) * UINT32_C(0x9e3779b1);
 
-	return &table->pairs[hash >> (32 - PYTHON_LEAF_PAIR_BITS)];
+	return table->pairs[hash >> (32 - PYTHON_LEAF_PAIR_BITS)];
+}
+
+static inline bool python_leaf_is_pair(const struct python_leaf_pair *pair,
+				       const struct python_leaf *s, uint32_t outer)
+{
+	return pair->outer == outer && pair->serial == s->serial;
+}
+
+/* That node; 0: it is not remembered. */
+static inline uint32_t python_leaf_find_node(struct python_leaves *table,
+					     const struct python_leaf *s, uint32_t outer)
+{
+	const struct python_leaf_pair *pair = python_leaf_pairs(table, s, outer);
+
+	if (likely(python_leaf_is_pair(pair, s, outer)) || python_leaf_is_pair(++pair, s, outer))
+		return pair->node;
+	return 0;
+}
+
+static inline void python_leaf_note_node(struct python_leaves *table, const struct python_leaf *s,
+					 uint32_t outer, uint32_t node)
+{
+	struct python_leaf_pair *pair = python_leaf_pairs(table, s, outer);
+
+	if (!python_leaf_is_pair(pair, s, outer))
+		pair[1] = pair[0];
+	*pair = (struct python_leaf_pair){.outer = outer, .serial = s->serial, .node = node};
 }
 
 /* Notes what a walk to that goal has found, with the frames that it has kept. NULL: it is not one

@@ -160,6 +160,10 @@ uint32_t python_quick_take_odd(struct python_memo_link *f, const struct python_k
 uint32_t python_quick_find_parts(struct python_quick *q, struct python_memo_link *f,
 				 const struct python_known_key *k)
 {
+	const struct python_known *known = python_known_find_far(&q->known, k, q->left);
+
+	if (known)
+		return python_quick_take(f, known);
 	const struct walk_start start = {.pc = k->pc, .sp = k->sp, .fp = k->fp};
 	const uint64_t goal = k->distance ? k->sp + k->distance : 0;
 
@@ -170,12 +174,10 @@ uint32_t python_quick_find_parts(struct python_quick *q, struct python_memo_link
 	const struct python_leaf *s = python_leaf_find(&q->leaves, &start, goal, k->high);
 	if (!s)
 		return 0;
-	const struct python_leaf_pair *pair = python_leaf_pair(&q->leaves, s, f->node);
-	if (pair->outer != f->node || pair->serial != s->serial)
-		return 0;
-	if (!f->is_shim) /* which is no frame that goes on */
-		python_known_note(&q->known, k, f, s, pair->node);
-	return pair->node;
+	uint32_t node = python_leaf_find_node(&q->leaves, s, f->node);
+	if (node && !f->is_shim) /* which is no frame that goes on */
+		python_known_note(&q->known, k, f, s, node);
+	return node;
 }
 
 uint32_t python_quick_try(struct thread *t, const struct walk_start *start)

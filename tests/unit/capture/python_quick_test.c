@@ -2,163 +2,7 @@
  * what is known. Runs: as a unit test, also under AddressSanitizer.
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
-#include "fixture.h"
-
-#include "capture/modules.h"
-#include "capture/python_quick.h"
-
-/* Frames as 3.11 has them, a thread state with the struct of its activation, which is on a stack
- * with the return addresses of two native frames between it and the hook's caller. */
-#define DEPTH	   9u
-#define ROOM	   10u
-#define STACK	   64u /* words */
-#define LOOP	   40u /* where the struct of the activation is */
-#define PC	   0x1000u
-#define CODE(i)	   (0x10000u + 0x1000u * (uint64_t)(i))
-#define AT(i, n)   (CODE(i) + 184 + 2 * (uint64_t)(n))
-#define GENERATION 7u
-
-static const struct python_offsets *o;
-static uint64_t frames[ROOM + 2][10], state[64], stack[STACK];
-static struct python_interpreter interpreter;
-static struct python_quick *quick;
-static struct thread *thread;
-static struct walk_start start;
-static struct segment_node nodes[64]; /* one below the other */
-
-static uint64_t address_of(const void *at)
-{
-	return (uint64_t)(uintptr_t)at;
-}
-
-static void *get_current(void)
-{
-	return state;
-}
-
-static void set_frame(uint32_t i, uint64_t code, uint64_t instruction)
-{
-	frames[i][o->frame_code / 8] = code;
-	frames[i][o->frame_instruction / 8] = instruction;
-	frames[i][o->frame_previous / 8] = i ? address_of(frames[i - 1]) : 0;
-}
-
-static void set_innermost(uint32_t i)
-{
-	stack[LOOP + o->cframe_frame / 8] = address_of(frames[i]);
-}
-
-/* What a walk that looked everything up would leave behind: frames `kept` to `innermost`, which
- * have the nodes 1 more than their number. */
-static void remember(uint32_t kept, uint32_t innermost)
-{
-	struct python_memo *m = &quick->memo;
-	struct python_memo_walk w = {.kept = kept, .fresh = innermost + 1 - kept};
-
-	for (uint32_t i = innermost + 1; i-- > kept;)
-		m->fresh[innermost - i] = (struct python_memo_frame){
-			.at = address_of(frames[i]),
-			.code = frames[i][o->frame_code / 8],
-			.instruction = frames[i][o->frame_instruction / 8],
-			.previous = frames[i][o->frame_previous / 8],
-			.is_shown = true,
-			.is_read = true};
-	python_memo_commit(m, &w, nodes, innermost + 1);
-}
-
-/* The native end, as `count` frames show it, which leads to `node` below `outer`. */
-static void remember_frames(struct memo_frame *native, uint32_t count, uint32_t outer,
-			    uint32_t node)
-{
-	const struct walk_goal goal = {.address = address_of(&stack[LOOP]),
-				       .reached = true,
-				       .frames = native,
-				       .count = count,
-				       .generation = GENERATION};
-	struct python_leaves *table = &quick->leaves;
-	const struct python_leaf *s =
-		python_leaf_find(table, &start, goal.address, address_of(&stack[STACK]));
-
-	if (!s)
-		s = python_leaf_note(table, &start, &goal);
-	assert_non_null(s);
-	*python_leaf_pair(table, s, outer) =
-		(struct python_leaf_pair){.outer = outer, .serial = s->serial, .node = node};
-}
-
-/* The same as it is on the stack. */
-static void remember_end(uint32_t outer, uint32_t node)
-{
-	struct memo_frame native[3] = {
-		{.place = 5, .ra_at = address_of(&stack[12]), .ra_value = stack[12]},
-		{.place = 6, .ra_at = address_of(&stack[20]), .ra_value = stack[20]},
-		{.place = 7, .ra_at = address_of(&stack[50]), .ra_value = stack[50]}};
-
-	remember_frames(native, 3, outer, node);
-}
-
-/* Where frame `i` leads to below `outer`, as it is now. */
-static void remember_step(uint32_t i, uint32_t outer, uint32_t node)
-{
-	const struct python_memo_frame f = {.code = frames[i][o->frame_code / 8],
-					    .instruction = frames[i][o->frame_instruction / 8]};
-
-	*python_memo_steps(&quick->memo, outer, &f) =
-		(struct python_memo_step){.code = f.code,
-					  .instruction = f.instruction,
-					  .ended = (uint32_t)quick->memo.codes_ended,
-					  .outer = outer,
-					  .node = node,
-					  .is_shown = true};
-}
-
-static uint32_t find(void)
-{
-	return python_quick_find_here(quick, thread, &start);
-}
-
-static int set_up(void **unused)
-{
-	(void)unused;
-	o = python_offsets_find(0x030b);
-	interpreter = (struct python_interpreter){.o = o, .get_current = get_current};
-	quick = aligned_alloc(64, (sizeof(*quick) + 63) / 64 * 64);
-	memset(quick, 0, sizeof(*quick));
-	thread = calloc(1, sizeof(*thread));
-	thread->max_depth = 64;
-	thread->stack.low = address_of(stack);
-	thread->stack.high = address_of(&stack[STACK]);
-	/* Of just the size, so that AddressSanitizer sees who goes beyond. */
-	python_memo_init(&quick->memo, ROOM, malloc(python_memo_bytes(ROOM)));
-	quick->memo.codes_ended = atomic_load(&python_memo_codes_ended);
-	python_leaf_forget(&quick->leaves);
-	python_quick_init(quick, &interpreter, thread->max_depth);
-	quick->left = 100;
-	atomic_store(&modules_generation, GENERATION);
-	state[o->thread_id / 8] = 4711;
-	state[o->thread_cframe / 8] = address_of(&stack[LOOP]);
-	stack[12] = 0xaaaa;
-	stack[20] = 0xbbbb;
-	start = (struct walk_start){.pc = PC, .sp = address_of(&stack[4])};
-	for (uint32_t i = 0; i < DEPTH; i++)
-		set_frame(i, CODE(i), AT(i, 50));
-	for (uint32_t i = 1; i < 64; i++)
-		nodes[i].place = i;
-	set_innermost(DEPTH - 1);
-	remember(0, DEPTH - 1);
-	remember_end(DEPTH, 33);
-	python_quick_allow(quick, address_of(state), GENERATION);
-	return 0;
-}
-
-static int tear_down(void **unused)
-{
-	(void)unused;
-	free(quick->memo.frames);
-	free(quick);
-	free(thread);
-	return 0;
-}
+#include "python_quick_fixture.h"
 
 static void the_stack_of_the_last_walk_has_its_node(void **unused)
 {
@@ -254,46 +98,6 @@ static void what_the_memo_knows_of_a_frame_is_not_of_another_instruction(void **
 	assert_false(leaf->is_stale);
 }
 
-static void a_return_to_the_caller_and_a_call_again_are_followed(void **unused)
-{
-	(void)unused;
-	remember_end(DEPTH - 1, 34);
-	set_innermost(DEPTH - 2);
-	assert_int_equal(find(), 34);
-	assert_int_equal(python_memo_count(&quick->memo), DEPTH - 1);
-	set_innermost(DEPTH - 1);
-	assert_int_equal(find(), 33);
-	assert_int_equal(python_memo_count(&quick->memo), DEPTH);
-}
-
-/* By one frame further out than the innermost. */
-static void a_call_of_something_else_leaves_whole_stacks_known(void **unused)
-{
-	(void)unused;
-	assert_int_equal(find(), 33);
-	set_frame(ROOM, CODE(ROOM), AT(ROOM, 50));
-	frames[ROOM][o->frame_previous / 8] = address_of(frames[DEPTH - 2]);
-	set_innermost(ROOM);
-	assert_int_equal(find(), 0);
-	remember(0, DEPTH - 1);
-	set_innermost(DEPTH - 1);
-	python_leaf_forget(&quick->leaves); /* it is not put together again */
-	assert_int_equal(find(), 33);
-}
-
-static void calls_beyond_the_room_of_the_memo_are_left_to_others(void **unused)
-{
-	(void)unused;
-	set_frame(ROOM - 1, CODE(ROOM - 1), AT(ROOM - 1, 50));
-	remember(DEPTH, ROOM - 1);
-	remember_end(ROOM, 35);
-	set_innermost(ROOM - 1);
-	assert_int_equal(find(), 35);
-	set_frame(ROOM, CODE(ROOM), AT(ROOM, 50));
-	set_innermost(ROOM);
-	assert_int_equal(find(), 0);
-}
-
 static void a_changed_return_address_is_seen(void **unused)
 {
 	(void)unused;
@@ -307,6 +111,43 @@ static void a_changed_return_address_is_seen(void **unused)
 	assert_int_equal(find(), 33);
 	start.pc++;
 	assert_int_equal(find(), 0);
+}
+
+/* They differ in the second return address, and are found without the table of ends. */
+static void ends_that_begin_alike_are_all_known(void **unused)
+{
+	const uint32_t count = 4;
+
+	(void)unused;
+	start.pc = PC + 16;
+	for (uint32_t i = 0; i < count; i++) {
+		stack[20] = 0xc000 + i;
+		remember_end(DEPTH, 34 + i);
+		assert_int_equal(find(), 34 + i);
+	}
+	python_leaf_forget(&quick->leaves);
+	for (uint32_t i = 0; i < 20 * count; i++) {
+		stack[20] = 0xc000 + i % count;
+		assert_int_equal(find(), 34 + i % count);
+	}
+}
+
+/* Two that would be in one place. */
+static void ends_below_different_functions_do_not_drive_each_other_out(void **unused)
+{
+	struct python_leaves *table = &quick->leaves;
+	const struct python_leaf *s = python_leaf_find(table, &start, address_of(&stack[LOOP]),
+						       address_of(&stack[STACK]));
+	uint32_t other = 2;
+
+	(void)unused;
+	assert_non_null(s);
+	while (python_leaf_pairs(table, s, other) != python_leaf_pairs(table, s, 1))
+		other++;
+	python_leaf_note_node(table, s, 1, 34);
+	python_leaf_note_node(table, s, other, 35);
+	assert_int_equal(python_leaf_find_node(table, s, 1), 34);
+	assert_int_equal(python_leaf_find_node(table, s, other), 35);
 }
 
 /* More return addresses than are compared at first. */
@@ -556,8 +397,6 @@ static void a_frame_before_its_first_line_is_looked_at_each_time(void **unused)
 	assert_int_equal(find(), 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -567,10 +406,9 @@ int main(void)
 		TEST(frames_that_go_where_they_have_been_have_the_nodes_of_then),
 		TEST(a_frame_inside_of_one_that_has_gone_on_has_the_node_of_both),
 		TEST(what_the_memo_knows_of_a_frame_is_not_of_another_instruction),
-		TEST(a_return_to_the_caller_and_a_call_again_are_followed),
-		TEST(a_call_of_something_else_leaves_whole_stacks_known),
-		TEST(calls_beyond_the_room_of_the_memo_are_left_to_others),
 		TEST(a_changed_return_address_is_seen),
+		TEST(ends_that_begin_alike_are_all_known),
+		TEST(ends_below_different_functions_do_not_drive_each_other_out),
 		TEST(each_word_of_a_long_end_is_compared),
 		TEST(each_word_of_the_longest_end_is_compared),
 		TEST(an_end_that_hangs_on_the_frame_pointer_is_compared_with_it),
