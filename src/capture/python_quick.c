@@ -36,6 +36,7 @@ void python_quick_init(struct python_quick *q, const struct python_interpreter *
 	q->frame_code = o->frame_code;
 	q->frame_owner = o->frame_owner;
 	q->frame_bytes = o->frame_bytes;
+	q->shim_owner = o->activation >= PYTHON_ACTIVATION_SHIM ? PYTHON_OWNER_SHIM : UINT32_MAX;
 	if (depth < PYTHON_LEAF_PLACES)
 		depth = PYTHON_LEAF_PLACES; /* none is quick */
 	q->deepest = q->memo.links + (depth - PYTHON_LEAF_PLACES) - 1;
@@ -70,6 +71,11 @@ void python_quick_allow(struct python_quick *q, uint64_t state, uint32_t generat
 
 /* ---- frames of Python ------------------------------------------------------------------------ */
 
+static bool is_shim(const struct python_quick *q, uint64_t at)
+{
+	return python_reads_byte(at + q->frame_owner) >= q->shim_owner;
+}
+
 /* Gives frames from `f` to `leaf` the nodes that they are known to have. False: one is not known;
  * the stack that is known then is of those outside of it. */
 static bool follow(struct python_quick *q, struct python_memo_link *f,
@@ -78,8 +84,15 @@ static bool follow(struct python_quick *q, struct python_memo_link *f,
 	for (; f <= leaf; f++) {
 		struct python_memo_frame *found = &q->memo.frames[f - q->memo.links];
 
-		if (f->is_shim)
-			break;
+		if (f->is_shim) {
+			if (!is_shim(q, f->at))
+				break;
+			/* It can be another one than the memo's. */
+			f->instruction = python_reads_word(f->at + q->frame_instruction);
+			f->node = f[-1].node;
+			f->is_stale = true;
+			continue;
+		}
 		*found = (struct python_memo_frame){
 			.at = f->at,
 			.code = python_reads_word(f->at + q->frame_code),
@@ -120,29 +133,57 @@ bool python_quick_settle(struct python_quick *q, struct python_memo_link *leaf)
 	return follow(q, changed, leaf - 1);
 }
 
-#define PLACES_MOST 8 /* so far out a place is looked for */
+#define PLACES_MOST 8 /* so far out a place is looked for, */
+#define PLACES_NEW  8 /* for so many frames, one inside of the other */
 
-struct python_memo_link *python_quick_find_place(struct python_quick *q, uint64_t at)
+/* The innermost one with this address among those from `last` inwards; NULL: there is none. */
+static struct python_memo_link *find_link(const struct python_memo *m,
+					  const struct python_memo_link *last, uint64_t at)
 {
-	struct python_memo_link *leaf = q->memo.leaf;
-	struct python_memo_link *last =
-		leaf - q->memo.links > PLACES_MOST ? leaf - PLACES_MOST : q->memo.links;
-	struct python_memo_link *f = leaf;
+	struct python_memo_link *f = m->leaf;
 
 	while (f >= last && f->at != at)
 		f--;
-	if (f >= last)
+	return f >= last ? f : NULL;
+}
+
+/* A frame that has been called by that at `outer`, and of which nothing else is known. */
+static struct python_memo_link *enter(const struct python_quick *q, struct python_memo_link *outer,
+				      uint64_t at)
+{
+	bool shim = is_shim(q, at);
+
+	outer[1] = (struct python_memo_link){.at = at,
+					     .activation = shim ? at : outer->activation,
+					     .is_shim = shim,
+					     .is_stale = true};
+	return outer + 1;
+}
+
+struct python_memo_link *python_quick_find_place(struct python_quick *q, uint64_t at)
+{
+	struct python_memo *m = &q->memo;
+	const struct python_memo_link *last =
+		m->leaf - m->links > PLACES_MOST ? m->leaf - PLACES_MOST : m->links;
+	struct python_memo_link *f;
+	uint64_t fresh[PLACES_NEW];
+	uint32_t count = 0;
+
+	while (!(f = find_link(m, last, at))) {
+		if (count == PLACES_NEW || !at || (at & 7) ||
+		    !python_reads_has(&q->reads, at, q->frame_bytes))
+			return NULL;
+		fresh[count++] = at;
+		at = python_reads_word(at + q->frame_previous);
+	}
+	if (!count)
 		return f;
-	if ((at & 7) || !python_reads_has(&q->reads, at, q->frame_bytes))
+	if (f + count >= m->links + m->room || is_shim(q, fresh[0]))
 		return NULL;
-	uint64_t outer = python_reads_word(at + q->frame_previous);
-	for (f = leaf; f >= last && f->at != outer; f--)
-		;
-	if (f < last || f == q->memo.links + q->memo.room - 1)
-		return NULL;
-	q->memo.leaf = f; /* those inside of it are gone */
-	f[1] = (struct python_memo_link){.at = at, .activation = f->activation, .is_stale = true};
-	return f + 1;
+	m->leaf = f; /* those inside of it are gone */
+	while (count)
+		f = enter(q, f, fresh[--count]);
+	return f;
 }
 
 /* ---- stacks ---------------------------------------------------------------------------------- */

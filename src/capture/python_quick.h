@@ -36,7 +36,8 @@ struct python_quick {
 	uint32_t frame_code;
 	uint32_t frame_owner;
 	uint32_t frame_bytes;
-	bool is_refused; /* the walk under way has asked */
+	uint32_t shim_owner; /* a frame whose owner is this or more is a shim */
+	bool is_refused;     /* the walk under way has asked */
 	/* of what is known: changes with the generation, and when code objects are freed */
 	uint32_t epoch;
 	uint32_t epoch_generation;
@@ -67,7 +68,7 @@ uint32_t python_quick_try(struct thread *t, const struct walk_start *start);
 NOINLINE bool python_quick_settle(struct python_quick *q, struct python_memo_link *leaf);
 
 /* The place for the frame at `at`, which is not the innermost of the last walk: that of one further
- * out, or inside of the one that it says is outside of it. NULL: there is none. */
+ * out, or inside of one, with those that it says are between them. NULL: there is none. */
 NOINLINE struct python_memo_link *python_quick_find_place(struct python_quick *q, uint64_t at);
 
 /* The node of a stack that is not known as a whole, if its parts are; 0: they are not. `f` is its
