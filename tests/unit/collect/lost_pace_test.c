@@ -16,11 +16,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "format/env.h"
 #include "producer.h"
+#include "still_child.h"
 
 #define LARGE_BYTES (UINT64_C(96) << 20)
 #define SMALL_BYTES (UINT64_C(1) << 20)
@@ -30,31 +30,29 @@
 static struct collector *collector;
 static pid_t target;
 
+struct held {
+	uint64_t bytes;
+	bool is_apart; /* a fork leaves it out */
+};
+
+static bool hold(const void *context)
+{
+	const struct held *held = context;
+	char *memory =
+		mmap(NULL, held->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return false;
+	memset(memory, 1, held->bytes);
+	return !held->is_apart || madvise(memory, held->bytes, MADV_DONTFORK) == 0;
+}
+
 /* A child that has so much memory and then does nothing; what a fork leaves out, or not. */
 static void start_target(uint64_t bytes, bool is_apart)
 {
-	int ends[2];
-	char byte;
+	const struct held held = {bytes, is_apart};
 
-	assert_int_equal(pipe(ends), 0);
-	target = fork();
-	if (target == 0) {
-		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-		char *held = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-				  -1, 0);
-		if (held == MAP_FAILED)
-			_exit(1);
-		memset(held, 1, bytes);
-		if (is_apart)
-			(void)madvise(held, bytes, MADV_DONTFORK);
-		(void)!write(ends[1], "r", 1);
-		for (;;)
-			pause();
-	}
-	assert_true(target > 0);
-	assert_int_equal(read(ends[0], &byte, 1), 1);
-	close(ends[0]);
-	close(ends[1]);
+	target = still_child_start(hold, &held);
 	collector = producer_new_collector(ticks_is_own(EM_X86_64) ? EM_X86_64 : EM_AARCH64);
 	assert_non_null(collector);
 	watch_close(&collector->watch);

@@ -14,13 +14,13 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "collect/deadline.h"
 #include "collect/gather.h"
 #include "collect/stash.h"
+#include "still_child.h"
 
 #define MEMORY_BYTES (UINT64_C(5) << 20)
 #define PLENTY	     (UINT64_C(1) << 40)
@@ -219,26 +219,17 @@ static void test_what_does_not_fit_is_told(void **state)
 	stash_close(&s);
 }
 
+static bool make_holes(const void *context)
+{
+	(void)context;
+	return munmap(memory + (1 << 20) / 8, 1 << 20) == 0 &&
+	       mprotect(memory + (3 << 20) / 8, page, PROT_NONE) == 0;
+}
+
 /* A child that has given up a part of the memory, and the right to read another. */
 static void start_with_holes(void)
 {
-	int ends[2];
-	char byte;
-
-	assert_int_equal(pipe(ends), 0);
-	target = fork();
-	if (target == 0) {
-		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-		(void)munmap(memory + (1 << 20) / 8, 1 << 20);
-		(void)mprotect(memory + (3 << 20) / 8, page, PROT_NONE);
-		(void)!write(ends[1], "r", 1);
-		for (;;)
-			pause();
-	}
-	assert_true(target > 0);
-	assert_int_equal(read(ends[0], &byte, 1), 1);
-	(void)close(ends[0]);
-	(void)close(ends[1]);
+	target = still_child_start(make_holes, NULL);
 }
 
 static void test_what_is_gone_or_forbidden_is_counted_and_holds_nothing(void **state)
