@@ -9,6 +9,7 @@
 #include "cli/control.h"
 #include "cli/message.h"
 #include "cli/options.h"
+#include "collect/collect.h"
 #include "model/leaks.h"
 #include "report/leaks_json.h"
 #include "report/leaks_report.h"
@@ -28,6 +29,9 @@ static const char help[] =
 	"  --long-stop              with PID: stop it for as long as the look takes, where it "
 	"cannot\n"
 	"                           be copied and reading it takes more than 100 ms per GB\n"
+	"  --child-copy             with PID: the copy may be a child of the process, where "
+	"`midden\n"
+	"                           record` is not its parent\n"
 	"  --fail                   end with status 1 if anything is lost\n"
 	"  -w, --write FILE         with PID: write the profile with the answer to FILE too\n"
 	"  --suppressions FILE      leaks named in FILE, as LeakSanitizer reads it, do not count\n"
@@ -58,19 +62,21 @@ struct request {
 	unsigned limit;
 	unsigned classes;
 	bool fail;
-	bool long_stop;
+	unsigned leave; /* enum collect_leave */
 };
 
 enum option_code {
 	OPTION_SHOW = 256,
 	OPTION_FAIL,
 	OPTION_LONG_STOP,
+	OPTION_CHILD_COPY,
 };
 
 static const struct option options[] = {
 	{"show", required_argument, NULL, OPTION_SHOW},
 	{"limit", required_argument, NULL, 'l'},
 	{"long-stop", no_argument, NULL, OPTION_LONG_STOP},
+	{"child-copy", no_argument, NULL, OPTION_CHILD_COPY},
 	{"fail", no_argument, NULL, OPTION_FAIL},
 	{"write", required_argument, NULL, 'w'},
 	OPTIONS_SUPPRESS,
@@ -115,7 +121,10 @@ static int parse_option(void *request, int code, const char *argument)
 		r->fail = true;
 		return COMMAND_GOOD;
 	case OPTION_LONG_STOP:
-		r->long_stop = true;
+		r->leave |= COLLECT_LONG_STOP;
+		return COMMAND_GOOD;
+	case OPTION_CHILD_COPY:
+		r->leave |= COLLECT_CHILD_COPY;
 		return COMMAND_GOOD;
 	case 'w':
 		r->write = argument;
@@ -123,6 +132,14 @@ static int parse_option(void *request, int code, const char *argument)
 	default:
 		return options_take(&r->shared, "leaks", code, argument);
 	}
+}
+
+/* One of those that are of no use with a profile. */
+static const char *get_living_option(const struct request *r)
+{
+	if (r->write)
+		return "--write";
+	return r->leave & COLLECT_LONG_STOP ? "--long-stop" : "--child-copy";
 }
 
 static int parse_arguments(struct request *r, int argc, char **argv)
@@ -134,9 +151,8 @@ static int parse_arguments(struct request *r, int argc, char **argv)
 		return status;
 	if (argc - optind > 1)
 		return message_usage("leaks", "one FILE or PID at a time");
-	if ((r->write || r->long_stop) && !load_find_pid(argv[optind]))
-		return message_usage("leaks", "%s goes with a process id",
-				     r->write ? "--write" : "--long-stop");
+	if ((r->write || r->leave) && !load_find_pid(argv[optind]))
+		return message_usage("leaks", "%s goes with a process id", get_living_option(r));
 	return COMMAND_GOOD;
 }
 
@@ -177,7 +193,7 @@ static struct profile *ask(pid_t pid, const struct request *r)
 {
 	struct control_origin origin;
 	struct error e = {.offset = -1};
-	struct profile *p = control_find_lost(pid, r->long_stop, &origin, &e);
+	struct profile *p = control_find_lost(pid, r->leave, &origin, &e);
 
 	if (p) {
 		load_symbols(p, &r->shared.load, RESOLVE_MISSING, NULL);

@@ -36,7 +36,7 @@ enum request_kind {
 struct request {
 	uint64_t magic;
 	uint64_t kind;
-	uint64_t long_stop; /* of LOST: the process may be stopped for as long as it takes */
+	uint64_t leave; /* of LOST: enum collect_leave */
 	char name[SEGMENT_MARK_NAME_MAX + 1];
 };
 
@@ -129,7 +129,7 @@ static void hand_out_profile(int connection, struct control_duty *duty)
 
 /* Where it cannot be told, the path has the reason. A look costs the target a stop: none is taken
  * that could not be handed out, as who asks will ask again. */
-static void find_lost(int connection, struct control_duty *duty, bool long_stop)
+static void find_lost(int connection, struct control_duty *duty, unsigned leave)
 {
 	struct error e = {0};
 	struct answer no = {.magic = MAGIC, .kind = ANSWER_REFUSED};
@@ -139,7 +139,7 @@ static void find_lost(int connection, struct control_duty *duty, bool long_stop)
 		(void)send_answer(connection, &no, -1);
 		return;
 	}
-	if (collect_find_lost(duty->collector, long_stop, &e) == 0) {
+	if (collect_find_lost(duty->collector, leave, &e) == 0) {
 		hand_out_profile(connection, duty);
 		collect_forget_lost(duty->collector);
 		return;
@@ -186,7 +186,7 @@ static void answer_request(int connection, struct control_duty *duty)
 		(void)collect_drain(duty->collector);
 		hand_out_profile(connection, duty);
 	} else if (request.kind == REQUEST_LOST)
-		find_lost(connection, duty, request.long_stop != 0);
+		find_lost(connection, duty, (unsigned)request.leave);
 	else if (request.kind == REQUEST_SURVEY)
 		start_survey(connection, duty, request.name);
 	else
@@ -410,10 +410,10 @@ struct profile *control_read_brief(pid_t target, struct control_origin *origin, 
 	return read_state(target, &request, origin, e);
 }
 
-struct profile *control_find_lost(pid_t target, bool long_stop, struct control_origin *origin,
+struct profile *control_find_lost(pid_t target, unsigned leave, struct control_origin *origin,
 				  struct error *e)
 {
-	const struct request request = {.kind = REQUEST_LOST, .long_stop = long_stop};
+	const struct request request = {.kind = REQUEST_LOST, .leave = leave};
 
 	return read_state(target, &request, origin, e);
 }

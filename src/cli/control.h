@@ -59,8 +59,8 @@ struct control_origin {
 struct profile *control_read_profile(pid_t target, struct control_origin *origin, struct error *e);
 
 /* The same with what is lost and what is held now, for which the process is stopped: for as long as
- * it takes, or as is promised (collect/deadline.h). */
-struct profile *control_find_lost(pid_t target, bool long_stop, struct control_origin *origin,
+ * is promised, or with leave (enum collect_leave) as it takes. */
+struct profile *control_find_lost(pid_t target, unsigned leave, struct control_origin *origin,
 				  struct error *e);
 
 /* The same of how things are now, and no more: collect_build_brief. */

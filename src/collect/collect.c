@@ -249,9 +249,9 @@ void collect_answer_write(struct collector *c, const struct collect_write *wante
 	obey_answer(&c->account, wanted->slot, wanted->question, done);
 }
 
-int collect_find_lost(struct collector *c, bool long_stop, struct error *e)
+int collect_find_lost(struct collector *c, unsigned leave, struct error *e)
 {
-	return lost_find(c, long_stop, e);
+	return lost_find(c, leave, e);
 }
 
 void collect_forget_lost(struct collector *c)

@@ -147,10 +147,16 @@ bool collect_take_write(struct collector *c, struct collect_write *wanted);
 /* Tells whoever waits for it how it went. */
 void collect_answer_write(struct collector *c, const struct collect_write *wanted, bool done);
 
+/* What a look may be to the target that it is not by itself; bits. */
+enum collect_leave {
+	COLLECT_LONG_STOP = 1,	/* it is stopped for as long as it takes (see deadline.h) */
+	COLLECT_CHILD_COPY = 2, /* it may get a child (see twin.h) */
+};
+
 /* Finds out which blocks nothing points to any more, for which the target is stopped for a moment,
- * or if it cannot be otherwise and `long_stop` is true, for longer (see deadline.h); profiles have
- * it from then on. 0, or -1 with `e`. */
-int collect_find_lost(struct collector *c, bool long_stop, struct error *e);
+ * or with leave (enum collect_leave) for longer; profiles have it from then on. 0, or -1 with
+ * `e`. */
+int collect_find_lost(struct collector *c, unsigned leave, struct error *e);
 void collect_forget_lost(struct collector *c);
 
 /* Why the program could not be told when it asked itself; "": it could, or did not ask. */

@@ -518,6 +518,7 @@ static int find(struct collector *c, const enum lost_way *ways, struct error *e)
 	lost_clear(&c->lost);
 	c->lost.expected_ns = 0;
 	c->lost.twin.why = NULL;
+	c->lost.twin.needs_leave = false;
 	if (check_possible(c, e))
 		return -1;
 	for (; result == 1; ways++) {
@@ -542,11 +543,11 @@ static int find_or_tell(struct collector *c, const enum lost_way *ways, struct e
 	return error_set(e, "process %d has ended meanwhile", (int)c->watch.pid);
 }
 
-int lost_find(struct collector *c, bool long_stop, struct error *e)
+int lost_find(struct collector *c, unsigned leave, struct error *e)
 {
 	(void)twin_bury(&c->lost.twin, c->watch.pid);
-	deadline_start(&c->lost.deadline, c->watch.rss_bytes, long_stop);
-	return find_or_tell(c, lost_way_choose(c->watch.rss_bytes, crew_count_cores()), e);
+	deadline_start(&c->lost.deadline, c->watch.rss_bytes, leave & COLLECT_LONG_STOP);
+	return find_or_tell(c, lost_way_choose(c->watch.rss_bytes, leave & COLLECT_CHILD_COPY), e);
 }
 
 bool lost_is_called(const struct collector *c)

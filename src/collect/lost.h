@@ -61,9 +61,9 @@ struct lost {
 	struct resume resume;
 };
 
-/* Looks at the target, at a copy of it if that can be had. `long_stop`: it may be stopped for as
- * long as it takes (see deadline.h). 0, or -1 with `e`; what was known before is then gone. */
-int lost_find(struct collector *c, bool long_stop, struct error *e);
+/* Looks at the target, at a copy of it if that can be had; `leave`: enum collect_leave. 0, or -1
+ * with `e`; what was known before is then gone. */
+int lost_find(struct collector *c, unsigned leave, struct error *e);
 
 /* Does what the target's orders ask for, lets go who was stopped too late, and buries copies. */
 void lost_serve(struct collector *c);

@@ -139,9 +139,10 @@ int lost_pace_refuse(const struct look *l, struct error *e)
 		e,
 		"process %d cannot be copied (%s), and to read its memory would stop it for "
 		"about %.2f s, where 100 ms per GB are %.2f s: it was not looked at; "
-		"`midden leaks --long-stop` allows such a stop",
+		"`midden leaks --long-stop` allows such a stop%s",
 		(int)c->watch.pid, get_reason(c), (double)c->lost.expected_ns / 1e9,
-		(double)deadline_get_allowed(&c->lost.deadline) / 1e9);
+		(double)deadline_get_allowed(&c->lost.deadline) / 1e9,
+		c->lost.twin.needs_leave ? ", --child-copy a copy that is its child" : "");
 }
 
 int lost_pace_refuse_events(const struct look *l, uint64_t expected_ns, struct error *e)

@@ -4,7 +4,6 @@
 #define _GNU_SOURCE
 #include "collect/lost_way.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,24 +11,19 @@
 
 #define WORTH_BYTES (UINT64_C(16) << 20) /* less is looked at in some milliseconds */
 
-/* So many read a GiB in less than 100 ms: one takes 0.14 to 0.3 s for it. With fewer of them a
- * child that the target never sees is less to it than the longer stop, if there is much to read. */
-#define QUICK_CORES 4u
-#define QUICK_BYTES (UINT64_C(64) << 20)
-
 static const enum lost_way now[] = {LOST_NOW};
-static const enum lost_way best[] = {LOST_SIBLING, LOST_LATER, LOST_COPY, LOST_NOW};
-static const enum lost_way few_cores[] = {LOST_SIBLING, LOST_COPY, LOST_LATER, LOST_NOW};
+static const enum lost_way unseen[] = {LOST_SIBLING, LOST_LATER, LOST_NOW};
+static const enum lost_way as_child[] = {LOST_COPY, LOST_LATER, LOST_NOW};
 static const enum lost_way copy[] = {LOST_COPY, LOST_NOW};
 static const enum lost_way later[] = {LOST_LATER, LOST_NOW};
 
-const enum lost_way *lost_way_choose(uint64_t resident_bytes, uint32_t cores)
+const enum lost_way *lost_way_choose(uint64_t resident_bytes, bool may_have_child)
 {
 	const char *wanted = getenv(ENV_TWIN);
 	bool is_worth_it = resident_bytes >= WORTH_BYTES;
 
 	if (!wanted && is_worth_it)
-		return cores >= QUICK_CORES || resident_bytes < QUICK_BYTES ? best : few_cores;
+		return may_have_child ? as_child : unseen;
 	if (!wanted)
 		return now;
 	if (strcmp(wanted, "now") == 0)

@@ -69,7 +69,8 @@ static const char *find_writer(const struct regions *regions, pid_t target)
 static bool is_copyable(struct twin *t, const struct regions *regions, pid_t target)
 {
 	t->why = find_writer(regions, target);
-	if (!t->why && t->only_sibling && !t->is_sibling)
+	t->needs_leave = !t->why && t->only_sibling && !t->is_sibling;
+	if (t->needs_leave)
 		t->why = "`midden record` is not its parent";
 	return !t->why;
 }

@@ -42,6 +42,7 @@ struct twin {
 	pid_t undertaker;  /* waits for every child it has; 0: there is nobody. To be filled in */
 	bool is_sibling;   /* that one is the parent of the copy */
 	bool only_sibling; /* or there is to be none. To be filled in */
+	bool needs_leave;  /* there is none for that */
 	enum twin_trial trials[2];  /* by kind */
 	uint32_t filters;	    /* of system calls, that a thread may be under */
 	enum twin_trial suspension; /* of others */

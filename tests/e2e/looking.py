@@ -54,6 +54,16 @@ def start(record, name, *arguments, **options):
     return running, pid
 
 
+def start_below_a_shell(record, name, *arguments, **options):
+    """The same of a victim whose parent is another program."""
+    victim = record.machine.command(name, *arguments)
+    shell = ["/bin/sh", "-c", '"$@"; exit $?', "sh", *victim]
+    running = record.start(shell, options=("--follow",), **options)
+    assert running.process.stdout.readline() == b"ready\n"
+    wait_for_listener(pid := wait_until(lambda: find_program(running.process.pid, name[:15]), f"{name} is there"))
+    return running, pid
+
+
 def survives_requests():
     """Whether a fork harms nobody's requests: the kernel pins pages, and nothing is mounted but what is known to."""
     major, minor = map(int, re.match(r"(\d+)\.(\d+)", os.uname().release).groups())

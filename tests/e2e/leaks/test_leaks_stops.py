@@ -14,7 +14,9 @@ from looking import (
     ask,
     ask_json,
     can_suspend_filters,
+    list_children,
     start,
+    start_below_a_shell,
     sums,
     survives_requests,
 )
@@ -31,10 +33,11 @@ def refuse(midden, pid):
     return done.stderr
 
 
-def check_refused(text, pid, why):
+def check_refused(text, pid, why, besides=""):
     pattern = (
         rf"midden: process {pid} cannot be copied \({re.escape(why)}\), and to read its memory would stop it for about "
-        r"(\d+\.\d\d) s, where 100 ms per GB are \d+\.\d\d s: it was not looked at; `midden leaks --long-stop` allows such a stop\n"
+        r"(\d+\.\d\d) s, where 100 ms per GB are \d+\.\d\d s: it was not looked at; `midden leaks --long-stop` allows such a stop"
+        rf"{besides}\n"
     )
     assert (found := re.fullmatch(pattern, text)), text
     return float(found[1])
@@ -88,6 +91,18 @@ def test_a_stop_that_would_be_too_long_is_not_begun(record, midden, need_victim,
     assert running.finish(input=b"").status == 5
 
 
+def test_a_child_that_is_recorded_gets_no_child_for_a_shorter_stop(record, midden, need_victim):
+    running, pid = start_below_a_shell(record, need_victim("lost_large"), "plain", env=NO_TIME)
+    check_refused(
+        refuse(midden, pid), pid, "`midden record` is not its parent", ", --child-copy a copy that is its child"
+    )
+    done = ask(midden, "--json", "--child-copy", pid)
+    assert done.returncode == 0 and json.loads(done.stdout)["copied"]
+    wait_until(lambda: not list_children(pid), "the copy is gone")
+    check_alive(running.process)
+    assert running.finish(input=b"").status == 5
+
+
 def test_no_thread_is_stopped_where_the_stop_would_be_too_long(record, midden, need_victim, tmp_path):
     need("strace")
     running, pid = start(record, need_victim("lost_large"), "socket", env=NO_TIME)
@@ -132,7 +147,9 @@ def test_a_program_that_is_read_too_slowly_is_let_go(record, midden, need_victim
         check_let_go(refuse(midden, pid), pid)
         if i == 0:
             before, kib = count(), read_kib(collector, "VmSize")
-    assert count() == before and read_kib(collector, "VmSize") < kib + 8192
+    # The collector has answered before it closes the connection.
+    wait_until(lambda: all(now <= then for now, then in zip(count(), before, strict=True)), "nothing is left open")
+    assert read_kib(collector, "VmSize") < kib + 8192
     assert "\nTracerPid:\t0\n" in Path(f"/proc/{pid}/status").read_text()
     found = ask_json(midden, pid)
     assert found["looked_later"] == (way == "later") and sums(found)["definite"][1] == 23
@@ -140,6 +157,7 @@ def test_a_program_that_is_read_too_slowly_is_let_go(record, midden, need_victim
     assert running.finish(input=b"\n").status == 7
 
 
-def test_leave_is_for_programs_that_run(midden, tmp_path):
-    done = ask(midden, "--long-stop", tmp_path / "some.mdn")
-    assert done.returncode == 2 and "--long-stop goes with a process id" in done.stderr
+@pytest.mark.parametrize("leave", ["--long-stop", "--child-copy"])
+def test_leave_is_for_programs_that_run(midden, tmp_path, leave):
+    done = ask(midden, leave, tmp_path / "some.mdn")
+    assert done.returncode == 2 and f"{leave} goes with a process id" in done.stderr

@@ -14,6 +14,7 @@ from looking import (
     can_suspend_filters,
     list_children,
     start,
+    start_below_a_shell,
     sums,
     survives_requests,
     wait_for_listener,
@@ -101,12 +102,8 @@ def test_every_way_finds_the_same_in_a_large_program(record, midden, need_victim
     assert len(set(map(str, found.values()))) == 1
 
 
-# As without it on four cores and more.
-NO_COPIES = {"MIDDEN_TWIN": "0"}
-
-
 def test_a_preloaded_program_gets_no_child(native, midden, library, need_victim, tmp_path):
-    env = {**os.environ, **NO_COPIES, "LD_PRELOAD": library, "MIDDEN_OUTPUT": str(tmp_path / "out.mdn")}
+    env = {**os.environ, "LD_PRELOAD": library, "MIDDEN_OUTPUT": str(tmp_path / "out.mdn")}
     command = native.command(need_victim("lost_large"), "plain")
     process = subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdout.readline() == b"ready\n"
@@ -117,11 +114,22 @@ def test_a_preloaded_program_gets_no_child(native, midden, library, need_victim,
 
 
 def test_a_child_that_is_recorded_gets_no_child(record, midden, need_victim):
-    victim = record.machine.command(need_victim("lost_large"), "plain")
-    running = record.start(["/bin/sh", "-c", '"$@"; exit $?', "sh", *victim], options=("--follow",), env=NO_COPIES)
-    assert running.process.stdout.readline() == b"ready\n"
-    wait_for_listener(pid := wait_until(lambda: find_program(running.process.pid, "lost_large"), "the program"))
+    running, pid = start_below_a_shell(record, need_victim("lost_large"), "plain")
     check_looks(midden, pid, running.process, copied=False)
+    assert running.finish(input=b"").status == 5
+
+
+def test_a_child_that_is_recorded_gets_one_if_somebody_wants_that(record, midden, need_victim):
+    running, pid = start_below_a_shell(record, need_victim("lost_large"), "plain")
+    before = ask_for_children(running.process)
+    for _ in range(3):
+        leaks = ask_json(midden, "--child-copy", pid)
+        assert leaks["copied"] and not leaks["looked_later"]
+        check_classes(leaks)
+        wait_until(lambda: not list_children(pid), "the copy is gone")
+    after = ask_for_children(running.process)
+    assert after != before
+    assert after.startswith(b"0 heard,") and after.endswith(b" none to wait for\n")
     assert running.finish(input=b"").status == 5
 
 

@@ -115,7 +115,7 @@ static bool is_heard_early(pid_t pid)
 	forget_most();
 	struct talker talker = {.collector = c, .before_kib = read_most_kib()};
 	assert_int_equal(pthread_create(&thread, NULL, talk, &talker), 0);
-	assert_int_equal(collect_find_lost(c, true, &e), 0);
+	assert_int_equal(collect_find_lost(c, COLLECT_LONG_STOP, &e), 0);
 	uint64_t most_kib = read_most_kib();
 	bool is_later = c->lost.flags & PROFILE_LOST_LATER;
 	atomic_store(&talker.is_over, true);

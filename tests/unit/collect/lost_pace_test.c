@@ -85,11 +85,11 @@ static void start_small_target(uint64_t bytes, bool is_apart)
 	skip();
 }
 
-static void check_found(bool long_stop)
+static void check_found(unsigned leave)
 {
 	struct error e = {0};
 
-	assert_int_equal(collect_find_lost(collector, long_stop, &e), 0);
+	assert_int_equal(collect_find_lost(collector, leave, &e), 0);
 	assert_true(lost_is_known(collector));
 	assert_true(collector->lost.pause_ns > 0);
 }
@@ -98,7 +98,7 @@ static void check_failed(const char *words)
 {
 	struct error e = {0};
 
-	assert_int_equal(collect_find_lost(collector, false, &e), -1);
+	assert_int_equal(collect_find_lost(collector, 0, &e), -1);
 	if (!strstr(e.text, words))
 		fail_msg("%s: not in \"%s\"", words, e.text);
 	assert_non_null(strstr(e.text, "--long-stop"));
@@ -117,10 +117,10 @@ static void test_a_target_that_would_be_stopped_for_too_long_is_not_stopped(void
 		check_failed(" cannot be copied (MIDDEN_TWIN is set)");
 		assert_int_equal(collector->lost.deadline.stopped_ns, 0);
 		assert_true(collector->lost.expected_ns > 0);
-		check_found(true);
+		check_found(COLLECT_LONG_STOP);
 		/* A hundred seconds for each GB are enough for anybody. */
 		(void)setenv(ENV_STOP_LIMIT, "100000", 1);
-		check_found(false);
+		check_found(0);
 		end_target();
 	}
 }
@@ -136,7 +136,7 @@ static void test_a_target_that_is_read_too_slowly_is_let_go(void **state)
 		(void)setenv(ENV_STOP_LIMIT, "0", 1);
 		check_failed(", before all of its memory was read");
 		assert_true(collector->lost.deadline.stopped_ns > 0);
-		check_found(true);
+		check_found(COLLECT_LONG_STOP);
 		end_target();
 	}
 }
@@ -147,7 +147,20 @@ static void test_a_target_that_can_be_copied_is(void **state)
 	start_target(LARGE_BYTES, false);
 	(void)setenv(ENV_TWIN, "1", 1);
 	(void)setenv(ENV_STOP_LIMIT, "0", 1);
-	check_found(false);
+	check_found(0);
+	assert_true(collector->lost.flags & PROFILE_LOST_COPIED);
+	end_target();
+}
+
+static void test_a_target_of_another_parent_is_copied_with_leave_only(void **state)
+{
+	(void)state;
+	start_target(LARGE_BYTES, false);
+	(void)setenv(ENV_STOP_LIMIT, "0", 1);
+	check_failed(" cannot be copied (`midden record` is not its parent)");
+	check_failed(", --child-copy a copy that is its child");
+	assert_int_equal(collector->lost.deadline.stopped_ns, 0);
+	check_found(COLLECT_CHILD_COPY);
 	assert_true(collector->lost.flags & PROFILE_LOST_COPIED);
 	end_target();
 }
@@ -166,7 +179,7 @@ static void test_where_a_copy_fails_the_next_way_is_not_gone_for_long(void **sta
 	assert_int_equal(waitpid(target, &status, WUNTRACED), target);
 	check_failed(" cannot be copied (the kernel refuses it, or no thread can be asked for it)");
 	assert_true(collector->lost.deadline.stopped_ns > 0); /* for the try */
-	check_found(true);
+	check_found(COLLECT_LONG_STOP);
 	assert_int_equal(kill(target, SIGCONT), 0);
 	end_target();
 }
@@ -179,7 +192,7 @@ static void test_what_a_fork_leaves_out_is_not_read_for_long(void **state)
 	(void)setenv(ENV_STOP_LIMIT, "0", 1);
 	check_failed(" cannot be copied (a fork leaves much of it out)");
 	assert_int_equal(collector->lost.deadline.stopped_ns, 0);
-	check_found(true);
+	check_found(COLLECT_LONG_STOP);
 	end_target();
 	/* There is too little of it to be asked for before. */
 	start_small_target(4 * SMALL_BYTES, true);
@@ -187,7 +200,7 @@ static void test_what_a_fork_leaves_out_is_not_read_for_long(void **state)
 	(void)setenv(ENV_STOP_LIMIT, "0", 1);
 	check_failed(", before all of its memory was read");
 	assert_int_equal(collector->lost.twin.pid, 0);
-	check_found(true);
+	check_found(COLLECT_LONG_STOP);
 	end_target();
 }
 
@@ -221,7 +234,7 @@ static void test_a_target_whose_last_events_would_take_too_long_is_not_stopped(v
 	/* A busy machine may not let it speak. */
 	for (unsigned i = 0; i < LOOKS_MOST && !is_refused; i++) {
 		e = (struct error){0};
-		assert_int_equal(collect_find_lost(collector, false, &e), -1);
+		assert_int_equal(collect_find_lost(collector, 0, &e), -1);
 		is_refused = strstr(e.text, " to handle its last events would stop it for about ");
 		assert_true(is_refused || strstr(e.text, "before all of its threads had stopped"));
 	}
@@ -234,7 +247,7 @@ static void test_a_target_whose_last_events_would_take_too_long_is_not_stopped(v
 	(void)collect_drain(collector);
 	check_failed(", before all of its threads had stopped");
 	(void)unsetenv(ENV_STOP_LIMIT);
-	check_found(true);
+	check_found(COLLECT_LONG_STOP);
 	end_target();
 }
 
@@ -244,6 +257,7 @@ int main(void)
 		cmocka_unit_test(test_a_target_that_would_be_stopped_for_too_long_is_not_stopped),
 		cmocka_unit_test(test_a_target_that_is_read_too_slowly_is_let_go),
 		cmocka_unit_test(test_a_target_that_can_be_copied_is),
+		cmocka_unit_test(test_a_target_of_another_parent_is_copied_with_leave_only),
 		cmocka_unit_test(test_where_a_copy_fails_the_next_way_is_not_gone_for_long),
 		cmocka_unit_test(test_what_a_fork_leaves_out_is_not_read_for_long),
 		cmocka_unit_test(

@@ -120,15 +120,20 @@ static struct collector *new_collector(void)
 	return c;
 }
 
-static struct profile *look(struct collector *c, pid_t pid)
+static struct profile *look_with_leave(struct collector *c, pid_t pid, unsigned leave)
 {
 	struct error e = {0};
 
 	c->watch.pid = pid;
-	assert_int_equal(collect_find_lost(c, true, &e), 0);
+	assert_int_equal(collect_find_lost(c, COLLECT_LONG_STOP | leave, &e), 0);
 	struct profile *p = collect_build_profile(c);
 	assert_int_equal(profile_check(p, &e), 0);
 	return p;
+}
+
+static struct profile *look(struct collector *c, pid_t pid)
+{
+	return look_with_leave(c, pid, 0);
 }
 
 /* Blocks of a class, whatever the site. */
@@ -260,8 +265,8 @@ static void test_where_there_is_no_memory_for_it_nothing_is_put_aside(void **sta
 	assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
 }
 
-/* By its size alone, and by what can be had. */
-static void check_large(uint32_t flags, pid_t undertaker, void (*prepare)(void))
+/* By its size alone, and by what can be had and is allowed. */
+static void check_large(uint32_t flags, pid_t undertaker, unsigned leave, void (*prepare)(void))
 {
 	pid_t pid = start_target(fill_all_ways);
 	struct collector *c = new_collector();
@@ -271,7 +276,7 @@ static void check_large(uint32_t flags, pid_t undertaker, void (*prepare)(void))
 	c->watch.rss_bytes = UINT64_C(64) << 20;
 	if (prepare)
 		prepare();
-	struct profile *p = look(c, pid);
+	struct profile *p = look_with_leave(c, pid, leave);
 	assert_int_equal(p->run.lost_flags, PROFILE_LOST_CHECKED | flags);
 	profile_free(p);
 	lost_finish(c);
@@ -283,28 +288,32 @@ static void check_large(uint32_t flags, pid_t undertaker, void (*prepare)(void))
 		;
 }
 
-static void test_a_child_copy_is_made_only_where_there_is_no_memory(void **state)
+static void test_a_child_copy_is_made_only_with_leave(void **state)
 {
 	struct rlimit before;
 
 	(void)state;
-	check_large(PROFILE_LOST_COPIED, getpid(), NULL);
-	check_large(crew_count_cores() < 4 ? PROFILE_LOST_COPIED : PROFILE_LOST_LATER, 0, NULL);
+	check_large(PROFILE_LOST_COPIED, getpid(), 0, NULL);
+	check_large(PROFILE_LOST_COPIED, getpid(), COLLECT_CHILD_COPY, NULL);
+	check_large(PROFILE_LOST_LATER, 0, 0, NULL);
+	check_large(PROFILE_LOST_COPIED, 0, COLLECT_CHILD_COPY, NULL);
 	if (IS_SANITIZED)
 		skip(); /* it has mapped more than anybody may */
 	assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
-	check_large(PROFILE_LOST_COPIED, 0, limit_memory);
+	check_large(0, 0, 0, limit_memory);
+	assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+	check_large(PROFILE_LOST_COPIED, 0, COLLECT_CHILD_COPY, limit_memory);
 	assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
 }
 
-static void check_order(const char *way, uint64_t bytes, uint32_t cores,
+static void check_order(const char *way, uint64_t bytes, bool may_have_child,
 			const enum lost_way *wanted)
 {
 	if (way)
 		(void)setenv(ENV_TWIN, way, 1);
 	else
 		(void)unsetenv(ENV_TWIN);
-	const enum lost_way *found = lost_way_choose(bytes, cores);
+	const enum lost_way *found = lost_way_choose(bytes, may_have_child);
 	for (;; found++, wanted++) {
 		assert_int_equal(*found, *wanted);
 		if (*found == LOST_NOW)
@@ -315,22 +324,22 @@ static void check_order(const char *way, uint64_t bytes, uint32_t cores,
 
 static void test_a_large_program_is_to_know_nothing_of_it_and_a_small_one_is_looked_at(void **state)
 {
-	const enum lost_way best[] = {LOST_SIBLING, LOST_LATER, LOST_COPY, LOST_NOW};
-	const enum lost_way few_cores[] = {LOST_SIBLING, LOST_COPY, LOST_LATER, LOST_NOW};
+	const enum lost_way unseen[] = {LOST_SIBLING, LOST_LATER, LOST_NOW};
+	const enum lost_way as_child[] = {LOST_COPY, LOST_LATER, LOST_NOW};
 	const enum lost_way later[] = {LOST_LATER, LOST_NOW};
 	const enum lost_way copy[] = {LOST_COPY, LOST_NOW}, now[] = {LOST_NOW};
 	const uint64_t large = UINT64_C(16) << 20;
 
 	(void)state;
-	check_order(NULL, large, 4, best);
-	check_order(NULL, 4 * large, 3, few_cores);
-	check_order(NULL, 4 * large - 1, 3, best); /* which is read soon enough */
-	check_order(NULL, large - 1, 4, now);
-	check_order("0", large, 2, later);
-	check_order("0", large - 1, 4, now);
-	check_order("1", 0, 4, copy);
-	check_order("later", 0, 2, later);
-	check_order("now", large, 4, now);
+	check_order(NULL, large, false, unseen);
+	check_order(NULL, large, true, as_child);
+	check_order(NULL, large - 1, false, now);
+	check_order(NULL, large - 1, true, now);
+	check_order("0", large, true, later);
+	check_order("0", large - 1, false, now);
+	check_order("1", 0, false, copy);
+	check_order("later", 0, true, later);
+	check_order("now", large, true, now);
 }
 
 /* The page with the pointer is one that no copy of the process has. */
@@ -479,7 +488,7 @@ static void test_a_process_that_is_gone_is_told(void **state)
 	end_target(pid);
 	watch_close(&c->watch);
 	watch_open(&c->watch, pid);
-	assert_int_equal(collect_find_lost(c, true, &e), -1);
+	assert_int_equal(collect_find_lost(c, COLLECT_LONG_STOP, &e), -1);
 	assert_non_null(strstr(e.text, " has ended meanwhile"));
 	collect_free(c);
 }
@@ -531,8 +540,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_where_there_is_no_memory_for_it_nothing_is_put_aside, set_up,
 			tear_down),
-		cmocka_unit_test_setup_teardown(
-			test_a_child_copy_is_made_only_where_there_is_no_memory, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_child_copy_is_made_only_with_leave, set_up,
+						tear_down),
 		cmocka_unit_test(
 			test_a_large_program_is_to_know_nothing_of_it_and_a_small_one_is_looked_at),
 		cmocka_unit_test_setup_teardown(test_memory_that_a_fork_leaves_out_is_read_too,

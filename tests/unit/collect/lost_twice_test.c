@@ -79,7 +79,7 @@ static void test_both_stops_count(void **state)
 	c->watch.pid = pid;
 	c->lost.twin.undertaker = getpid();
 	c->watch.rss_bytes = UINT64_C(64) << 20; /* as if it were large */
-	assert_int_equal(collect_find_lost(c, true, &e), 0);
+	assert_int_equal(collect_find_lost(c, COLLECT_LONG_STOP, &e), 0);
 	assert_true(held_up > 0);
 	assert_false(c->lost.flags & PROFILE_LOST_COPIED);
 	assert_true(c->lost.pause_ns >= HELD_UP_US * UINT64_C(1000));
