@@ -311,6 +311,10 @@ uint64_t python_quick_test_word = 4711;
 _Thread_local uint64_t python_quick_test_own __attribute__((tls_model("local-exec"))) = 4712;
 extern const uint8_t get_word[], get_own[], get_next[];
 
+/* Global, since aarch64's assembler asks for the table of addresses by section and not by name for
+ * others, and the table has the begin of that. */
+__asm__(".globl get_word, get_own, get_next\n");
+
 #ifdef __x86_64__
 __asm__(".text\n"
 	"get_word:\n"
@@ -328,7 +332,6 @@ __asm__(".text\n"
 __asm__(".text\n"
 	".balign 4096\n"
 	".skip 4092\n" /* adrp is on the next page */
-	".globl get_word\n"
 	"get_word:\n"
 	"hint #34\n" /* bti c */
 	"adrp x0, python_quick_test_word\n"
