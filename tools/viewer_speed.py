@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """How long everything in the viewer takes with large profiles: 200,000 stacks, 500 points in time.
 
-usage: tools/viewer_speed.py [--stacks N] [--points N] [--build DIR] [--rounds N]
+usage: tools/viewer_speed.py [--stacks N] [--points N] [--build DIR] [--rounds N] [--times N]
 
 Two profiles: one in which all stacks are alike, one as programs give them, with threads, looks at pages
 and leaks, and maps (tests/large). Needs Chromium, Node.js and npm, and a build with tests. Prints a table:
 milliseconds until the picture is on the screen, and of processor time of the page's thread, which say more
 on a machine in use; with several rounds the middle and the slowest of each. A line of which one round took
-more than 100 ms is marked.
+more than 100 ms is marked. --times 2 makes the page's thread half as fast as it is.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -65,11 +65,47 @@ PAGES = [
     ("functions of a range", "goto", "#callers?figure=growth&from=10&to=400"),
     ("source", "goto", "#source"),
     ("source: another file", "click", ".files li:nth-child(5) a"),
+    ("source: further down", "scroll", "#source", 400),
+    ("source of a range", "goto", "#source?figure=growth&from=10&to=400"),
+    ("source: figure calls", "choose", "#figure", "calls"),
     ("sizes", "goto", "#sizes"),
     ("sizes: a cell", "at", "#size-by-life", 400, 150),
     ("threads", "goto", "#threads"),
     ("leaks", "goto", "#leaks"),
     ("overview", "goto", "#overview"),
+    ("back", "back"),
+    ("timeline again", "goto", "#time"),
+    ("timeline: a range dragged", "drag", "#chart-bytes .u-over", 100, 50, 500),
+    ("timeline: pointer on it", "move", "#chart-bytes .u-over", 300, 50),
+    ("flame graph of what was dragged", "key", "3"),
+    ("figure chosen: growth", "choose", "#figure", "growth"),
+    ("inverted by a key", "key", "i"),
+    ("by line, ticked", "click", "#by-line"),
+    ("by line, not any more", "click", "#by-line"),
+    ("inverted, not any more", "click", "#inverted"),
+    ("the whole recording", "key", "w"),
+    ("back to the range", "back"),
+    ("a filter typed", "choose", "#functions", "step1"),
+    ("tree of that", "key", "4"),
+    ("tree of that, inverted", "key", "i"),
+    ("functions of that", "key", "5"),
+    ("source of that", "key", "6"),
+    ("back to the functions", "back"),
+    ("tree of the whole", "goto", "#table"),
+    ("tree: all the way down", "key", "End", ".rows"),
+    ("tree: scrolled", "scroll", ".rows", 4000),
+    *((f"tree by {column}", "click", f"#sort-{column}") for column in ("self", "blocks", "peak", "leaked", "allocated", "calls", "temporary", "name", "value")),
+    ("tree by line", "click", "#by-line"),
+    ("tree by line, inverted", "click", "#inverted"),
+    *((f"tree by line, inverted, by {column}", "click", f"#sort-{column}") for column in ("self", "calls", "name")),
+    ("tree: figure calls", "choose", "#figure", "calls"),
+    ("functions, by a link", "goto", "#callers?figure=leaked&zoom=1"),
+    ("functions: search: a letter", "type", "#function-search", "s"),
+    ("functions: search: nothing", "type", "#function-search", ""),
+    ("functions: scrolled", "scroll", ".rows", 9000),
+    ("functions: figure temporary", "choose", "#figure", "temporary"),
+    ("threads by a key", "key", "8"),
+    ("zoomed flame graph by a link", "goto", "#flame?zoom=1&search=step1"),
 ]
 # What only the richer of the profiles has.
 MORE_PAGES = [
@@ -83,6 +119,16 @@ MORE_PAGES = [
     ("tree of maps", "goto", "#table?maps=all"),
     ("leaks again", "goto", "#leaks"),
     ("overview again", "goto", "#overview"),
+    ("tree of a thread", "goto", "#table?thread=2"),
+    ("tree of a thread, inverted", "key", "i"),
+    ("tree of another thread", "choose", "#thread", "3"),
+    ("functions of a thread", "key", "5"),
+    ("source of a thread", "key", "6"),
+    ("tree of a module", "goto", "#table?module=libapp_part3.so.1"),
+    ("tree of a module, inverted", "key", "i"),
+    ("functions of a module", "key", "5"),
+    ("source of a module", "key", "6"),
+    ("flame graph of a module, inverted", "key", "3"),
 ]
 COMPARE = [
     ("compare", "goto", "#compare"),
@@ -90,6 +136,17 @@ COMPARE = [
     ("compare: pointer on a box", "move", ".flame", 400, 50),
     ("compare: zoom", "at", ".flame", 400, 70),
     ("compare, inverted", "goto", "#compare?inverted=1"),
+    ("compare: figure leaked", "choose", "#figure", "leaked"),
+    ("compare: inverted by a key", "key", "i"),
+    ("compare: only stacks with", "choose", "#functions", "step1"),
+    ("compare: module", "goto", "#compare?module=libapp_part3.so.1"),
+    ("compare: growth", "goto", "#compare?figure=growth&from=10&to=400"),
+    ("compare: back", "back"),
+    ("compare: flame graph", "key", "3"),
+    ("compare: tree, inverted", "goto", "#table?inverted=1"),
+    ("compare: functions", "key", "5"),
+    ("compare: source", "key", "6"),
+    ("compare: again", "key", "c"),
 ]
 
 
@@ -97,18 +154,18 @@ def run(*words, **options):
     return subprocess.run([str(word) for word in words], check=True, **options)
 
 
-def measure_once(readers, page, steps):
-    done = run("node", readers / "interactions.mjs", shutil.which("chromium"), page.as_uri(), input=json.dumps(steps), stdout=subprocess.PIPE, text=True)
+def measure_once(readers, page, steps, times=1):
+    done = run("node", readers / "interactions.mjs", shutil.which("chromium"), page.as_uri(), times, input=json.dumps(steps), stdout=subprocess.PIPE, text=True)
     return json.loads(done.stdout)
 
 
-def measure(build, page, steps, rounds):
+def measure(build, page, steps, rounds, times=1):
     """What a page took: the middle of all rounds, of steps the slowest as well."""
     readers = build / "tests" / "readers"
     fault = install_readers(readers)
     if fault:
         sys.exit(f"viewer_speed.py: npm cannot install the browser's driver: {fault}")
-    seen = [measure_once(readers, page, steps) for _ in range(rounds)]
+    seen = [measure_once(readers, page, steps, times) for _ in range(rounds)]
     result = {key: median(one[key] for one in seen) for key in seen[0] if key != "steps"}
     result["slowest_paint_ms"] = max(one["first_paint_ms"] for one in seen)
     result["slowest_whole_ms"] = max(one["whole_ms"] for one in seen)
@@ -138,6 +195,7 @@ def main():
     parser.add_argument("--points", type=int, default=500)
     parser.add_argument("--build", type=Path, default=HERE.parent / "build")
     parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--times", type=float, default=1)
     words = parser.parse_args()
     for tool in ("chromium", "node", "npm"):
         if shutil.which(tool) is None:
@@ -153,7 +211,7 @@ def main():
             ("compared", ["--compare", alike, rich], COMPARE),
         ):
             run(midden, "html", "-o", page, *profiles)
-            show(title, page, measure(words.build, page, steps, words.rounds))
+            show(title, page, measure(words.build, page, steps, words.rounds, words.times))
 
 
 if __name__ == "__main__":

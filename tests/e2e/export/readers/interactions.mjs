@@ -1,14 +1,16 @@
 // interactions.mjs -- opens the viewer's page in a browser, does one thing after the other, and prints
 // how long each took: until the picture is on the screen, and in processor time of the page's thread,
 // which other programs on the machine change less.
-// usage: node interactions.mjs BROWSER ADDRESS < STEPS
-// STEPS: JSON, a list of [name, what, ...]: ["goto", hash], ["click", selector], ["key", key],
-// ["move", selector, x, y], ["at", selector, x, y] (a click there), ["type", selector, text] (the last letter counts).
+// usage: node interactions.mjs BROWSER ADDRESS [TIMES] < STEPS
+// TIMES: so much slower than it is the page's thread is made.
+// STEPS: JSON, a list of [name, what, ...]: ["goto", hash], ["back"], ["click", selector], ["key", key, selector] (of what has the focus),
+// ["move", selector, x, y], ["at", selector, x, y] (a click there), ["drag", selector, x, y, to x] (letting go counts),
+// ["type", selector, text] (the last letter counts), ["choose", selector, value], ["scroll", selector, y].
 // SPDX-License-Identifier: Apache-2.0
 import { readFileSync } from "node:fs";
 import { chromium } from "playwright-core";
 
-const [executablePath, address] = process.argv.slice(2);
+const [executablePath, address, times = "1"] = process.argv.slice(2);
 const steps = JSON.parse(readFileSync(0, "utf8"));
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--enable-precise-memory-info"] });
 
@@ -18,6 +20,14 @@ const doSteps = {
 	key: (page, key) => page.keyboard.press(key),
 	move: (page, _selector, x, y) => page.mouse.move(x, y),
 	at: (page, _selector, x, y) => page.mouse.click(x, y),
+	drag: (page) => page.mouse.up(),
+	back: (page) => page.evaluate(() => history.back()),
+	scroll: (page, selector, y) => page.evaluate(([s, top]) => void ((document.querySelector(s) ?? document.documentElement).scrollTop = top), [selector, y]),
+	choose: (page, selector, value) => page.evaluate(([s, v]) => {
+		const input = document.querySelector(s);
+		input.value = v;
+		input.dispatchEvent(new Event("change"));
+	}, [selector, value]),
 	type: (page, selector, text) => page.evaluate(([s, t]) => {
 		const input = document.querySelector(s);
 		input.value = t;
@@ -27,10 +37,16 @@ const doSteps = {
 
 /** Where on the screen the pointer has to go: to find that out is not what is measured. */
 const aim = async (page, what, words) => {
-	if (what !== "move" && what !== "at") return words;
-	const [selector, x, y] = words;
+	if (what === "key" && words[1]) await page.focus(words[1]);
+	if (what !== "move" && what !== "at" && what !== "drag") return words;
+	const [selector, x, y, to] = words;
 	await page.locator(selector).scrollIntoViewIfNeeded();
 	const box = await page.locator(selector).boundingBox();
+	if (what === "drag") {
+		await page.mouse.move(box.x + x, box.y + y);
+		await page.mouse.down();
+		await page.mouse.move(box.x + to, box.y + y, { steps: 5 });
+	}
 	return [selector, box.x + x, box.y + y];
 };
 
@@ -65,6 +81,7 @@ try {
 	// What the page does ahead while it is looked at.
 	await page.waitForSelector("html[data-ready]", { state: "attached" });
 	result.ready_ms = performance.now() - start;
+	await session.send("Emulation.setCPUThrottlingRate", { rate: Number(times) });
 	for (const [name, what, ...where] of steps) {
 		const words = await aim(page, what, where);
 		const [began, used] = [performance.now(), await processor()];
