@@ -15,6 +15,7 @@ export class Rows {
   private readonly inner = h("div.rows-inner");
   private count = 0;
   private make: (i: number) => HTMLElement = () => h("div");
+  private prepare: (first: number, last: number) => void = () => {};
   private first = 0; // of the rows in the page, and the one after the last
   private last = 0;
 
@@ -34,10 +35,11 @@ export class Rows {
     this.inner.style.height = `${count * ROW}px`;
   }
 
-  /** What is to be shown from now on. */
-  set(count: number, make: (i: number) => HTMLElement): void {
+  /** What is to be shown from now on. `prepare` is told which rows are made next. */
+  set(count: number, make: (i: number) => HTMLElement, prepare = this.prepare): void {
     this.count = count;
     this.make = make;
+    this.prepare = prepare;
     this.first = this.last = 0;
     this.inner.style.height = `${count * ROW}px`;
     this.draw(0);
@@ -73,6 +75,7 @@ export class Rows {
 
   private makeRows(first: number, last: number): HTMLElement[] {
     const rows: HTMLElement[] = [];
+    this.prepare(first, last);
     for (let i = first; i < last; i++) {
       const row = this.make(i);
       row.style.top = `${i * ROW}px`;

@@ -5,6 +5,7 @@
 import { inRuns } from "../runs.ts";
 import type { ByThread } from "./bythread.ts";
 import { CallTree, chosenRows, placesIn, sortNodes, type TreeNode } from "./calltree.ts";
+import type { Children } from "./level.ts";
 import type { Arrays } from "./memory.ts";
 import type { Answer, Figures } from "./question.ts";
 import { BLOCK, leastByBlock, type Common, type Reversed } from "./reversed.ts";
@@ -55,7 +56,7 @@ export class BottomUp extends CallTree {
   private readonly order: Uint32Array; // rows: thread by thread, each as `reversed` has their sites
   private readonly common: Common; // beside `order`
   private readonly values: Float64Array; // running sums, as `sizes`
-  private readonly sizes: Float64Array;
+  protected readonly sizes: Float64Array;
 
   constructor(private readonly reversed: Reversed, answer: Answer, threads: ByThread | null = null) {
     super(answer, true, reversed.by, threads);
@@ -67,11 +68,11 @@ export class BottomUp extends CallTree {
     const { values } = this.figures();
     this.values = this.sumsOf(values);
     this.sizes = answer.question.figure === "growth" ? this.sums.ofSizes(values, answer.arrays) : this.values; // nothing else is ever negative
-    this.root = this.makeNode(null, -1, 0, this.order.length);
+    this.root = this.makeNode(null, -1, 0, 0, this.order.length);
   }
 
   /** The rows are those that are chosen. */
-  protected override figures(): Figures {
+  override figures(): Figures {
     return this.answer.whole ?? this.answer;
   }
 
@@ -80,34 +81,47 @@ export class BottomUp extends CallTree {
     return threads ? threads.siteOf[this.order[i]!]! : this.order[i]!;
   }
 
-  private makeNode(parent: TreeNode | null, frame: number, from: number, to: number): TreeNode {
+  protected makeNode(parent: TreeNode | null, frame: number, _at: number, from: number, to: number): TreeNode {
     const { values, sizes } = this;
     return { parent, frame, depth: parent ? parent.depth + 1 : 0, value: values[to]! - values[from]!, size: sizes[to]! - sizes[from]!, from, to, at: 0, children: null, least: 0 };
   }
 
   open(node: TreeNode, least = 0): TreeNode[] {
     if (node.children && least >= node.least) return node.children;
-    const children = this.threads && node.depth === 0 ? this.openThreads(this.order, (thread, from, to) => this.makeNode(this.root, thread, from, to)) : this.openCalls(node, least);
+    const children = this.threads && node.depth === 0 ? this.openThreads(this.order, (thread, from, to) => this.makeNode(this.root, thread, 0, from, to)) : this.openCalls(node, least);
     node.children = sortNodes(children);
     node.least = least;
     return node.children;
   }
 
-  /** How many frames the rows of a node have in common. */
-  private depthOf(node: TreeNode): number {
-    return node.depth - (this.threads ? 1 : 0);
+  /** How many frames the rows of a node that is so deep have in common. */
+  private depthIn(depth: number): number {
+    return depth - (this.threads ? 1 : 0);
   }
 
   private openCalls(node: TreeNode, least: number): TreeNode[] {
     const { sizes } = this;
-    const depth = this.depthOf(node);
+    const depth = this.depthIn(node.depth);
     const made = node.children && new Map(node.children.map((child) => [child.from, child]));
     const nodes: TreeNode[] = [];
-    for (let from = this.ownEnd(node), to = 0; from < node.to; from = to) {
+    for (let from = this.ownEnd(0, node.from, node.to, node.depth), to = 0; from < node.to; from = to) {
       to = this.endOf(depth, from, node.to);
-      if (sizes[to]! - sizes[from]! >= least) nodes.push(made?.get(from) ?? this.makeNode(node, this.frameAt(from, depth), from, to));
+      if (sizes[to]! - sizes[from]! >= least) nodes.push(made?.get(from) ?? this.makeNode(node, this.frameAt(from, depth), 0, from, to));
     }
     return nodes;
+  }
+
+  protected readChildren(node: TreeNode): Children {
+    const depth = this.depthIn(node.depth);
+    const first = this.ownEnd(0, node.from, node.to, node.depth);
+    const [frame, from, to] = [this.roomFor(node.to - first), this.roomFor(node.to - first), this.roomFor(node.to - first)];
+    let count = 0;
+    for (let start = first, end = 0; start < node.to; start = end) {
+      end = this.endOf(depth, start, node.to);
+      [frame[count], from[count], to[count]] = [this.frameAt(start, depth), start, end];
+      count++;
+    }
+    return { count, frame, at: from, from, to };
   }
 
   /** The next row that has no more than so many frames in common with the one before. */
@@ -142,12 +156,12 @@ export class BottomUp extends CallTree {
     return node.to - node.from;
   }
 
-  protected ownEnd(node: TreeNode): number {
-    if (this.threads && node.depth === 0) return node.from;
+  protected ownEnd(_at: number, from: number, to: number, depth: number): number {
+    if (this.threads && depth === 0) return from;
     const { lengths } = this.common;
-    const depth = this.depthOf(node);
-    let end = node.from;
-    while (end < node.to && lengths[end] === depth) end++;
+    const frames = this.depthIn(depth);
+    let end = from;
+    while (end < to && lengths[end] === frames) end++;
     return end;
   }
 }

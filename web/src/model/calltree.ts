@@ -4,10 +4,11 @@
 
 import { inRuns } from "../runs.ts";
 import type { ByThread } from "./bythread.ts";
+import { Level, type ChildKey, type Children } from "./level.ts";
 import { orderBy } from "./order.ts";
 import type { Answer, Figures } from "./question.ts";
 import type { GroupBy } from "./stacks.ts";
-import type { Sums } from "./sums.ts";
+import type { Run, Sums } from "./sums.ts";
 
 export interface TreeNode {
   parent: TreeNode | null;
@@ -29,10 +30,13 @@ export interface NodeSums {
   blocks: number;
   /** Of the stacks that end here. */
   self: number;
+  /** Of other figures. */
+  others: number[];
 }
 
 const isLarger = (x: TreeNode, y: TreeNode): number => y.size - x.size || x.frame - y.frame;
 const FEW = 12;
+const MANY = 20000;
 
 /** The largest first. Most nodes have few children, which are put in place faster than sorted. */
 export function sortNodes(nodes: TreeNode[]): TreeNode[] {
@@ -64,7 +68,9 @@ export abstract class CallTree {
   abstract readonly root: TreeNode;
   /** Along the rows of the tree. */
   protected abstract readonly sums: Sums;
-  private readonly told = new WeakMap<TreeNode, NodeSums>();
+  /** Running sums of what boxes are sized by. */
+  protected abstract readonly sizes: Float64Array;
+  private readonly levels = new WeakMap<TreeNode, Level>();
 
   protected constructor(readonly answer: Answer, readonly inverted: boolean, readonly by: GroupBy, readonly threads: ByThread | null) {}
 
@@ -72,17 +78,50 @@ export abstract class CallTree {
    * those who cannot show them anyway. */
   abstract open(node: TreeNode, least?: number): TreeNode[];
 
+  protected abstract makeNode(parent: TreeNode | null, frame: number, at: number, from: number, to: number): TreeNode;
+  protected abstract readChildren(node: TreeNode): Children;
+
+  /** All children, as columns; of a tree without threads. Its nodes are others than those of `open`. */
+  level(node: TreeNode): Level {
+    let level = this.levels.get(node);
+    if (!level) {
+      const children = this.readChildren(node);
+      const { frame, at, from, to } = children;
+      const { sizes } = this;
+      level = new Level(children, (c) => sizes[to[c]!]! - sizes[from[c]!]!, (c) => this.makeNode(node, frame[c]!, at[c]!, from[c]!, to[c]!));
+      this.levels.set(node, level);
+    }
+    return level;
+  }
+
+  /** Room for columns of children. Those of the root are the many: their memory is that of the answer. */
+  protected roomFor(count: number): Uint32Array {
+    return count > MANY ? this.answer.arrays.u32ToFill(count) : new Uint32Array(count);
+  }
+
+  /** By child: what its rows come to. */
+  amountsOf({ children: { from, to } }: Level, values: Float64Array): ChildKey {
+    const sums = this.sumsOf(values);
+    return (c) => sums[to[c]!]! - sums[from[c]!]!;
+  }
+
+  /** The same of those that end in it; `parent` is the node that the level is of. */
+  ownAmountsOf({ children: { at, from, to } }: Level, values: Float64Array, parent: TreeNode): ChildKey {
+    const sums = this.sumsOf(values);
+    return (c) => sums[this.ownEnd(at[c]!, from[c]!, to[c]!, parent.depth + 1)]! - sums[from[c]!]!;
+  }
+
   /** Rows that go through a node; filters may have made nothing of some. */
   abstract rows(node: TreeNode): Uint32Array;
 
   /** How many rows that is, without those. */
   abstract count(node: TreeNode): number;
 
-  /** Where the rows that end in the node itself are over; they come first. */
-  protected abstract ownEnd(node: TreeNode): number;
+  /** Where the rows that end in a node itself are over; they come first. */
+  protected abstract ownEnd(at: number, from: number, to: number, depth: number): number;
 
   /** Of the answer, for `total` and its like. */
-  protected figures(): Figures {
+  figures(): Figures {
     return this.answer;
   }
 
@@ -103,21 +142,17 @@ export abstract class CallTree {
     return (node) => sums[node.to]! - sums[node.from]!;
   }
 
-  /** The same of those that end in it. */
-  private own(node: TreeNode, values: Float64Array): number {
-    const sums = this.sumsOf(values);
-    return sums[this.ownEnd(node)]! - sums[node.from]!;
+  /** What tables show of nodes, with other figures by row beside. */
+  tell(nodes: TreeNode[], others: Float64Array[]): NodeSums[] {
+    const { values, bytes, blocks } = this.figures();
+    const runs = nodes.map(({ from, to }): Run => [from, to]);
+    const own = nodes.map(({ at, from, to, depth }): Run => [from, this.ownEnd(at, from, to, depth)]);
+    const [ofBytes, ofBlocks, self, ...more] = [this.sums.ofRuns(bytes, runs), this.sums.ofRuns(blocks, runs), this.sums.ofRuns(values, own), ...others.map((column) => this.sums.ofRuns(column, runs))];
+    return nodes.map((_, i) => ({ bytes: ofBytes[i]!, blocks: ofBlocks[i]!, self: self[i]!, others: more.map((sums) => sums![i]!) }));
   }
 
-  /** What tables show of a node. */
   sum(node: TreeNode): NodeSums {
-    let sums = this.told.get(node);
-    if (!sums) {
-      const { values, bytes, blocks } = this.figures();
-      sums = { bytes: this.total(node, bytes), blocks: this.total(node, blocks), self: this.own(node, values) };
-      this.told.set(node, sums);
-    }
-    return sums;
+    return this.tell([node], [])[0]!;
   }
 
   /** The first level where threads are told apart; `order` has their rows one thread after the other. */
@@ -137,6 +172,13 @@ export abstract class CallTree {
     const frames: number[] = [];
     for (let n: TreeNode | null = node; n && n.frame >= 0; n = n.parent) frames.unshift(n.frame);
     return frames;
+  }
+
+  /** As `find`, of the nodes of levels. */
+  seek(path: number[]): TreeNode | null {
+    let node: TreeNode | null = this.root;
+    for (const frame of path) if (node) node = this.level(node).find(frame);
+    return node;
   }
 
   /** The node at the end of a path; null if there is none (any more). */

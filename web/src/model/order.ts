@@ -104,6 +104,17 @@ function put(from: number, to: number, numbers: Uint32Array, order: Uint32Array,
   for (let i = from; i < to; i++) sorted[i] = numbers[order[i]!]!;
 }
 
+/** 0, 1, 2, … by a key of each, the largest first; equal ones stay as they are. */
+export function orderNumbers(count: number, key: (i: number) => number): Uint32Array {
+  const b = benchFor(count);
+  inRuns(count, readKeys, b.keys, key);
+  return sortKeys(b, count).slice();
+}
+
+function readKeys(from: number, to: number, keys: Float64Array, key: (i: number) => number): void {
+  for (let i = from; i < to; i++) keys[i] = key(i);
+}
+
 /** Things by a number of theirs, the largest first; equal ones stay as they are. */
 export function orderBy<T>(things: T[], key: (thing: T) => number): T[] {
   const b = benchFor(things.length);

@@ -20,6 +20,7 @@ const TIMES = 3; // a loop that has run once is compiled while it runs, and not 
 const FLAME: TreeOptions = { inverted: false, by: "function", fold: false, byThread: false };
 const SEARCHED = "a"; // that many names have
 const WORD = 4; // letters
+const ROWS = 30;
 const ALL: Question = { figure: "peak", range: null, thread: null, functions: "", module: "" };
 
 export function rehearsals(p: Profile): Work[] {
@@ -89,7 +90,8 @@ function* partsOf(p: Profile): Generator<(answers: Answers) => void> {
   const busiest = mostOften(p.frames, p.frameGroup);
   yield (answers) => showTable(p, answers, { ...ALL, functions: SEARCHED });
   yield (answers) => search(p, answers.tree(p, ALL, FLAME));
-  yield (answers) => open(answers.tree(p, ALL, { ...FLAME, inverted: true }));
+  yield (answers) => showTable(p, answers, ALL, { ...FLAME, inverted: true });
+  yield (answers) => showTable(p, answers, ALL, { ...FLAME, inverted: true, by: "line" });
   yield (answers) => void answers.tree(p, { ...ALL, functions: SEARCHED }, { ...FLAME, inverted: true });
   yield (answers) => void answers.tree(p, { ...ALL, functions: innermost }, { ...FLAME, inverted: true });
   yield (answers) => void findCallers(p, answers.of(p, ALL), busiest);
@@ -121,10 +123,12 @@ function mostOften(frames: Uint32Array, groups: Uint32Array): number {
 const wordIn = (p: Profile, frame: number): string => (frame < p.frameCount ? p.functionName(frame).slice(-WORD) : "");
 
 /** What a row of the table needs. */
-function showTable(p: Profile, answers: Answers, q: Question): void {
-  const tree = answers.tree(p, q, FLAME);
-  tree.sum(tree.root);
-  for (const { column } of FIGURE_COLUMNS) tree.total(tree.root, figureColumn(p, column, tree.answer));
+function showTable(p: Profile, answers: Answers, q: Question, options = FLAME): void {
+  const tree = answers.tree(p, q, options);
+  const level = tree.level(tree.root);
+  const nodes = Array.from(level.order.subarray(0, ROWS), (child) => level.node(child));
+  tree.tell(nodes, FIGURE_COLUMNS.map(({ column }) => figureColumn(p, column, tree.answer)));
+  level.sorted(tree.amountsOf(level, tree.figures().blocks));
 }
 
 /** Of a letter and of a word. The last text is remembered: it is forgotten by another one. */

@@ -78,8 +78,9 @@ export class Reversed implements Common, Work {
 
   private added: Sums | null = null;
 
-  /** Along `order`, for all trees without filters. */
+  /** Along `order`, for all trees without filters; of the kind that is asked for most the sums are kept. */
   sums(): Sums {
+    if (this.by !== "function" || this.fold) return new Sums(this.order, false);
     return (this.added ??= new Sums(this.order, true));
   }
 

@@ -55,6 +55,7 @@ export class Shape implements Work {
 
   /** Along `order`, for all trees without filters. */
   sums(): Sums {
+    if (this.by !== "function" || this.fold) return new Sums(this.order, false);
     return (this.added ??= new Sums(this.order, true));
   }
 

@@ -32,6 +32,65 @@ function chosenSums(from: number, to: number, all: Float64Array, counts: Uint32A
   }
 }
 
+/** The row before which something begins, and the one before which it ends. */
+export type Run = [from: number, to: number];
+
+type Adding = { sum: number; from: number; order: Uint32Array; counts: Uint32Array | null };
+
+/** What rows from `from` on come to. */
+function addRows(first: number, last: number, adding: Adding, values: Float64Array): void {
+  const { from, order } = adding;
+  let { sum } = adding;
+  for (let i = from + first; i < from + last; i++) sum += values[order[i]!]!;
+  adding.sum = sum;
+}
+
+/** The same of what is chosen. */
+function addChosenRows(first: number, last: number, adding: Adding, values: Float64Array): void {
+  const { from, order } = adding;
+  const counts = adding.counts!;
+  let { sum } = adding;
+  for (let i = from + first; i < from + last; i++) sum += (counts[i + 1]! - counts[i]!) * values[order[i]!]!;
+  adding.sum = sum;
+}
+
+/** The same out of running sums of all. */
+function addChosenOf(first: number, last: number, adding: Adding, all: Float64Array): void {
+  const { from } = adding;
+  const counts = adding.counts!;
+  let { sum } = adding;
+  for (let i = from + first; i < from + last; i++) sum += (counts[i + 1]! - counts[i]!) * (all[i + 1]! - all[i]!);
+  adding.sum = sum;
+}
+
+/** Where runs begin and end, in order; those that lie within another have their rows in common. */
+class Cuts {
+  readonly at: Uint32Array;
+  private readonly places: Map<number, number>;
+  private readonly open: Int32Array; // by cut: how many runs begin there, less those that end
+
+  constructor(runs: Run[]) {
+    this.at = Uint32Array.from(new Set(runs.flat())).sort();
+    this.places = new Map([...this.at].map((row, place) => [row, place]));
+    this.open = new Int32Array(this.at.length);
+    for (const [from, to] of runs) {
+      this.open[this.places.get(from)!]!++;
+      this.open[this.places.get(to)!]!--;
+    }
+  }
+
+  /** What each run comes to; `add` is asked for rows of some run alone, and for each of them once. */
+  sums(runs: Run[], add: (from: number, to: number) => number): Float64Array {
+    const { at, open, places } = this;
+    const before = new Float64Array(at.length);
+    for (let i = 1, within = 0; i < at.length; i++) {
+      within += open[i - 1]!;
+      before[i] = before[i - 1]! + (within > 0 ? add(at[i - 1]!, at[i]!) : 0);
+    }
+    return Float64Array.from(runs, ([from, to]) => before[places.get(to)!]! - before[places.get(from)!]!);
+  }
+}
+
 export class Sums {
   private readonly known = new WeakMap<Float64Array, Float64Array>();
   private readonly sizes = new WeakMap<Float64Array, Float64Array>();
@@ -67,6 +126,20 @@ export class Sums {
       this.known.set(values, sums);
     }
     return sums;
+  }
+
+  /** What some runs of rows come to: what is not known is added up of their rows, and nothing is kept. */
+  ofRuns(values: Float64Array, runs: Run[]): Float64Array {
+    const known = this.known.get(values);
+    if (known) return Float64Array.from(runs, ([from, to]) => known[to]! - known[from]!);
+    const { order, counts } = this;
+    const all = this.all?.known.get(values);
+    const add = all ? addChosenOf : counts ? addChosenRows : addRows;
+    return new Cuts(runs).sums(runs, (from, to) => {
+      const adding = { sum: 0, from, order, counts };
+      inRuns(to - from, add, adding, all ?? values);
+      return adding.sum;
+    });
   }
 
   /** The same with nothing for rows from `end` on, which is always the same. */

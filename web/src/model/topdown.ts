@@ -4,6 +4,7 @@
 
 import type { ByThread } from "./bythread.ts";
 import { CallTree, chosenRows, placesIn, sortNodes, type TreeNode } from "./calltree.ts";
+import type { Children } from "./level.ts";
 import type { Arrays } from "./memory.ts";
 import type { Answer, Figures } from "./question.ts";
 import type { Shape } from "./shape.ts";
@@ -32,7 +33,7 @@ export class TopDown extends CallTree {
   /** By place: how many rows before it the filters let through; null: all, or `order` has no others. */
   private readonly counts: Uint32Array | null;
   private readonly values: Float64Array; // running sums, as `sizes`
-  private readonly sizes: Float64Array;
+  protected readonly sizes: Float64Array;
 
   constructor(private readonly shape: Shape, answer: Answer, threads: ByThread | null = null) {
     super(answer, false, shape.by, threads);
@@ -46,13 +47,13 @@ export class TopDown extends CallTree {
     this.root = this.makeNode(null, -1, 0, 0, this.order.length);
   }
 
-  private makeNode(parent: TreeNode | null, frame: number, at: number, from: number, to: number): TreeNode {
+  protected makeNode(parent: TreeNode | null, frame: number, at: number, from: number, to: number): TreeNode {
     const { values, sizes } = this;
     return { parent, frame, depth: parent ? parent.depth + 1 : 0, value: values[to]! - values[from]!, size: sizes[to]! - sizes[from]!, from, to, at, children: null, least: 0 };
   }
 
   /** The sums know what is chosen, and have been made of all before. */
-  protected override figures(): Figures {
+  override figures(): Figures {
     return (this.counts && this.answer.whole) || this.answer;
   }
 
@@ -80,6 +81,21 @@ export class TopDown extends CallTree {
     return nodes;
   }
 
+  protected readChildren(node: TreeNode): Children {
+    const { starts, frames, from: froms, to: tos } = this.shape;
+    const { counts } = this;
+    const [first, end] = [starts[node.at]!, starts[node.at + 1]!];
+    const [frame, at, from, to] = [this.roomFor(end - first), this.roomFor(end - first), this.roomFor(end - first), this.roomFor(end - first)];
+    let count = 0;
+    for (let child = first; child < end; child++) {
+      const [start, stop] = [froms[child]!, tos[child]!];
+      if (counts ? counts[stop] === counts[start] : stop === start) continue;
+      [frame[count], at[count], from[count], to[count]] = [frames[child]!, child, start, stop];
+      count++;
+    }
+    return { count, frame, at, from, to };
+  }
+
   /** The first row between two whose site is at this place of the shape's order, or after it. */
   private findPlace(places: Uint32Array, place: number, from: number, to: number): number {
     if (from === to || places[from]! >= place) return from; // most often: the one before ended here
@@ -99,12 +115,12 @@ export class TopDown extends CallTree {
     return this.counts ? this.counts[node.to]! - this.counts[node.from]! : node.to - node.from;
   }
 
-  protected ownEnd(node: TreeNode): number {
-    if (this.threads && node.depth === 0) return node.from;
-    const { starts, from } = this.shape;
-    const hasChildren = starts[node.at]! < starts[node.at + 1]!;
-    if (!hasChildren) return node.to;
-    const first = from[starts[node.at]!]!;
-    return this.places ? this.findPlace(this.places, first, node.from, node.to) : first;
+  protected ownEnd(at: number, from: number, to: number, depth: number): number {
+    if (this.threads && depth === 0) return from;
+    const { starts, from: froms } = this.shape;
+    const hasChildren = starts[at]! < starts[at + 1]!;
+    if (!hasChildren) return to;
+    const first = froms[starts[at]!]!;
+    return this.places ? this.findPlace(this.places, first, from, to) : first;
   }
 }

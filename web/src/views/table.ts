@@ -6,15 +6,13 @@ import type { App, View } from "../app.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatShare } from "../draw/format.ts";
 import { Rows } from "../draw/rows.ts";
-import type { CallTree, TreeNode } from "../model/calltree.ts";
+import type { CallTree, NodeSums, TreeNode } from "../model/calltree.ts";
 import { FIGURE_COLUMNS, figureColumn, type FigureColumn } from "../model/figures.ts";
-import { orderBy } from "../model/order.ts";
+import { OpenRows, type Level } from "../model/level.ts";
 import { countsBlocks } from "../model/question.ts";
 import { makeControls } from "./controls.ts";
 import { makeSaving } from "./saving.ts";
 import { within, withinColumn } from "./within.ts";
-
-type Key = (node: TreeNode) => number;
 
 class TablePage {
   readonly element: HTMLElement;
@@ -22,10 +20,10 @@ class TablePage {
   private readonly head = h("div.row.head", { role: "row" });
   private readonly rows = new Rows("call tree", this.head);
   private open = new Set<TreeNode>();
-  private list: TreeNode[] = [];
+  private list: OpenRows | null = null;
   private tree: CallTree | null = null;
   private at = 0;
-  private sums = new WeakMap<TreeNode, Map<string, number>>();
+  private sums = new Map<TreeNode, NodeSums>(); // of rows that were in sight
 
   constructor(private readonly app: App) {
     this.controls = makeControls(app, { direction: true, lines: true });
@@ -41,11 +39,12 @@ class TablePage {
       this.open = new Set();
       this.at = 0;
       this.columns.clear();
+      this.sums.clear();
       this.openHotPath();
     }
     const chosen = this.openChosen();
     this.showHead();
-    const before = this.list[this.at];
+    const before = this.list?.at(this.at);
     this.flatten(chosen);
     if (chosen && chosen !== before) this.rows.scrollTo(this.at);
   }
@@ -53,7 +52,7 @@ class TablePage {
   /** The row that the address names, with all above it open; null if it names none. */
   private openChosen(): TreeNode | null {
     const { zoom } = this.app.state;
-    const node = zoom.length ? this.tree!.find(zoom) : null;
+    const node = zoom.length ? this.tree!.seek(zoom) : null;
     for (let above = node?.parent; above; above = above.parent) this.open.add(above);
     return node;
   }
@@ -61,7 +60,7 @@ class TablePage {
   /** The address follows what is chosen; the step back passes over it. */
   private choose(i: number): void {
     this.at = i;
-    const node = this.list[i];
+    const node = this.list!.at(i);
     if (node) this.app.go({ zoom: this.tree!.path(node) }, false);
   }
 
@@ -71,17 +70,19 @@ class TablePage {
     let node: TreeNode | undefined = tree.root;
     for (let depth = 0; node && depth < 60; depth++) {
       this.open.add(node);
-      const [first]: TreeNode[] = tree.open(node);
+      const level: Level = tree.level(node);
+      const first: TreeNode | undefined = level.order.length ? level.node(level.order[0]!) : undefined;
       node = first && Math.abs(first.value) * 2 >= Math.abs(node.value) ? first : undefined;
     }
   }
 
-  private sum(node: TreeNode, column: string): number {
-    let known = this.sums.get(node);
-    if (!known) this.sums.set(node, (known = new Map()));
-    let value = known.get(column);
-    if (value === undefined) known.set(column, (value = this.tree!.total(node, this.column(column))));
-    return value;
+  /** What is shown of rows, for all that are to be made together. */
+  private tell(first: number, last: number): void {
+    const nodes: TreeNode[] = [];
+    for (let i = first; i < last; i++) if (!this.sums.has(this.list!.at(i)!)) nodes.push(this.list!.at(i)!);
+    if (!nodes.length) return;
+    const told = this.tree!.tell(nodes, FIGURE_COLUMNS.map((c) => this.column(c.column)));
+    nodes.forEach((node, i) => this.sums.set(node, told[i]!));
   }
 
   private columns = new Map<string, Float64Array>();
@@ -93,36 +94,30 @@ class TablePage {
     return values;
   }
 
-  private key(): Key {
-    const sort = this.app.state.sort;
-    if (sort === "self") return (n) => Math.abs(this.tree!.sum(n).self);
-    if (sort === "blocks") return (n) => this.tree!.sum(n).blocks;
+  /** The children of a node as they are to be shown. What has nothing of the figure is there for its other columns: by name it comes last. */
+  private sorted(level: Level, parent: TreeNode): Uint32Array {
+    const { sort } = this.app.state;
+    const tree = this.tree!;
+    const { values, blocks } = tree.figures();
     const column = FIGURE_COLUMNS.find((c) => c.id === sort);
-    return column ? (n) => this.sum(n, column.column) : (n) => Math.abs(n.value);
+    if (column) return level.sorted(tree.amountsOf(level, this.column(column.column)));
+    if (sort === "blocks") return level.sorted(tree.amountsOf(level, blocks));
+    if (sort === "self") {
+      const own = tree.ownAmountsOf(level, values, parent);
+      return level.sorted((child) => Math.abs(own(child)));
+    }
+    if (sort !== "name") return level.order;
+    const places = this.app.profile.namePlaces();
+    const { frame } = level.children;
+    return level.sorted((child) => (level.size(child) === 0 ? -(2 ** 32) : 0) - places[frame[child]!]!);
   }
 
   private flatten(chosen: TreeNode | null): void {
     const tree = this.tree!;
-    const key = this.key();
-    const byName = this.app.state.sort === "name";
-    const list: TreeNode[] = [];
-    const addInside = (node: TreeNode): void => {
-      const children = tree.open(node);
-      for (const child of byName ? this.sortByName(children) : this.app.state.sort ? orderBy(children, key) : children) {
-        list.push(child);
-        if (this.open.has(child)) addInside(child);
-      }
-    };
-    addInside(tree.root); // which is always open
+    const list = new OpenRows((node) => tree.level(node), (node) => this.open.has(node), (level, node) => this.sorted(level, node), tree.root); // which is always open
     this.list = list;
-    this.at = chosen ? list.indexOf(chosen) : Math.min(this.at, Math.max(0, list.length - 1));
-    this.rows.set(list.length, (i) => this.makeRow(i));
-  }
-
-  /** What has nothing of the figure is there for its other columns: it comes last. */
-  private sortByName(nodes: TreeNode[]): TreeNode[] {
-    const places = this.app.profile.namePlaces();
-    return orderBy(nodes, (n) => (n.size === 0 ? -(2 ** 32) : 0) - places[n.frame]!);
+    this.at = chosen ? list.indexOf(chosen) : Math.min(this.at, Math.max(0, list.count - 1));
+    this.rows.set(list.count, (i) => this.makeRow(i), (first, last) => this.tell(first, last));
   }
 
   private showHead(): void {
@@ -134,14 +129,14 @@ class TablePage {
   }
 
   private makeRow(i: number): HTMLElement {
-    const node = this.list[i]!;
+    const node = this.list!.at(i)!;
     const { profile } = this.app;
     const tree = this.tree!;
     const count = countsBlocks(tree.answer.question.figure);
     const show = (n: number) => (count ? formatCount(n) : formatBytes(n));
-    const sums = tree.sum(node);
+    const sums = this.sums.get(node)!;
     const isOpen = this.open.has(node);
-    const leaf = isOpen && tree.open(node).length === 0;
+    const leaf = isOpen && tree.level(node).order.length === 0;
     const name = h("span.cell.name", { style: `padding-left:calc(${node.depth - 1} * var(--indent))` },
       h("button.twist", { type: "button", tabindex: -1, "aria-label": isOpen ? "close" : "open", onclick: () => this.toggle(i) }, leaf ? "·" : isOpen ? "▾" : "▸"),
       h("a", { href: this.app.link({ page: "callers", functions: "", file: 0, zoom: [profile.frameGroup[node.frame]!] }), title: profile.modulePath(node.frame) }, profile.functionName(node.frame)),
@@ -150,7 +145,7 @@ class TablePage {
       h("span.cell", { title: show(node.value) + this.doubt(node) }, `${formatShare(node.value, tree.root.value)}  ${show(node.value)}`),
       h("span.cell", {}, sums.self ? show(sums.self) : ""),
       h("span.cell", {}, formatCount(sums.blocks)),
-      ...FIGURE_COLUMNS.map((c) => h("span.cell", { "data-figure": c.id, "data-value": this.sum(node, c.column), title: this.doubtOf(node, c) }, c.bytes ? formatBytes(this.sum(node, c.column)) : formatCount(this.sum(node, c.column)))));
+      ...FIGURE_COLUMNS.map((c, k) => h("span.cell", { "data-figure": c.id, "data-value": sums.others[k]!, title: this.doubtOf(node, c) }, (c.bytes ? formatBytes : formatCount)(sums.others[k]!))));
   }
 
   private doubt(node: TreeNode): string {
@@ -165,23 +160,23 @@ class TablePage {
   }
 
   private toggle(i: number): void {
-    const node = this.list[i]!;
+    const node = this.list!.at(i)!;
     if (this.open.has(node)) this.open.delete(node);
     else this.open.add(node);
     this.choose(i);
   }
 
   private onKey(e: KeyboardEvent): void {
-    const node = this.list[this.at];
+    const node = this.list?.at(this.at);
     if (!node) return;
-    const last = this.list.length - 1;
+    const last = this.list!.count - 1;
     const page = Math.max(1, Math.floor(this.rows.element.clientHeight / 24) - 2);
     const steps: Record<string, number> = { ArrowDown: this.at + 1, ArrowUp: this.at - 1, PageDown: this.at + page, PageUp: this.at - page, Home: 0, End: last };
     let next = this.at;
     if (e.key in steps) next = Math.min(last, Math.max(0, steps[e.key]!));
     else if (e.key === "ArrowRight") this.open.add(node);
     else if (e.key === "ArrowLeft") {
-      if (!this.open.delete(node) && node.parent && node.parent.depth > 0) next = this.list.indexOf(node.parent);
+      if (!this.open.delete(node) && node.parent && node.parent.depth > 0) next = this.list!.indexOf(node.parent);
     } else if (e.key === "Enter") return this.app.go({ page: "callers", functions: "", file: 0, zoom: [this.app.profile.frameGroup[node.frame]!] });
     else return;
     e.preventDefault();
