@@ -38,6 +38,12 @@ static void __attribute__((noreturn)) be_copy(const struct surveying *s)
 	_exit(0);
 }
 
+/* A look that only who asks wants is for that snapshot alone. */
+static uint32_t get_first(const struct surveying *s, uint32_t snapshot)
+{
+	return s->wanted && snapshot > s->snapshots ? s->snapshots + 1 : snapshot;
+}
+
 static bool start(struct surveying *s, enum profile_reason reason, uint32_t snapshot)
 {
 	int file = memfd_create("midden-pages", MFD_CLOEXEC);
@@ -45,7 +51,10 @@ static bool start(struct surveying *s, enum profile_reason reason, uint32_t snap
 	if (file < 0)
 		return false;
 	s->file = file;
-	s->order = (struct survey_order){reason, snapshot, survey_get_epoch(s->collector)};
+	s->order = (struct survey_order){.reason = reason,
+					 .snapshot = snapshot,
+					 .first = get_first(s, snapshot),
+					 .epoch = survey_get_epoch(s->collector)};
 	survey_lend(s->collector, true);
 	pid_t copy = fork();
 	if (copy == 0)
@@ -101,14 +110,26 @@ static void reap(struct surveying *s, int flags)
 		finish(s);
 }
 
-/* Of several snapshots since the last look, the latest: the state is the same. */
+/* Where figures started over, so did the numbers of snapshots. */
+static void follow_epoch(struct surveying *s)
+{
+	uint64_t epoch = survey_get_epoch(s->collector);
+
+	if (s->epoch != epoch)
+		s->snapshots = 0;
+	s->epoch = epoch;
+}
+
+/* Snapshots since the last look share one. */
 static bool serve_snapshot(struct surveying *s)
 {
 	uint32_t count = survey_count_snapshots(s->collector);
-	bool is_new = s->wanted && count > s->snapshots;
 
+	follow_epoch(s);
+	bool is_started =
+		s->wanted && count > s->snapshots && start(s, PROFILE_REASON_SNAPSHOT, count);
 	s->snapshots = count;
-	return is_new && start(s, PROFILE_REASON_SNAPSHOT, count);
+	return is_started;
 }
 
 static bool is_at_peak(const struct surveying *s, uint64_t rss_bytes)
@@ -149,6 +170,7 @@ bool surveying_ask(struct surveying *s, const char *name, int connection)
 	reap(s, WNOHANG);
 	if (s->copy)
 		return false;
+	follow_epoch(s);
 	s->connection = fcntl(connection, F_DUPFD_CLOEXEC, RESULT_FD + 1);
 	s->is_asked = s->connection >= 0;
 	if (survey_check_mode(s->collector, &e))

@@ -31,7 +31,8 @@ struct surveying {
 	bool is_asked;	/* somebody waits for it: */
 	int connection; /* owned */
 	struct collect_snapshot kept;
-	uint32_t snapshots;  /* seen so far */
+	uint32_t snapshots;  /* seen so far, */
+	uint64_t epoch;	     /* of these figures (survey_get_epoch) */
 	uint64_t peak_bytes; /* resident when that was last looked at */
 	uint64_t ended_ns;   /* when the last look ended, and how long it took */
 	uint64_t cost_ns;

@@ -26,6 +26,7 @@
 /* Ahead of the rows in the file. */
 struct found {
 	struct profile_survey row;
+	uint64_t first; /* as in the order */
 	uint64_t epoch;
 	uint64_t pins;
 	uint64_t cells;
@@ -331,7 +332,7 @@ void survey_take(struct collector *c, const struct survey_order *order, int fd)
 	struct residency r = {0};
 	struct types types = {0};
 	struct error e = {0};
-	struct found found = {.epoch = order->epoch};
+	struct found found = {.first = order->first, .epoch = order->epoch};
 
 	take_types(&types, c);
 	if (join(c, &r, &e)) {
@@ -416,6 +417,56 @@ static bool read_rows(struct survey *s, const struct found *found, int fd)
 			(off_t)(sizeof(*found) + pin_bytes + cell_bytes));
 }
 
+/* Takes what it is given; false: there is no room, or no use for it. */
+static bool keep_one(struct surveys *all, struct survey *s, bool is_valid)
+{
+	bool is_full = s->row.reason == PROFILE_REASON_SNAPSHOT &&
+		       (all->list.count >= LOOKS_MOST || all->rows + get_rows(s) > ROWS_MOST);
+
+	if (is_full || !is_valid) {
+		all->lost++;
+		survey_fini(s);
+		return false;
+	}
+	all->rows += get_rows(s);
+	*vec_push(&all->list) = *s;
+	return true;
+}
+
+#define COPY_ROWS(to, from)                                                                  \
+	do {                                                                                 \
+		vec_reserve(to, (from)->count);                                              \
+		if ((from)->count)                                                           \
+			memcpy((to)->at, (from)->at, (from)->count * sizeof((from)->at[0])); \
+		(to)->count = (from)->count;                                                 \
+	} while (0)
+
+/* The same look for one snapshot more. */
+static struct survey copy_for(const struct survey *from, uint32_t snapshot)
+{
+	struct survey s = {.row = from->row, .epoch = from->epoch};
+
+	s.row.snapshot = snapshot;
+	memcpy(s.fault, from->fault, sizeof(s.fault));
+	COPY_ROWS(&s.pins, &from->pins);
+	COPY_ROWS(&s.cells, &from->cells);
+	COPY_ROWS(&s.types.rows, &from->types.rows);
+	return s;
+}
+
+/* The last one is for all snapshots from `first` on, 0: for itself. */
+static void keep_shared(struct surveys *all, uint64_t first)
+{
+	size_t last = all->list.count - 1;
+	uint64_t snapshot = all->list.at[last].row.snapshot;
+
+	while (first && snapshot-- > first) {
+		struct survey s = copy_for(&all->list.at[last], (uint32_t)snapshot);
+
+		(void)keep_one(all, &s, true);
+	}
+}
+
 bool survey_keep(struct collector *c, int fd, struct profile_survey *row, char *fault)
 {
 	struct surveys *all = &c->surveys;
@@ -431,15 +482,8 @@ bool survey_keep(struct collector *c, int fd, struct profile_survey *row, char *
 	memcpy(s.fault, found.fault, sizeof(s.fault));
 	memcpy(fault, found.fault, sizeof(found.fault));
 	drop_replaced(all, &s);
-	bool is_full = s.row.reason == PROFILE_REASON_SNAPSHOT &&
-		       (all->list.count >= LOOKS_MOST || all->rows + get_rows(&s) > ROWS_MOST);
-	if (is_full || s.epoch != survey_get_epoch(c)) {
-		all->lost++;
-		survey_fini(&s);
-		return true;
-	}
-	all->rows += get_rows(&s);
-	*vec_push(&all->list) = s;
+	if (keep_one(all, &s, s.epoch == survey_get_epoch(c)))
+		keep_shared(all, found.first);
 	return true;
 }
 
@@ -502,7 +546,9 @@ static int compare_times(const void *a, const void *b)
 	const struct survey *x = *(const struct survey *const *)a;
 	const struct survey *y = *(const struct survey *const *)b;
 
-	return (x->row.time_ns > y->row.time_ns) - (x->row.time_ns < y->row.time_ns);
+	if (x->row.time_ns != y->row.time_ns)
+		return x->row.time_ns > y->row.time_ns ? 1 : -1;
+	return (x->row.snapshot > y->row.snapshot) - (x->row.snapshot < y->row.snapshot);
 }
 
 void survey_build(const struct collector *c, struct profile *p)

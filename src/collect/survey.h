@@ -23,6 +23,7 @@
 struct survey_order {
 	enum profile_reason reason;
 	uint32_t snapshot; /* its number, from 1; 0: none */
+	uint32_t first;	   /* the number of the first that this look is for too; 0: none */
 	uint64_t epoch;	   /* of the figures, survey_get_epoch: stale after they started over */
 };
 

@@ -137,6 +137,19 @@ def test_the_end_and_the_peak_are_looked_at_on_request(midden, record):
     assert "crowd" not in report(midden, recording.path, "-x", "crowd").partition("Who keeps")[2]
 
 
+def test_snapshots_of_the_same_moment_share_a_look(midden, waiting):
+    limits = "allocations=1000,live=1M,virtual=1M,rss=1M"
+    running, pid, _ = waiting(16, options=("--rss", "--snapshot-at", limits))
+    path = running.finish(input=b"\n").path
+    done = subprocess.run([midden, "report", "--snapshots", "--json", path], capture_output=True, check=True)
+    taken = json.loads(done.stdout)["snapshots"]
+    assert {s["name"] for s in taken} == set(limits.split(","))
+    for number in range(1, len(taken) + 1):
+        rss = found(midden, path, "--at", str(number))
+        check_sums(rss)
+        assert rss["rss"]["reason"] == "snapshot" and rss["rss"]["snapshot"] == number
+
+
 def test_a_killed_program_has_no_end_but_what_was_seen_before(midden, waiting):
     running, pid, _ = waiting(16, options=("--rss",))
     assert look(midden, pid, "before").returncode == 0
