@@ -11,6 +11,7 @@
 #include "capture/cold.h"
 #include "capture/orders.h"
 #include "capture/ring.h"
+#include "capture/stamp.h"
 #include "format/clock.h"
 #include "midden/midden.h"
 
@@ -65,15 +66,38 @@ EXPORT void midden_take_snapshot(const char *name)
 	errno = saved;
 }
 
-/* It may have come inside a hook, where no event can be written: the collector takes the snapshot
- * when it sees the count. */
+/* One past the stamp of all that was before. Where stamps are estimated the clock knows it less
+ * well than the last of them: a thread that is not the one which estimates has none to go on. */
+static uint64_t read_moment(void)
+{
+	const struct segment_header *h = process->header;
+	const struct thread *t = thread_self;
+	bool is_alone =
+		atomic_load_explicit(&process->clock, memory_order_relaxed) == PROCESS_CLOCK_ALONE;
+
+	if (is_alone && t->stamp + t->stamp_step < t->stamp_end)
+		return (t->stamp >> STAMP_RUN_BITS) + 1;
+	return ((clock_read(h->clock) - h->clock_base) & SEGMENT_TICKS_MASK) + 1;
+}
+
+/* It may have come inside a hook, where no event can be written: the collector looks for what is
+ * noted here with every round, and once more after our end. Where all places are taken, as many
+ * signals have just come: one more would show the same. */
 static void note_signal(int number)
 {
+	struct segment_header *h = process ? process->header : NULL;
+
 	(void)number;
-	if (!process || atomic_load(&process->state) != PROCESS_RECORDING)
+	if (!h || atomic_load(&process->state) != PROCESS_RECORDING)
 		return;
-	atomic_fetch_add_explicit(&process->header->signals, 1, memory_order_relaxed);
-	ring_wake_collector(process->header);
+	uint64_t now = read_moment();
+	for (uint32_t i = 0; i < SEGMENT_SIGNALS; i++) {
+		uint64_t empty = 0;
+
+		if (atomic_compare_exchange_strong(&h->signal_ticks[i], &empty, now))
+			break;
+	}
+	ring_wake_collector(h);
 }
 
 void marks_take_signal(int number)

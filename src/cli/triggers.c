@@ -208,12 +208,7 @@ static void look_at_time(struct triggers *t, struct collector *c, uint64_t elaps
 void triggers_look(struct triggers *t, struct collector *c)
 {
 	struct collect_status status;
-	uint32_t signals = collect_count_signals(c);
 
-	if (t->options->signal && signals != t->signals) {
-		t->signals = signals;
-		take(c, "signal");
-	}
 	if (!t->options->every_ns && !t->options->count)
 		return;
 	collect_get_status(c, &status);

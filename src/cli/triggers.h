@@ -50,13 +50,12 @@ struct triggers {
 	uint64_t next_ns;   /* of the recording: when the next snapshot by time is due */
 	uint64_t looked_ns; /* when the system's memory was last looked at */
 	uint64_t memory_percent;
-	uint32_t signals; /* that have been seen to */
 	uint64_t stack_looked_ns;
 	uint64_t stack_bytes;
 	uint64_t reached[TRIGGERS_MOST]; /* how often the limit is in the figure that was seen */
 };
 
-/* Takes the snapshots that are due. */
+/* Takes the snapshots that are due; those by signals are taken by collect/signals.c. */
 void triggers_look(struct triggers *t, struct collector *c);
 
 #endif

@@ -19,6 +19,7 @@
 #include "collect/keeping.h"
 #include "collect/lost.h"
 #include "collect/obey.h"
+#include "collect/signals.h"
 #include "collect/stackdepth.h"
 #include "collect/start.h"
 #include "collect/tenants.h"
@@ -101,6 +102,7 @@ struct collector *collect_new(const struct collect_config *config,
 	c->mode = config->mode;
 	c->maps = config->maps;
 	c->enter_exit = config->enter_exit;
+	c->signals = config->signal != 0;
 	c->lost.twin.undertaker = config->undertaker;
 	c->lost.halt.resume = c->lost.twin.halt.resume = &c->lost.resume;
 	c->surveying = config->surveys && config->mode == SEGMENT_MODE_EXACT;
@@ -194,7 +196,9 @@ static void keep_tags(struct collector *c)
 
 uint64_t collect_drain(struct collector *c)
 {
-	uint64_t handled = drain_round(&c->drain, &c->streams);
+	uint64_t handled = c->signals ? signals_serve(c) : 0;
+
+	handled += drain_round(&c->drain, &c->streams, UINT64_MAX);
 
 	if (c->account.snapshots.count != c->tags.snapshots ||
 	    c->account.marks + c->account.clears != c->marks)
@@ -463,11 +467,6 @@ bool collect_has_execed(const struct collector *c)
 bool collect_has_children(const struct collector *c)
 {
 	return atomic_load_explicit(&c->map.header->children, memory_order_relaxed) != 0;
-}
-
-uint32_t collect_count_signals(const struct collector *c)
-{
-	return atomic_load_explicit(&c->map.header->signals, memory_order_relaxed);
 }
 
 bool collect_has_begun(const struct collector *c)

@@ -89,9 +89,6 @@ bool collect_has_execed(const struct collector *c);
 /* Whether it was seen to start other processes. */
 bool collect_has_children(const struct collector *c);
 
-/* How often the program has received the signal that asks for snapshots. */
-uint32_t collect_count_signals(const struct collector *c);
-
 /* Whether the target has ever got as far as recording. */
 bool collect_has_begun(const struct collector *c);
 

@@ -31,6 +31,7 @@ struct collector {
 	uint32_t mode;	 /* enum segment_mode */
 	bool maps;	 /* those of the program are recorded */
 	bool enter_exit; /* instrumented functions are to say that they are entered */
+	bool signals;	 /* one that the program gets asks for snapshots */
 	uint32_t marks;	 /* of the target's, handled */
 	struct watch watch;
 	struct lost lost;

@@ -249,10 +249,20 @@ static void merge(struct drain *d, struct streams *s, uint64_t limit)
 	flush(d, s);
 }
 
-uint64_t drain_round(struct drain *d, struct streams *s)
+/* Time goes on from one round to the next, whatever the target says. */
+static uint64_t choose_limit(const struct drain *d, const struct streams *s, uint64_t until)
+{
+	uint64_t now = read_limit(s->account->clock);
+
+	if (until < d->limit)
+		return d->limit;
+	return until < now ? until : now;
+}
+
+uint64_t drain_round(struct drain *d, struct streams *s, uint64_t until)
 {
 	uint64_t before = s->account->events;
-	uint64_t limit = d->limit = read_limit(s->account->clock);
+	uint64_t limit = d->limit = choose_limit(d, s, until);
 
 	gather(d, s, limit);
 	merge(d, s, limit);

@@ -29,7 +29,8 @@ struct drain {
 
 void drain_fini(struct drain *d);
 
-/* One round; returns the number of events handled. */
-uint64_t drain_round(struct drain *d, struct streams *s);
+/* One round, of what is stamped earlier than `until` (UINT64_MAX: all that is complete); returns
+ * the number of events handled. */
+uint64_t drain_round(struct drain *d, struct streams *s, uint64_t until);
 
 #endif

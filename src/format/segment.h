@@ -33,7 +33,7 @@
 #include "format/mapcalls.h"
 
 #define SEGMENT_MAGIC	UINT64_C(0x31306e656464696d) /* "midden01" */
-#define SEGMENT_VERSION 15u			     /* raised with any change of this file */
+#define SEGMENT_VERSION 16u			     /* raised with any change of this file */
 #define SEGMENT_ALIGN	UINT64_C(65536)		     /* the largest page size in use on aarch64 */
 
 /* Index 0 is "none" for slots, nodes, places, named frames, modules and chunks alike, so that
@@ -50,6 +50,7 @@
 #define SEGMENT_TEXT_MAX      4095u   /* bytes of a text; a longer one is cut */
 #define SEGMENT_NAME_BYTES    16u     /* TASK_COMM_LEN */
 #define SEGMENT_BUILD_ID_MAX  32u
+#define SEGMENT_SIGNALS	      16u /* that may come before the collector has seen to the first */
 
 struct segment_layout {
 	uint64_t total_bytes;
@@ -143,7 +144,7 @@ struct segment_header {
 	uint32_t patience_ms; /* how long a full buffer may wait for a silent collector */
 	int32_t collector_pid;
 	uint32_t python;	  /* enum segment_python */
-	uint32_t snapshot_signal; /* its handler counts `signals`; 0: none is taken */
+	uint32_t snapshot_signal; /* its handler fills `signal_ticks`; 0: none is taken */
 	uint32_t delayed;	  /* nothing is recorded until the program switches it on */
 	uint32_t mode;		  /* enum segment_mode */
 	uint32_t sample_blocks;	  /* sampled blocks alive beyond which the period doubles */
@@ -175,7 +176,6 @@ struct segment_header {
 	_Atomic uint32_t strings_used;
 	_Atomic uint32_t chunks_used;
 	_Atomic uint32_t next_serial; /* last thread serial given out */
-	_Atomic uint32_t signals;     /* that asked for a snapshot */
 	_Atomic uint32_t children;    /* child processes seen to start */
 	_Atomic uint32_t exit_status; /* of exit(), plus SEGMENT_EXITED; 0: did not get there */
 	_Atomic uint32_t foreign_allocator; /* the program brings a malloc that hides ours */
@@ -184,6 +184,9 @@ struct segment_header {
 	_Atomic uint32_t named_used;
 	_Atomic uint32_t texts_used; /* how many there are in `strings` */
 	_Atomic uint32_t execs; /* begun and not failed: not 0 when the program is another by now */
+	/* When signals came that ask for a snapshot: what is stamped earlier is in it. The target
+	 * fills what is 0, the collector makes it 0 again when it has taken the snapshot. */
+	_Atomic uint64_t signal_ticks[SEGMENT_SIGNALS];
 	_Alignas(128) _Atomic uint32_t nodes_used;
 	_Alignas(128) _Atomic uint32_t tags_used;
 	_Atomic uint32_t tag_text_used;

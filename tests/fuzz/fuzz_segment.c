@@ -6,6 +6,7 @@
  * index and a value. How many bytes are left over says how it is recorded. The collector must
  * neither crash nor hang, and what it builds must be a valid profile. */
 #include <stdint.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -56,7 +57,8 @@ static struct collector *new_collector(size_t way)
 					.mode = modes[way % 4],
 					.sample_period = 64,
 					.sample_blocks = 16,
-					.delayed = way % 4 == 3};
+					.delayed = way % 4 == 3,
+					.signal = SIGUSR1};
 	struct segment_hello hello = {.pid = getpid(), .address_space_limit = 96 << 20};
 	struct error e = {0};
 
@@ -83,7 +85,6 @@ static void look(struct collector *c)
 	collect_get_status(c, &status);
 	(void)collect_take_snapshot(c, "now", &kept);
 	(void)collect_find_exit(c, &code);
-	(void)collect_count_signals(c);
 	while (collect_take_write(c, &wanted)) {
 		collect_answer_write(c, &wanted, true);
 		free(wanted.path);
@@ -97,8 +98,9 @@ static void set_count(struct segment_header *h, uint16_t index, uint32_t value)
 		&h->nodes_used,	  &h->next_serial,  &h->waiting,      &h->children,
 		&h->named_used,	  &h->texts_used,   &h->target_state, &h->foreign_allocator,
 		&h->reads_denied, &h->places_used,  &h->tags_used,    &h->tag_text_used,
-		&h->signals,	  &h->exit_status,  &h->execs};
+		&h->exit_status,  &h->execs};
 
+	atomic_store(&h->signal_ticks[index % SEGMENT_SIGNALS], value);
 	atomic_store(counts[index % (sizeof(counts) / sizeof(counts[0]))], value);
 }
 

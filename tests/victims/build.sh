@@ -36,7 +36,7 @@ c_victim() {
 for source in basic_heap peak_places realloc_chain aligned_forms zero_failing cross_free short_threads \
 	temporaries libc_strings plugin_host signal_alloc fork_busy spawn_storm dying steady_work \
 	deep_stack block_shapes named_threads show_state churn known_tree one_habit scribbler deny_reads \
-	step_by_step tagged four_places own_maps pinned_pages stack_depths; do
+	step_by_step tagged four_places own_maps pinned_pages stack_depths signalled; do
 	c_victim $source $source -ldl
 done
 

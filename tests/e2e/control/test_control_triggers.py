@@ -11,6 +11,8 @@ import time
 
 import pytest
 
+from processes import find_program, read_stat, wait_until
+
 DEADLINE_S = 120
 
 
@@ -155,6 +157,31 @@ def test_a_signal_asks_for_a_snapshot_if_it_was_named(steps, tmp_path):
     os.kill(run.pid, signal.SIGUSR2)
     run.wait_for(tmp_path, "signal", 2)
     assert run.finish().status == 7
+
+
+def check_signalled(midden, recording):
+    done = subprocess.run([midden, "report", "--snapshots", "--json", recording.path], capture_output=True, check=True)
+    found = json.loads(done.stdout)["snapshots"]
+    assert [(s["name"], s["live_blocks"], s["live_bytes"]) for s in found] == [
+        ("signal", 1000, 100_000),
+        ("signal", 600, 60_000),
+    ]
+
+
+@pytest.mark.parametrize("end", ("", "at-once", "killed"))
+@pytest.mark.parametrize("options", ((), ("--rss",)))
+def test_a_signal_just_before_the_end_has_its_snapshot_of_that_moment(midden, record, need_victim, end, options):
+    recording = record.victim(need_victim("signalled"), end, options=("--snapshot-signal", "USR1", *options))
+    check_signalled(midden, recording)
+
+
+def test_a_signal_ends_a_sleep_and_has_its_snapshot_though_the_program_ends_then(midden, record, need_victim):
+    running = record.start_victim(need_victim("signalled"), "asleep", options=("--snapshot-signal", "USR1"))
+    assert running.process.stdout.readline() == b"ready\n"
+    program = find_program(running.process.pid, "signalled")
+    wait_until(lambda: read_stat(program)[1] == "S", "the sleep")
+    os.kill(program, signal.SIGUSR1)
+    check_signalled(midden, running.finish())
 
 
 def test_a_handler_of_the_program_takes_the_signal_for_itself_and_help_says_so(record, midden):

@@ -189,6 +189,50 @@ static void a_snapshot_from_outside_has_all_that_came_before(void **state)
 	assert_int_equal(get_live(p, p->snapshots.at[0].point, 1), 6);
 }
 
+/* ---- by signals ------------------------------------------------------------------------------ */
+
+static void a_signal_keeps_what_was_live_when_it_came(void **state)
+{
+	struct fixture *f = *state;
+	_Atomic uint64_t *came = f->c->map.header->signal_ticks;
+
+	f->c->signals = true;
+	producer_alloc(&f->one, 100, A, 64, 1);
+	producer_free(&f->one, 120, A);
+	producer_alloc(&f->one, 130, A + 64, 10, 2);
+	atomic_store(&came[0], 125);
+	atomic_store(&came[3], 110);
+	struct profile *p = rig_finish(f);
+	const struct profile_snapshot *s = p->snapshots.at;
+
+	assert_int_equal(p->snapshots.count, 2);
+	assert_string_equal(profile_string(p, s[0].name), "signal");
+	assert_int_equal(s[0].time_ns, 110);
+	assert_int_equal(s[0].live_bytes, 64);
+	assert_int_equal(s[1].time_ns, 125);
+	assert_int_equal(s[1].live_bytes, 0);
+	assert_int_equal(p->totals.allocations, 2);
+	assert_int_equal(atomic_load(&came[0]) | atomic_load(&came[3]), 0);
+}
+
+static void a_signal_that_says_it_came_earlier_or_later_than_can_be_is_one_of_now(void **state)
+{
+	struct fixture *f = *state;
+	_Atomic uint64_t *came = f->c->map.header->signal_ticks;
+
+	f->c->signals = true;
+	producer_alloc(&f->one, 100, A, 64, 1);
+	producer_drain(f->c);
+	uint64_t limit = f->c->drain.limit;
+	atomic_store(&came[0], 1);
+	atomic_store(&came[1], UINT64_MAX);
+	struct profile *p = rig_finish(f);
+
+	assert_int_equal(p->snapshots.count, 2);
+	assert_int_equal(p->snapshots.at[0].time_ns, limit);
+	assert_true(p->snapshots.at[1].time_ns <= f->c->drain.limit);
+}
+
 #define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, rig_tear_down)
 
 int main(void)
@@ -200,6 +244,8 @@ int main(void)
 		WITH(snapshots_survive_the_halving_of_the_time_line),
 		WITH(too_many_snapshots_are_counted_and_left_out),
 		WITH(a_snapshot_from_outside_has_all_that_came_before),
+		WITH(a_signal_keeps_what_was_live_when_it_came),
+		WITH(a_signal_that_says_it_came_earlier_or_later_than_can_be_is_one_of_now),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
