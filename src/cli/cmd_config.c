@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/record_settings.h"
+#include "cli/switches.h"
 #include "format/env.h"
 
 static const char help[] =
@@ -51,7 +52,7 @@ struct effective {
 static struct effective of_variable(const struct option *row, const char *variable,
 				    const char *text)
 {
-	bool is_zero = strcmp(text, "0") == 0;
+	bool is_off = switches_parse(text) == 0;
 
 	if (strcmp(variable, ENV_MODE) == 0) {
 		if (strcmp(text, row->name) != 0)
@@ -63,9 +64,9 @@ static struct effective of_variable(const struct option *row, const char *variab
 					  has_period ? ENV_SAMPLE : variable};
 	}
 	if (strcmp(variable, ENV_START) == 0 || strcmp(variable, ENV_SYMBOLS) == 0)
-		return (struct effective){is_zero ? "true" : "false", variable};
+		return (struct effective){is_off ? "true" : "false", variable};
 	if (row->has_arg == no_argument)
-		return (struct effective){is_zero || !*text ? "false" : "true", variable};
+		return (struct effective){is_off || !*text ? "false" : "true", variable};
 	return (struct effective){text, variable};
 }
 

@@ -40,9 +40,6 @@ struct recording_options {
 /* The defaults, then what the environment says. -1 with `e` for a value that makes no sense. */
 int recording_options_init(struct recording_options *options, struct error *e);
 
-/* A number with an optional K, M or G. */
-int recording_parse_size(const char *text, uint64_t *value);
-
 /* Setters for one option's text; -1 with `e`. */
 int recording_set_max_depth(struct recording_options *options, const char *text, struct error *e);
 int recording_set_buffer(struct recording_options *options, const char *text, struct error *e);

@@ -11,36 +11,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/amounts.h"
 #include "base/mem.h"
+#include "cli/switches.h"
 #include "format/clock.h"
 #include "format/env.h"
 #include "format/wire.h"
 
-int recording_parse_size(const char *text, uint64_t *value)
-{
-	static const char units[] = "KMG";
-	char *end;
-
-	errno = 0;
-	unsigned long long number = strtoull(text, &end, 10);
-	if (end == text || errno || *text == '-')
-		return -1;
-	const char *unit = *end ? strchr(units, *end) : NULL;
-	if (unit && *unit) {
-		unsigned shift = 10 * (unsigned)(unit - units + 1);
-
-		if (number > UINT64_MAX >> shift)
-			return -1;
-		number <<= shift;
-		end++;
-	}
-	*value = number;
-	return *end ? -1 : 0;
-}
-
 static int parse_in_range(const char *text, uint64_t low, uint64_t high, uint64_t *value)
 {
-	return recording_parse_size(text, value) || *value < low || *value > high ? -1 : 0;
+	return !amounts_parse_bytes(text, value) || *value < low || *value > high ? -1 : 0;
 }
 
 int recording_set_max_depth(struct recording_options *options, const char *text, struct error *e)
@@ -162,7 +142,7 @@ int recording_set_sample_blocks(struct recording_options *options, const char *t
 
 int recording_set_sample_seed(struct recording_options *options, const char *text, struct error *e)
 {
-	if (recording_parse_size(text, &options->collect.sample_seed))
+	if (!amounts_parse_bytes(text, &options->collect.sample_seed))
 		return error_set(e, "the seed of samples must be a number, not '%s'", text);
 	return 0;
 }
@@ -200,6 +180,23 @@ static bool is_on(const char *value)
 	return value && *value && strcmp(value, "0") != 0;
 }
 
+static int init_switches(struct recording_options *options, struct error *e)
+{
+	bool start = true;
+
+	if (switches_read(ENV_FOLLOW, &options->collect.follow, e) ||
+	    switches_read(ENV_SYMBOLS, &options->symbols, e) ||
+	    switches_read(ENV_TRACE, &options->trace, e) ||
+	    switches_read(ENV_MAPS, &options->collect.maps, e) ||
+	    switches_read(ENV_LEAKS, &options->collect.leaks, e) ||
+	    switches_read(ENV_STACKS, &options->collect.stacks, e) ||
+	    switches_read(ENV_RSS, &options->collect.surveys, e) ||
+	    switches_read(ENV_START, &start, e))
+		return -1;
+	options->collect.delayed = !start;
+	return 0;
+}
+
 static int init_triggers(struct trigger_options *triggers, struct error *e)
 {
 	const char *every = getenv(ENV_SNAPSHOT_EVERY);
@@ -218,16 +215,11 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	const char *depth = getenv(ENV_MAX_DEPTH);
 	const char *buffer = getenv(ENV_BUFFER);
 	const char *patience = getenv(ENV_PATIENCE);
-	const char *follow = getenv(ENV_FOLLOW);
 	const char *python = getenv(ENV_PYTHON);
 	const char *pymalloc = getenv(ENV_PYMALLOC);
 	const char *stack_mode = getenv(ENV_STACK_MODE);
-	const char *symbols = getenv(ENV_SYMBOLS);
-	const char *trace = getenv(ENV_TRACE);
-	const char *leaks = getenv(ENV_LEAKS);
 	const char *target = getenv(ENV_TARGET_MODE);
 	const char *mode = target ? target : getenv(ENV_MODE);
-	const char *start = getenv(ENV_START);
 	const char *http = getenv(ENV_HTTP);
 	const char *start_at = getenv(ENV_START_AT);
 	const char *token_file = getenv(ENV_HTTP_TOKEN_FILE);
@@ -235,17 +227,10 @@ int recording_options_init(struct recording_options *options, struct error *e)
 	*options = (struct recording_options){
 		.output = getenv(ENV_OUTPUT),
 		.collect = {.buffer_bytes = 4 << 20, .max_depth = 512, .patience_ms = 2000},
-		.symbols = !symbols || strcmp(symbols, "0") != 0,
+		.symbols = true,
 		.http = {.listener = -1, .announce = -1},
 	};
-	options->collect.follow = follow && strcmp(follow, "0") != 0;
-	options->collect.delayed = start && strcmp(start, "0") == 0;
-	options->trace = is_on(trace);
-	options->collect.maps = is_on(getenv(ENV_MAPS));
-	options->collect.leaks = is_on(leaks);
-	options->collect.stacks = is_on(getenv(ENV_STACKS));
-	options->collect.surveys = is_on(getenv(ENV_RSS));
-	if ((mode && recording_set_mode(options, mode, e)) ||
+	if (init_switches(options, e) || (mode && recording_set_mode(options, mode, e)) ||
 	    (depth && recording_set_max_depth(options, depth, e)) ||
 	    (buffer && recording_set_buffer(options, buffer, e)) ||
 	    (patience && recording_set_patience(options, patience, e)) ||

@@ -14,6 +14,7 @@
 #include "cli/message.h"
 #include "cli/nearest.h"
 #include "cli/presets.h"
+#include "cli/switches.h"
 #include "format/env.h"
 
 #define PROJECT_FILE ".midden.conf"
@@ -98,29 +99,13 @@ static const char *find_nearest(const struct settings *s, const char *key)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static bool is_one_of(const char *text, const char *const *words)
-{
-	while (*words && strcasecmp(text, *words) != 0)
-		words++;
-	return *words != NULL;
-}
-
-/* -1: neither yes nor no. */
-static int parse_switch(const char *text)
-{
-	static const char *const yes[] = {"true", "yes", "on", "1", NULL};
-	static const char *const no[] = {"false", "no", "off", "0", NULL};
-
-	return is_one_of(text, yes) ? 1 : is_one_of(text, no) ? 0 : -1;
-}
-
 /* The value of a key as an option would have it. Options whose value may be left out are switches
  * too. */
 static int interpret(struct setting *word, struct error *e)
 {
 	if (word->row->has_arg == required_argument)
 		return 0;
-	int is_on = parse_switch(word->value);
+	int is_on = switches_parse(word->value);
 	if (is_on < 0 && word->row->has_arg == no_argument)
 		return error_set(e, "%s: %s is true or false, not '%s'", word->origin,
 				 word->row->name, word->value);

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/amounts.h"
 #include "base/whole.h"
-#include "cli/recording.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define LOOK_NS	  UINT64_C(100000000) /* how often files of /proc are read */
@@ -40,6 +40,15 @@ static int parse_percent(const char *text, uint64_t *value)
 	return end == text || strcmp(end, "%") != 0 || *value < 1 || *value > 100 ? -1 : 0;
 }
 
+static int parse_amount(enum trigger_figure figure, const char *text, uint64_t *value)
+{
+	if (figure == TRIGGER_MEMORY)
+		return parse_percent(text, value);
+	bool is_good = figure == TRIGGER_ALLOCATIONS ? amounts_parse_count(text, value)
+						     : amounts_parse_bytes(text, value);
+	return is_good ? 0 : -1;
+}
+
 static int parse_limit(struct trigger_limit *l, const char *text)
 {
 	static const char *const words[TRIGGER_FIGURES] = {
@@ -57,8 +66,7 @@ static int parse_limit(struct trigger_limit *l, const char *text)
 		if (strncmp(text, words[i], bytes) != 0)
 			continue;
 		l->figure = (enum trigger_figure)i;
-		return i == TRIGGER_MEMORY ? parse_percent(text + bytes, &l->most)
-					   : recording_parse_size(text + bytes, &l->most);
+		return parse_amount(l->figure, text + bytes, &l->most);
 	}
 	return -1;
 }
@@ -77,8 +85,9 @@ int triggers_parse_limits(struct trigger_options *o, const char *text, struct er
 		if (parse_limit(&limit, limit.text) || limit.most == 0)
 			return error_set(e,
 					 "snapshots can be taken at rss=SIZE, virtual=SIZE, "
-					 "live=SIZE, stack=SIZE, allocations=NUMBER or "
-					 "memory=PERCENT%%, not at '%.*s'",
+					 "live=SIZE, stack=SIZE (512K, 1.5M, 2GiB), "
+					 "allocations=NUMBER (100000, 100k) or memory=PERCENT%% "
+					 "(90%%), not at '%.*s'",
 					 (int)bytes, text);
 		o->limits[o->count++] = limit;
 		text += bytes + (text[bytes] == ',');

@@ -137,6 +137,21 @@ def test_a_value_that_makes_no_sense_is_named_with_its_line(home, ask):
         assert f"{path}:2: the depth of stacks must be 8 to 16384, not '2'" in done.stderr
 
 
+@pytest.mark.parametrize("name", ("MAPS", "FOLLOW", "TRACE", "LEAKS", "RSS", "STACKS", "START", "SYMBOLS"))
+def test_a_variable_that_says_neither_yes_nor_no_is_an_error(home, ask, name):
+    for command, program in (("config", ()), ("record", ("touch", "ran"))):
+        done = ask(*program, command=command, env={f"MIDDEN_{name}": "bogus"})
+        assert (done.returncode, done.stdout) == (2, "")
+        assert f"MIDDEN_{name} is 1 or 0, not 'bogus'" in done.stderr
+    assert not (home / "project" / "ran").exists()
+
+
+def test_variables_take_the_words_that_files_take(held):
+    for word, value in (("on", "true"), ("yes", "true"), ("off", "false"), ("No", "false"), ("", "false")):
+        assert held(env={"MIDDEN_MAPS": word})["maps"] == (value, "MIDDEN_MAPS")
+    assert held(env={"MIDDEN_SYMBOLS": "off"})["no-symbols"] == ("true", "MIDDEN_SYMBOLS")
+
+
 def test_a_profile_is_found_where_the_settings_put_it(home, ask, native):
     (home / "project" / "kept").mkdir()
     write(home / "project" / ".midden.conf", '[record]\noutput = "kept/%n.%p.mdn"\n')

@@ -211,6 +211,8 @@ def test_no_signal_is_touched_otherwise(steps):
         ("--snapshot-at", "memory=101%"),
         ("--snapshot-at", "memory=5"),
         ("--snapshot-at", "stack=deep"),
+        ("--snapshot-at", "live=1.5"),
+        ("--snapshot-at", "allocations=1KiB"),
         ("--snapshot-signal", "KILL"),
         ("--snapshot-signal", "RTMIN"),
     ),
@@ -218,3 +220,21 @@ def test_no_signal_is_touched_otherwise(steps):
 def test_what_makes_no_sense_is_refused(midden, options):
     done = subprocess.run([midden, "record", *options, "true"], capture_output=True, text=True)
     assert done.returncode == 2 and options[1] in done.stderr and "Traceback" not in done.stderr
+
+
+def test_what_is_refused_comes_with_examples_of_what_is_not(midden):
+    done = subprocess.run([midden, "record", "--snapshot-at", "rss=50X", "true"], capture_output=True, text=True)
+    assert done.returncode == 2 and "512K, 1.5M, 2GiB" in done.stderr and "rss=50X" in done.stderr
+
+
+def test_sizes_are_written_as_everywhere_else(steps, tmp_path):
+    limits = ("live=20k", "live=20KB", "live=20KiB", "live=0.02m", "rss=1.5m", "allocations=0.02k")
+    run = steps("--snapshot-at", ",".join(limits))
+    run.tell("++")
+    kept = {limit: run.wait_for(tmp_path, limit, 1)[0] for limit in ("live=20KB", "allocations=0.02k")}
+    assert kept["live=20KB"]["live_bytes"] == 20000 and kept["allocations=0.02k"]["live_blocks"] == 20
+    assert "live=20k" not in {s["name"] for s in run.listed(tmp_path)}
+    run.tell("+")
+    for limit in limits:
+        run.wait_for(tmp_path, limit, 1)
+    assert run.finish().status == 7
