@@ -11,7 +11,7 @@
 #include "model/snapshots.h"
 #include "profile/trace.h"
 
-#define SNAPSHOT  "@snapshot:"
+#define SNAPSHOT  MOMENT_SNAPSHOT
 #define LATEST_NS 1e18 /* later than any recording, and far from overflow */
 
 struct unit {
@@ -63,14 +63,23 @@ static bool parse_word(const char *text, struct moment_name *name)
 	return true;
 }
 
+/* What could be a time with a slip in it is no name. */
+static bool parse_name(const char *text, struct moment_name *name)
+{
+	if (!*text || strchr("@0123456789.+-", *text))
+		return false;
+	*name = (struct moment_name){.kind = MOMENT_AT_SNAPSHOT, .text = text, .is_bare = true};
+	return true;
+}
+
 int moment_parse(const char *text, struct moment_name *name, struct error *e)
 {
 	*name = (struct moment_name){0};
-	if (parse_word(text, name) || parse_number(text, name))
+	if (parse_word(text, name) || parse_number(text, name) || parse_name(text, name))
 		return 0;
 	return error_set(e,
-			 "\"%s\" is not a time: 1.5s, 200ms, 50%%, @start, @peak, @end or "
-			 "@snapshot:NAME",
+			 "\"%s\" is not a time: 1.5s, 200ms, 50%%, @start, @peak, @end or " SNAPSHOT
+			 "NAME",
 			 text);
 }
 
@@ -147,12 +156,25 @@ static void use_trace(const struct profile *p, struct moment *m)
 	replay_fini(&r);
 }
 
+static bool has_snapshot(const struct profile *p, const char *name)
+{
+	for (size_t i = 0; i < p->snapshots.count; i++)
+		if (strcmp(profile_string(p, p->snapshots.at[i].name), name) == 0)
+			return true;
+	return false;
+}
+
 static int find_snapshot(const struct profile *p, const struct moment_name *name, struct moment *m,
 			 struct error *e)
 {
 	size_t bytes = name->text_bytes ? name->text_bytes : strlen(name->text);
 	char *text = mem_format("%.*s", (int)bytes, name->text);
-	long i = snapshots_find(p, text, e);
+	long i = name->is_bare && !has_snapshot(p, text)
+			 ? error_set(e,
+				     "\"%s\" is not a time (1.5s, 200ms, 50%%, @start, @peak, "
+				     "@end), and there is no snapshot of that name",
+				     text)
+			 : snapshots_find(p, text, e);
 
 	free(text);
 	if (i >= 0)

@@ -41,10 +41,14 @@ struct moment_name {
 	double value;
 	const char *text;
 	size_t text_bytes; /* of it; 0: up to its end */
+	bool is_bare;	   /* it stood alone, and may have been meant for a time */
 };
 
+#define MOMENT_SNAPSHOT "@snapshot:"
+
 /* Reads "1.5s", "200ms", "3min", "50%" (of the recording), "@start", "@peak", "@end" or
- * "@snapshot:NAME"; a number alone is seconds. 0, or -1 with `e`. */
+ * "@snapshot:NAME", or such a name alone if it does not begin like one of the others; a number
+ * alone is seconds. 0, or -1 with `e`. */
 int moment_parse(const char *text, struct moment_name *name, struct error *e);
 
 /* The same for "T1..T2". Without T1 it is the start, without T2 the end. */

@@ -98,6 +98,14 @@ static long find_nearest(const struct profile *p, double ns)
 	return best;
 }
 
+/* Without what says that it is a snapshot's. */
+static const char *strip_name(const char *text)
+{
+	size_t bytes = strlen(MOMENT_SNAPSHOT);
+
+	return strncmp(text, MOMENT_SNAPSHOT, bytes) == 0 ? text + bytes : text;
+}
+
 long pinning_find_named(const struct profile *p, const char *text, struct error *e)
 {
 	if (strcmp(text, "@peak") == 0)
@@ -106,7 +114,7 @@ long pinning_find_named(const struct profile *p, const char *text, struct error 
 		return find_reason(p, PROFILE_REASON_END, 0);
 	struct error no_snapshot = {.offset = -1};
 	double ns;
-	long snapshot = snapshots_find(p, text, &no_snapshot);
+	long snapshot = snapshots_find(p, strip_name(text), &no_snapshot);
 	if (snapshot < 0 && parse_time(p, text, &ns))
 		return find_nearest(p, ns);
 	if (snapshot < 0)

@@ -150,6 +150,23 @@ def test_snapshots_of_the_same_moment_share_a_look(midden, waiting):
         assert rss["rss"]["reason"] == "snapshot" and rss["rss"]["snapshot"] == number
 
 
+def test_a_snapshot_is_named_in_one_way_in_every_option(midden, waiting):
+    running, pid, _ = waiting(16, options=("--rss",))
+    assert look(midden, pid, "mark").returncode == 0
+    path = running.finish(input=b"\n").path
+    assert found(midden, path, "--at", "mark") == found(midden, path, "--at", "@snapshot:mark")
+    for options in (("--live-at", "%s"), ("--growth", "@start..%s"), ("--growth", "%s..@end")):
+        told = [
+            subprocess.run(
+                [midden, "report", options[0], options[1] % name, path], capture_output=True, text=True, check=True
+            ).stdout
+            for name in ("mark", "@snapshot:mark")
+        ]
+        assert told[0] == told[1]
+    done = subprocess.run([midden, "report", "--live-at", "marc", path], capture_output=True, text=True)
+    assert done.returncode == 1 and "no snapshot of that name" in done.stderr and "200ms" in done.stderr
+
+
 def test_a_killed_program_has_no_end_but_what_was_seen_before(midden, waiting):
     running, pid, _ = waiting(16, options=("--rss",))
     assert look(midden, pid, "before").returncode == 0

@@ -104,8 +104,8 @@ static void spans_have_two_ends_which_may_be_left_out(void **state)
 
 static void nonsense_is_refused(void **state)
 {
-	static const char *const texts[] = {"",	    "x",  "-1s", "1parsec", "nan",    "inf",
-					    "101%", "@x", "s",	 "1s ",	    "1.5.2s", "@snapshot:"};
+	static const char *const texts[] = {"",	  "-1s", "1parsec", "101%",
+					    "@x", "1s ", "1.5.2s",  "@snapshot:"};
 	struct moment_name name;
 
 	(void)state;
@@ -115,6 +115,39 @@ static void nonsense_is_refused(void **state)
 		assert_true(e.set);
 		assert_non_null(strstr(e.text, "@end or @snapshot:NAME"));
 	}
+}
+
+static void a_name_alone_is_that_of_a_snapshot(void **state)
+{
+	struct moment_name name, names[2];
+	struct error e = {0};
+
+	(void)state;
+	assert_int_equal(moment_parse("rss=50M", &name, &e), 0);
+	assert_int_equal(name.kind, MOMENT_AT_SNAPSHOT);
+	assert_string_equal(name.text, "rss=50M");
+	const char *span = "one..two";
+	assert_int_equal(moment_parse_span(span, names, &e), 0);
+	assert_ptr_equal(names[0].text, span);
+	assert_int_equal(names[0].text_bytes, 3);
+	assert_string_equal(names[1].text, "two");
+}
+
+static void a_name_alone_that_no_snapshot_has_may_be_meant_for_a_time(void **state)
+{
+	struct profile *p = sample_tables();
+	struct moment_name name;
+	struct moment m;
+	struct error e = {0};
+
+	(void)state;
+	*vec_push(&p->points) = (struct profile_point){0};
+	assert_int_equal(moment_parse("nan", &name, &e), 0);
+	assert_int_equal(moment_find(p, &name, &m, &e), -1);
+	assert_string_equal(e.text,
+			    "\"nan\" is not a time (1.5s, 200ms, 50%, @start, @peak, @end), "
+			    "and there is no snapshot of that name");
+	profile_free(p);
 }
 
 static void given_no_time_line_then_a_sentence_says_so(void **state)
@@ -138,6 +171,8 @@ int main(void)
 		cmocka_unit_test(names_stand_for_start_peak_and_end),
 		cmocka_unit_test(spans_have_two_ends_which_may_be_left_out),
 		cmocka_unit_test(nonsense_is_refused),
+		cmocka_unit_test(a_name_alone_is_that_of_a_snapshot),
+		cmocka_unit_test(a_name_alone_that_no_snapshot_has_may_be_meant_for_a_time),
 		cmocka_unit_test(given_no_time_line_then_a_sentence_says_so),
 	};
 
