@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "cli/handover.h"
+#include "cli/unrecorded.h"
 
 #define MAGIC	  UINT64_C(0x3630706e7364696d) /* "midsnp06" */
 #define ASKING_MS 50	/* for a request whose sender has connected: it comes at once */
@@ -55,7 +55,7 @@ static socklen_t build_address(struct sockaddr_un *address, pid_t target)
 	*address = (struct sockaddr_un){.sun_family = AF_UNIX};
 	/* The first byte stays 0: that is what makes it abstract. */
 	int length = snprintf(address->sun_path + 1, sizeof(address->sun_path) - 1,
-			      "midden-recording-%d", (int)target);
+			      CONTROL_NAME "%d", (int)target);
 
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
 }
@@ -207,22 +207,36 @@ bool control_serve(int listener, struct control_duty *duty)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static int find_why_not(pid_t target, struct error *e)
-{
-	if (kill(target, 0) && errno == ESRCH)
-		return error_set(e, "there is no process %d", (int)target);
-	return error_set(e,
-			 "process %d is not being recorded: start it with `midden record`, or with "
-			 "LD_PRELOAD=libmidden.so",
-			 (int)target);
-}
-
 static bool connect_to(int fd, pid_t target)
 {
 	struct sockaddr_un address;
 	socklen_t bytes = build_address(&address, target);
 
 	return connect(fd, (const struct sockaddr *)&address, bytes) == 0;
+}
+
+pid_t control_find_collector(pid_t target)
+{
+	struct ucred peer = {0};
+	socklen_t bytes = sizeof(peer);
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return 0;
+	if (!connect_to(fd, target) || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0)
+		peer.pid = 0;
+	close(fd);
+	return peer.pid;
+}
+
+/* Of a thread, the process is meant. */
+static bool reach(int fd, pid_t target)
+{
+	if (connect_to(fd, target))
+		return true;
+	pid_t process = unrecorded_find_process(target);
+
+	return process && connect_to(fd, process);
 }
 
 /* A descriptor that came with an answer; -1: none did. */
@@ -286,12 +300,12 @@ static int ask_over(int fd, struct exchange *x, pid_t target, struct error *e)
 	struct ucred peer = {.uid = geteuid()};
 	socklen_t bytes = sizeof(peer);
 
-	if (!connect_to(fd, target))
-		return find_why_not(target, e);
-	if (!is_trusted(fd) && geteuid() != 0)
-		return error_set(e, "process %d is recorded by another user", (int)target);
+	if (!reach(fd, target))
+		return unrecorded_explain(target, e);
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0)
 		x->collector = peer.pid;
+	if (!is_trusted(fd) && geteuid() != 0)
+		return find_why_silent(target, &peer, e);
 	if (send(fd, &x->request, sizeof(x->request), MSG_NOSIGNAL) != sizeof(x->request) ||
 	    !is_ready(fd, get_patience(x->request.kind)) || !receive_answer(fd, x))
 		return find_why_silent(target, &peer, e);

@@ -17,6 +17,8 @@
 #include "cli/surveying.h"
 #include "collect/collect.h"
 
+#define CONTROL_NAME "midden-recording-" /* of the socket, before the process id */
+
 /* Listens for requests on behalf of the process, or of its recorder. The descriptor, or -1: another
  * one does (the collector of the program that it was before an exec); to be tried again. */
 int control_open(pid_t target);
@@ -47,6 +49,9 @@ int control_take_survey(pid_t target, const char *name, struct surveying_answer 
 
 /* Tells whoever asked for that; for struct surveying. */
 void control_answer_survey(int connection, const struct surveying_answer *answer);
+
+/* Who listens on behalf of the process; 0: nobody. */
+pid_t control_find_collector(pid_t target);
 
 /* Who answered, and what will be left of the recording. */
 struct control_origin {

@@ -96,7 +96,7 @@ void recording_isolate(void)
 	/* Large tables from the kernel, which has cleared them: libc, once it has given back a
 	 * large block, would take them from its heap and clear every page itself. */
 	(void)mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
-	(void)prctl(PR_SET_NAME, "midden-collect");
+	(void)prctl(PR_SET_NAME, RECORDING_NAME);
 	(void)setpgid(0, 0);
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
 		(void)signal(ignored[i], SIG_IGN);

@@ -121,6 +121,8 @@ struct recording_wires {
 	uint32_t image; /* 1, and one more each time the process becomes another program by exec */
 };
 
+#define RECORDING_NAME "midden-collect" /* of a collector process, as others see it */
+
 /* Makes this process a collector that nobody minds: its own process group, signals of the terminal
  * ignored, standard descriptors on /dev/null (a reader of the program's output waits for the last
  * writer to close). */

@@ -7,9 +7,11 @@ import json
 import os
 import pty
 import subprocess
+import tempfile
 import time
 
 import pytest
+from processes import find_collector, find_program
 from recording import PEAKS, check_exact
 
 NAMES = ["first", "second, with a name of more than one piece", ""]
@@ -140,6 +142,38 @@ def test_the_recorder_may_be_asked_in_place_of_its_program(midden, record):
     assert (done.returncode, done.stderr) == (0, "")
     recording = running.finish()
     assert [(s["name"], s["live_bytes"]) for s in listed(midden, recording.path)] == [("through the recorder", 1000)]
+
+
+THREADED = """import sys, threading
+end = threading.Event()
+threading.Thread(target=end.wait).start()
+print("ready", flush=True)
+sys.stdin.readline()
+end.set()
+"""
+
+
+def test_a_thread_stands_for_its_process(midden, record):
+    running = record.start(["/usr/bin/python3", "-c", THREADED])
+    wait_until_ready(running.process)
+    assert take_when_it_listens(midden, running.process.pid, "by process").returncode == 0
+    program = find_program(running.process.pid, "python3")
+    thread = next(tid for tid in os.listdir(f"/proc/{program}/task") if int(tid) != program)
+    done = snapshot(midden, int(thread), "by thread")
+    assert done.returncode == 0, done.stderr
+    assert [s["name"] for s in listed(midden, running.finish(input=b"\n").path)] == ["by process", "by thread"]
+
+
+@pytest.mark.parametrize("command", ("snapshot", "leaks", "top"))
+def test_a_collector_that_is_asked_for_names_the_process_that_it_records(midden, record, command):
+    running = record.start_victim("mark_moments", "wait")
+    wait_until_ready(running.process)
+    assert take_when_it_listens(midden, running.process.pid).returncode == 0
+    collector, program = find_collector(running.process.pid), child_of(running.process.pid)
+    done = subprocess.run([midden, command, str(collector)], capture_output=True, text=True)
+    running.finish()
+    assert done.returncode == 1
+    assert done.stderr == f"midden: process {collector} is the collector of process {program}: ask for {program}\n"
 
 
 def test_a_name_that_is_taken_is_said_and_told_by_number(midden, record):
@@ -284,4 +318,23 @@ def test_another_user_may_not_ask(midden, record):
     assert profile.returncode != 0 and profile.stdout == b""
     recording = running.finish()
     assert len(listed(midden, recording.path)) == 1
-    assert done.returncode != 0
+    assert done.returncode != 0 and "only that user and root may ask" in done.stderr
+
+
+def test_users_who_are_not_root_are_told_who_may_ask(midden, record, tmp_path):
+    if os.geteuid() != 0:
+        pytest.skip("only root can be somebody else")
+    with tempfile.TemporaryDirectory(dir="/tmp") as place:
+        os.chmod(place, 0o777)
+        command = ["setpriv", "--reuid=65534", "--clear-groups", midden, "record", "-q", "-o", f"{place}/a.mdn", "cat"]
+        recorder = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        recorder.stdin.write(b"ready\n")
+        recorder.stdin.flush()
+        wait_until_ready(recorder)
+        try:
+            assert take_when_it_listens(midden, recorder.pid).returncode == 0, "root may"
+            command = ["setpriv", "--reuid=65533", "--clear-groups", midden, "snapshot", str(recorder.pid)]
+            done = subprocess.run(command, capture_output=True, text=True)
+        finally:
+            recorder.communicate()
+    assert done.returncode == 1 and "is recorded by another user: only that user and root may ask" in done.stderr
