@@ -45,9 +45,9 @@ void deadline_start(struct deadline *d, uint64_t bytes, bool is_open)
 			       .whole_ns = whole ? strtoull(whole + 1, NULL, 10) * MS : WHOLE_NS};
 }
 
-void deadline_stop(struct deadline *d)
+void deadline_stop(struct deadline *d, uint64_t since_ns)
 {
-	d->since_ns = clock_monotonic_ns();
+	d->since_ns = since_ns;
 }
 
 void deadline_read(struct deadline *d)
@@ -63,7 +63,7 @@ void deadline_go_on(struct deadline *d)
 		d->stopped_ns += now - d->since_ns;
 	if (d->since_ns && d->reading_ns)
 		d->read_ns += now - d->reading_ns;
-	d->since_ns = d->reading_ns = 0;
+	d->since_ns = d->reading_ns = d->leaving_ns = 0;
 }
 
 bool deadline_is_over(const struct deadline *d)
@@ -71,7 +71,7 @@ bool deadline_is_over(const struct deadline *d)
 	if (d->is_open || !d->since_ns)
 		return false;
 	uint64_t now = clock_monotonic_ns();
-	return d->stopped_ns + (now - d->since_ns) > get_whole(d) ||
+	return d->stopped_ns + (now - d->since_ns) + d->leaving_ns > get_whole(d) ||
 	       (d->reading_ns && d->read_ns + (now - d->reading_ns) > get_share(d, READING_NS));
 }
 
@@ -82,11 +82,6 @@ uint64_t deadline_get_left(const struct deadline *d)
 	if (d->is_open)
 		return UINT64_MAX;
 	return whole > d->stopped_ns ? whole - d->stopped_ns : 0;
-}
-
-uint64_t deadline_get_end(const struct deadline *d)
-{
-	return d->is_open ? UINT64_MAX : d->since_ns + deadline_get_left(d);
 }
 
 uint64_t deadline_get_allowed(const struct deadline *d)

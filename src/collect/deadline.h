@@ -20,6 +20,7 @@ struct deadline {
 	uint64_t bytes;	     /* that are to be read, as far as is known; may be set later */
 	uint64_t since_ns;   /* when it was stopped; 0: it is not */
 	uint64_t reading_ns; /* when reading began in this stop; 0: it has not */
+	uint64_t leaving_ns; /* that letting it go takes, in this stop; may be set in it */
 	uint64_t stopped_ns; /* by stops that are over */
 	uint64_t read_ns;    /* of these: by reading */
 };
@@ -28,19 +29,17 @@ struct deadline {
  * (format/env.h) there may be less time. */
 void deadline_start(struct deadline *d, uint64_t bytes, bool is_open);
 
-/* It is stopped from now on; it is being read; it goes on, and its time no longer passes. */
-void deadline_stop(struct deadline *d);
+/* It has been stopped since then, by the monotonic clock (0: it has not); it is being read; it goes
+ * on, and its time no longer passes. */
+void deadline_stop(struct deadline *d, uint64_t since_ns);
 void deadline_read(struct deadline *d);
 void deadline_go_on(struct deadline *d);
 
-/* Whether it is stopped, and is to go on now. */
+/* Whether it is stopped, and is to be let go now. */
 bool deadline_is_over(const struct deadline *d);
 
 /* How long it may be stopped from now on, for whatever; UINT64_MAX: as long as it takes. */
 uint64_t deadline_get_left(const struct deadline *d);
-
-/* When a stop that has begun has to end, by the monotonic clock; UINT64_MAX: whenever. */
-uint64_t deadline_get_end(const struct deadline *d);
 
 /* Whether a stop of so long can be begun. Less is given here than is allowed later: a stop that is
  * likely to fail is not worth it. */

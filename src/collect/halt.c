@@ -23,13 +23,14 @@
 
 #define THREADS_MOST 65536u /* what a target can have slots for */
 /* for a thread to stop: most do at once, one that is to run again must get its turn first */
-#define PATIENCE_NS UINT64_C(10000000000)
-#define LOOK_NS	    50000L
-#define DEAD_ROUNDS 16u	  /* most stop before it is worth the while to read files */
-#define ROUNDS_MOST 64	  /* of looking for threads that were born meanwhile */
-#define ONE_ROUNDS  400u  /* for a single thread to stop, of LOOK_NS and more */
-#define WORKER_FLAG 0x10u /* PF_IO_WORKER, of Linux 5.12 and later */
-#define BUSY_ROUNDS 64u	  /* of waiting for a thread that runs for us, before it is worth a nap */
+#define PATIENCE_NS   UINT64_C(10000000000)
+#define LOOK_NS	      50000L
+#define DEAD_ROUNDS   16u   /* most stop before it is worth the while to read files */
+#define ROUNDS_MOST   64    /* of looking for threads that were born meanwhile */
+#define ONE_ROUNDS    400u  /* for a single thread to stop, of LOOK_NS and more */
+#define WORKER_FLAG   0x10u /* PF_IO_WORKER, of Linux 5.12 and later */
+#define LEAVING_SHARE 2u  /* the wait of a thread that is let go has to be seen to: see resume.h */
+#define BUSY_ROUNDS   64u /* of waiting for a thread that runs for us, before it is worth a nap */
 
 /* ---- one thread ------------------------------------------------------------------------------ */
 
@@ -194,23 +195,30 @@ bool halt_is_worker(pid_t tid)
 	return has_worker_name(tid) && has_worker_flag(tid);
 }
 
+uint64_t halt_get_leaving_ns(const struct halt *h)
+{
+	return h->asking_ns * LEAVING_SHARE;
+}
+
 /* Those that have stopped wait meanwhile. */
 static bool is_too_late(const struct halt *h)
 {
-	return h->until_ns && clock_monotonic_ns() > h->until_ns;
+	uint64_t stopped_ns = h->since_ns ? clock_monotonic_ns() - h->since_ns : 0;
+
+	return h->most_ns && stopped_ns + halt_get_leaving_ns(h) > h->most_ns;
 }
 
 /* One that ends just now is no failure. */
-static int ask(struct halt *h, pid_t tid, struct error *e)
+static int ask(struct halt *h, const struct halt_call *call, struct error *e)
 {
 	if (h->threads.count >= THREADS_MOST)
 		return error_set(e, "it has too many threads");
 	if (is_too_late(h))
 		return error_set(e, "its threads take too long to stop");
-	if (seize(h, tid) != 0) {
+	if (seize(h, call->tid) != 0) {
 		int why = errno;
 
-		if (why == ESRCH || is_dead(tid))
+		if (why == ESRCH || is_dead(call->tid))
 			return 0;
 		return error_set(e, "%s",
 				 why == EPERM ? "the kernel forbids it (another debugger, or "
@@ -219,39 +227,81 @@ static int ask(struct halt *h, pid_t tid, struct error *e)
 	}
 	struct halt_thread *t = vec_push(&h->threads);
 	memset(t, 0, sizeof(*t));
-	t->tid = tid;
+	t->tid = call->tid;
+	t->is_told = call->is_told;
 	if (h->resume)
-		resume_see(&t->seen, tid);
-	(void)ptrace(PTRACE_INTERRUPT, tid, 0, 0);
+		resume_see(&t->seen, t->tid);
+	(void)ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
 	return 0;
 }
 
-/* The number of threads that are new, or -1 with `e`. */
-static int ask_new(struct halt *h, pid_t pid, struct error *e)
+static bool has_children(pid_t pid, pid_t tid)
+{
+	char path[64], byte;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)tid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	bool found = read(fd, &byte, 1) == 1;
+	(void)close(fd);
+	return found;
+}
+
+bool halt_is_told(pid_t pid, pid_t tid)
+{
+	return tid == pid || has_children(pid, tid);
+}
+
+/* A signal that nobody wants is dropped where it arrives, unless that thread is traced: then it
+ * wakes one that is not, and ends its wait with EINTR. Those of the process arrive at its main
+ * thread, those of a child at the thread that has made it: these are asked last and let go first.
+ */
+static int list_new(struct halt *h, pid_t pid, struct error *e)
 {
 	char path[64];
 	const struct dirent *entry;
-	int found = 0;
 
+	h->calls.count = 0;
 	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	DIR *tasks = opendir(path);
 	if (!tasks && errno == ENOENT)
 		return error_set(e, "it has ended");
 	if (!tasks)
 		return error_set_errno(e, "its threads cannot be listed");
-	while (found >= 0 && (entry = readdir(tasks))) {
+	while ((entry = readdir(tasks))) {
 		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
 
-		if (tid <= 0 || is_known(h, tid) || (tid != pid && halt_is_worker(tid)))
-			continue;
-		size_t before = h->threads.count;
-		if (ask(h, tid, e))
-			found = -1;
-		else
-			found += h->threads.count > before;
+		if (tid > 0 && !is_known(h, tid) && (tid == pid || !halt_is_worker(tid)))
+			*vec_push(&h->calls) = (struct halt_call){tid, halt_is_told(pid, tid)};
 	}
 	(void)closedir(tasks);
-	return found;
+	return 0;
+}
+
+static int ask_those(struct halt *h, bool are_told, struct error *e)
+{
+	uint64_t now = clock_monotonic_ns(), begin = now - h->asking_ns;
+
+	for (size_t i = 0; i < h->calls.count; i++) {
+		if (h->calls.at[i].is_told != are_told)
+			continue;
+		h->since_ns = h->since_ns ? h->since_ns : now;
+		if (ask(h, &h->calls.at[i], e))
+			return -1;
+		h->asking_ns = clock_monotonic_ns() - begin;
+	}
+	return 0;
+}
+
+/* The number of threads that are new, or -1 with `e`. */
+static int ask_new(struct halt *h, pid_t pid, struct error *e)
+{
+	size_t before = h->threads.count;
+
+	if (list_new(h, pid, e) || ask_those(h, false, e) || ask_those(h, true, e))
+		return -1;
+	return (int)(h->threads.count - before);
 }
 
 /* True if nobody is left to wait for. Of a main thread that has died nothing is heard before the
@@ -292,7 +342,8 @@ bool halt_one(struct halt *h, pid_t tid)
 	struct error ignored = {0};
 	size_t before = h->threads.count;
 
-	if (is_known(h, tid) || ask(h, tid, &ignored) || h->threads.count == before)
+	if (is_known(h, tid) || ask(h, &(struct halt_call){.tid = tid}, &ignored) ||
+	    h->threads.count == before)
 		return false;
 	struct halt_thread *t = &h->threads.at[before];
 	for (unsigned round = 0; !look_at(t) && round < ONE_ROUNDS; round++)
@@ -349,18 +400,27 @@ static void forget_gone(struct halt *h)
 	h->threads.count = kept;
 }
 
-int halt_start(struct halt *h, pid_t pid, struct error *e)
+/* The main thread is the first one: it is heard of behind the others. */
+static void put_first(struct halt *h, pid_t pid)
 {
-	forget_gone(h);
-	if (stop_all(h, pid, e)) {
-		halt_end(h);
-		return -1;
+	for (size_t i = 1; i < h->threads.count; i++) {
+		if (h->threads.at[i].tid != pid)
+			continue;
+		struct halt_thread main = h->threads.at[i];
+		h->threads.at[i] = h->threads.at[0];
+		h->threads.at[0] = main;
 	}
+}
+
+static int read_registers(struct halt *h, struct error *e)
+{
 	for (size_t i = 0; i < h->threads.count; i++) {
 		struct halt_thread *t = &h->threads.at[i];
 
 		if (t->state != HALT_STOPPED)
 			continue;
+		if (is_too_late(h))
+			return error_set(e, "its threads take too long to stop");
 		struct registers r = registers_read(t->tid, t->words, HALT_WORDS);
 		t->sp = r.sp;
 		t->pointer = r.pointer;
@@ -369,15 +429,30 @@ int halt_start(struct halt *h, pid_t pid, struct error *e)
 	return 0;
 }
 
+int halt_start(struct halt *h, pid_t pid, struct error *e)
+{
+	forget_gone(h);
+	h->asking_ns = h->since_ns = 0;
+	bool is_done = stop_all(h, pid, e) == 0;
+	put_first(h, pid);
+	if (is_done && read_registers(h, e) == 0)
+		return 0;
+	(void)look_at_all(h, false); /* some may have stopped since they were asked */
+	halt_end(h);
+	return -1;
+}
+
 void halt_end(struct halt *h)
 {
+	for (size_t i = 0; i < h->threads.count; i++)
+		if (h->threads.at[i].is_told)
+			let_go(h, &h->threads.at[i]);
 	for (size_t i = 0; i < h->threads.count; i++)
 		let_go(h, &h->threads.at[i]);
 }
 
 void halt_attend(struct halt *h)
 {
-	/* The main thread is the first one, and is heard of behind the others. */
 	for (size_t i = h->threads.count; i-- > 0;) {
 		struct halt_thread *t = &h->threads.at[i];
 
@@ -406,4 +481,5 @@ bool halt_settle(struct halt *h)
 void halt_fini(struct halt *h)
 {
 	vec_free(&h->threads);
+	vec_free(&h->calls);
 }

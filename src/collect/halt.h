@@ -34,6 +34,7 @@ struct halt_thread {
 	int signal;		 /* that was about to be delivered; 0 none */
 	bool is_quiet;		 /* stopped for our asking and nothing else */
 	bool is_halted;		 /* together with the whole process, by a signal */
+	bool is_told;		 /* of signals first: see halt.c */
 	struct resume_past past; /* before it ran on our order; zero: it did not */
 	struct resume_seen seen; /* before it was asked */
 	uint64_t sp;		 /* of the stack; 0: not known */
@@ -42,11 +43,20 @@ struct halt_thread {
 	uint32_t word_count;
 };
 
+/* A thread that is to be asked. */
+struct halt_call {
+	pid_t tid;
+	bool is_told;
+};
+
 /* Zero-initialise. */
 struct halt {
 	VEC(struct halt_thread) threads;
-	uint64_t until_ns;     /* not all have stopped by then: those that have are let go. 0: some
-				  seconds later. To be filled in */
+	VEC(struct halt_call) calls;
+	uint64_t most_ns;      /* that the first one may be stopped until all go on, if there are
+				  some that do not stop. 0: some seconds. To be filled in */
+	uint64_t since_ns;     /* when the first one was asked; 0: none was */
+	uint64_t asking_ns;    /* that it took to ask them */
 	struct resume *resume; /* what becomes of its waits; NULL: they end with EINTR. To be filled
 				  in */
 };
@@ -55,12 +65,18 @@ struct halt {
  * those that were asked and have not got there, which halt_settle lets go. */
 int halt_start(struct halt *h, pid_t pid, struct error *e);
 
+/* How long halt_end will take, and no longer. */
+uint64_t halt_get_leaving_ns(const struct halt *h);
+
 /* Stops one thread, if it does at once, and reads nothing. False: it does not; halt_settle lets it
  * go should it be late. */
 bool halt_one(struct halt *h, pid_t tid);
 
 /* Whether a thread is one of the kernel's, which works on requests of io_uring. */
 bool halt_is_worker(pid_t tid);
+
+/* Whether signals of the process, or of a child's end, arrive at this thread. */
+bool halt_is_told(pid_t pid, pid_t tid);
 
 /* What the kernel says next of a thread that runs on our order, however long that takes, as nobody
  * else could go on with it. False: it has died. */

@@ -95,13 +95,13 @@ static bool is_moving(const struct collector *c)
 	return false;
 }
 
-/* Threads go on: for how long they did not counts once. */
+/* Where there are many threads, it takes its time until the last one goes on. */
 static void go_on(struct look *l)
 {
 	struct lost *to = &l->collector->lost;
 
-	deadline_go_on(&to->deadline);
 	halt_end(&to->halt);
+	deadline_go_on(&to->deadline);
 }
 
 static int let_go_early(struct look *l, const char *before, struct error *e)
@@ -115,10 +115,12 @@ static int halt_all(struct look *l, struct error *e)
 {
 	struct collector *c = l->collector;
 	struct error unstoppable = {0};
+	uint64_t left = deadline_get_left(&c->lost.deadline);
 
-	deadline_stop(&c->lost.deadline);
-	c->lost.halt.until_ns = deadline_get_end(&c->lost.deadline);
+	c->lost.halt.most_ns = left ? left : 1;
 	l->halted = halt_start(&c->lost.halt, c->watch.pid, &unstoppable) == 0;
+	deadline_stop(&c->lost.deadline, c->lost.halt.since_ns);
+	c->lost.deadline.leaving_ns = halt_get_leaving_ns(&c->lost.halt);
 	bool is_late = deadline_is_over(&c->lost.deadline);
 	if (!l->halted)
 		deadline_go_on(&c->lost.deadline);

@@ -166,9 +166,9 @@ static uint64_t read_ring_limit(pid_t pid, const uint64_t *arguments)
 }
 
 /* A descriptor of the target's, or -1. */
-static int copy_descriptor(pid_t pid, int number)
+static int copy_descriptor(pid_t tid, int number)
 {
-	int process = (int)syscall(PIDFD_OPEN, pid, 0);
+	int process = (int)syscall(PIDFD_OPEN, read_status(tid).pid, 0);
 	int fd = process < 0 ? -1 : (int)syscall(PIDFD_GETFD, process, number, 0);
 
 	if (process >= 0)
@@ -177,12 +177,12 @@ static int copy_descriptor(pid_t pid, int number)
 }
 
 /* Other files are not to be touched: closing one may need the target, which is stopped. */
-static bool is_socket(pid_t pid, int number)
+static bool is_socket(pid_t tid, int number)
 {
 	static const char socket[] = "socket:[";
 	char path[64], name[sizeof(socket) - 1];
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, number);
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)tid, number);
 	return readlink(path, name, sizeof(name)) == (ssize_t)sizeof(name) &&
 	       memcmp(name, socket, sizeof(name)) == 0;
 }
@@ -198,11 +198,11 @@ static uint64_t read_option(int fd, int option)
 	return is_none ? ENDLESS_NS : add_up(t.tv_sec, t.tv_usec * 1000);
 }
 
-static uint64_t read_socket_limit(pid_t pid, int number, int option)
+static uint64_t read_socket_limit(pid_t tid, int number, int option)
 {
-	if (!is_socket(pid, number))
+	if (!is_socket(tid, number))
 		return ENDLESS_NS;
-	int fd = copy_descriptor(pid, number);
+	int fd = copy_descriptor(tid, number);
 	uint64_t limit = fd < 0 ? UNKNOWN_NS : read_option(fd, option);
 
 	if (fd >= 0)
@@ -211,11 +211,11 @@ static uint64_t read_socket_limit(pid_t pid, int number, int option)
 }
 
 /* Between processes a connection is there or not; others are still under way. */
-static bool is_local(pid_t pid, int number)
+static bool is_local(pid_t tid, int number)
 {
 	int domain = AF_UNSPEC;
 	socklen_t bytes = sizeof(domain);
-	int fd = is_socket(pid, number) ? copy_descriptor(pid, number) : -1;
+	int fd = is_socket(tid, number) ? copy_descriptor(tid, number) : -1;
 
 	if (fd < 0)
 		return false;
@@ -224,14 +224,14 @@ static bool is_local(pid_t pid, int number)
 	return domain == AF_UNIX;
 }
 
-static int64_t find_overdue(const struct waiting_call *call, pid_t pid, const uint64_t *arguments)
+static int64_t find_overdue(const struct waiting_call *call, pid_t tid, const uint64_t *arguments)
 {
-	if (call->number == SYS_connect && is_local(pid, (int)arguments[0]))
+	if (call->number == SYS_connect && is_local(tid, (int)arguments[0]))
 		return -EAGAIN;
 	return call->overdue;
 }
 
-static uint64_t find_limit(const struct waiting_call *call, pid_t pid, const uint64_t *arguments)
+static uint64_t find_limit(const struct waiting_call *call, pid_t tid, const uint64_t *arguments)
 {
 	uint64_t value = arguments[call->argument];
 	int ms = (int)value;
@@ -240,13 +240,13 @@ static uint64_t find_limit(const struct waiting_call *call, pid_t pid, const uin
 	case LIMIT_MS:
 		return ms < 0 ? ENDLESS_NS : add_up(ms / 1000, ms % 1000 * INT64_C(1000000));
 	case LIMIT_RING:
-		return read_ring_limit(pid, arguments);
+		return read_ring_limit(tid, arguments);
 	case LIMIT_TIME:
-		return read_time(pid, value);
+		return read_time(tid, value);
 	case LIMIT_RECEIVE:
-		return read_socket_limit(pid, (int)value, SO_RCVTIMEO);
+		return read_socket_limit(tid, (int)value, SO_RCVTIMEO);
 	case LIMIT_SEND:
-		return read_socket_limit(pid, (int)value, SO_SNDTIMEO);
+		return read_socket_limit(tid, (int)value, SO_SNDTIMEO);
 	default:
 		return ENDLESS_NS;
 	}
@@ -292,8 +292,7 @@ static int64_t judge(struct resume *r, const struct halt_thread *t, const struct
 
 	if (!call)
 		return -EINTR;
-	pid_t pid = read_status(t->tid).pid;
-	uint64_t limit = find_limit(call, pid, e->arguments);
+	uint64_t limit = find_limit(call, t->tid, e->arguments);
 	if (limit == ENDLESS_NS)
 		return REGISTERS_AGAIN;
 	struct resume_wait *wait = get_wait(r, t->tid);
@@ -304,7 +303,7 @@ static int64_t judge(struct resume *r, const struct halt_thread *t, const struct
 	if (limit == UNKNOWN_NS && since)
 		return -EINTR;
 	if (limit != UNKNOWN_NS && since && now >= since + limit)
-		return find_overdue(call, pid, e->arguments);
+		return find_overdue(call, t->tid, e->arguments);
 	*wait = (struct resume_wait){t->tid, past, since ? since : now};
 	return REGISTERS_AGAIN;
 }

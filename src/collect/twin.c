@@ -394,7 +394,9 @@ static enum mood judge(pid_t pid, pid_t tid)
 		(void)fclose(file);
 	if (!known)
 		return UNWILLING;
-	return begins(text, "running") ? GLAD : judge_call(strtol(text, NULL, 10));
+	enum mood mood = begins(text, "running") ? GLAD : judge_call(strtol(text, NULL, 10));
+	/* While it is traced, others would be woken by signals that nobody wants: see halt.c. */
+	return mood == GLAD && halt_is_told(pid, tid) ? WILLING : mood;
 }
 
 /* The next one behind `tried`, which could not the last time: one that does not mind, or when there

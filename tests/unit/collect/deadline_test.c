@@ -39,7 +39,7 @@ static void test_a_stop_is_as_long_as_the_target_is_large(void **state)
 	d = be_stopped(10 * GB, 900 * MS, 101 * MS);
 	assert_true(deadline_is_over(&d));
 	assert_int_equal(deadline_get_allowed(&d), 1000 * MS);
-	assert_int_equal(deadline_get_end(&d), d.since_ns + 1000 * MS);
+	assert_int_equal(deadline_get_left(&d), 1000 * MS);
 }
 
 static void test_a_small_target_may_be_waited_for_but_is_not_read_for_long(void **state)
@@ -57,6 +57,19 @@ static void test_a_small_target_may_be_waited_for_but_is_not_read_for_long(void 
 	assert_int_equal(deadline_get_allowed(&d), 10 * MS);
 }
 
+static void test_letting_go_is_part_of_the_time(void **state)
+{
+	struct deadline d = be_stopped(1000, 60 * MS, 0);
+
+	(void)state;
+	d.leaving_ns = 30 * MS;
+	assert_false(deadline_is_over(&d));
+	d.leaving_ns = 41 * MS;
+	assert_true(deadline_is_over(&d));
+	deadline_go_on(&d);
+	assert_int_equal(d.leaving_ns, 0);
+}
+
 static void test_stops_of_one_look_count_together(void **state)
 {
 	struct deadline d = be_stopped(GB, 60 * MS, 0);
@@ -67,14 +80,14 @@ static void test_stops_of_one_look_count_together(void **state)
 	assert_true(d.stopped_ns >= 60 * MS && !d.read_ns);
 	assert_false(deadline_is_over(&d));
 	assert_false(deadline_allows(&d, 41 * MS));
-	deadline_stop(&d);
-	assert_true(deadline_get_end(&d) <= d.since_ns + 40 * MS);
+	assert_true(deadline_get_left(&d) <= 40 * MS);
+	deadline_stop(&d, clock_monotonic_ns());
 	d.since_ns -= 41 * MS;
 	assert_true(deadline_is_over(&d));
 	/* So does what was read. */
 	d = be_stopped(GB / 2, 0, 30 * MS);
 	deadline_go_on(&d);
-	deadline_stop(&d);
+	deadline_stop(&d, clock_monotonic_ns());
 	deadline_read(&d);
 	assert_false(deadline_is_over(&d));
 	d.since_ns -= 21 * MS;
@@ -90,7 +103,7 @@ static void test_who_goes_on_is_not_late_and_nobody_is_where_it_is_allowed(void 
 	d.is_open = true;
 	assert_false(deadline_is_over(&d));
 	assert_true(deadline_allows(&d, UINT64_MAX / 2));
-	assert_true(deadline_get_end(&d) == UINT64_MAX);
+	assert_true(deadline_get_left(&d) == UINT64_MAX);
 	d.is_open = false;
 	deadline_go_on(&d);
 	assert_true(d.stopped_ns >= 5000 * MS);
@@ -121,6 +134,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_stop_is_as_long_as_the_target_is_large),
 		cmocka_unit_test(test_a_small_target_may_be_waited_for_but_is_not_read_for_long),
+		cmocka_unit_test(test_letting_go_is_part_of_the_time),
 		cmocka_unit_test(test_stops_of_one_look_count_together),
 		cmocka_unit_test(test_who_goes_on_is_not_late_and_nobody_is_where_it_is_allowed),
 		cmocka_unit_test(test_less_can_be_allowed_for_reading),

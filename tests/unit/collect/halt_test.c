@@ -199,7 +199,7 @@ static void test_a_process_that_is_gone_is_said_to_have_ended(void **state)
 static void test_who_is_not_stopped_in_time_goes_on(void **state)
 {
 	pid_t target = start_idle_target();
-	struct halt h = {.until_ns = 1};
+	struct halt h = {.most_ns = 1};
 	struct error e = {0};
 
 	(void)state;
@@ -208,7 +208,7 @@ static void test_who_is_not_stopped_in_time_goes_on(void **state)
 	assert_true(halt_settle(&h));
 	assert_int_equal(h.threads.count, 0);
 	e = (struct error){0};
-	h.until_ns = UINT64_MAX;
+	h.most_ns = UINT64_MAX;
 	assert_int_equal(halt_start(&h, target, &e), 0);
 	halt_end(&h);
 	assert_true(halt_settle(&h));
