@@ -262,7 +262,6 @@ static int read_apart(struct look *l, struct error *e)
 	struct deadline *deadline = &l->collector->lost.deadline;
 	const struct roots *r = &l->roots;
 
-	roots_list(&l->roots, pid, ROOTS_APART);
 	deadline_read(deadline);
 	l->gather.deadline = roots_add_up(r) < APART_BYTES ? NULL : deadline;
 	bool given = gather_read(&l->gather, pid, r->ranges.at, r->ranges.count);
@@ -314,7 +313,7 @@ static int read_target(struct look *l, struct error *e)
 	if (result == 0 && watch_is_gone(&c->watch))
 		result = error_set(e, "it was killed"); /* and some of its memory not read */
 	go_on(l);
-	if (result == 0 && l->gather.is_late)
+	if (result == 0 && (l->gather.is_late || l->roots.is_cut))
 		result = lost_pace_give_up(l, "all of its memory was read", e);
 	if (result)
 		return result;
@@ -347,11 +346,15 @@ static int read_memory(struct look *l, struct error *e)
 	struct collector *c = l->collector;
 	const struct halt *h = l->halted ? &c->lost.halt : NULL;
 
+	l->roots.deadline = &c->lost.deadline;
 	if (roots_plan(&l->roots, h, c->watch.pid, e)) {
 		go_on(l);
 		return -1;
 	}
 	expect_blocks(l);
+	/* Here, as it is too late to give up when there is a copy. */
+	if (is_by_copy(l))
+		roots_list(&l->roots, c->watch.pid, ROOTS_APART);
 	if (deadline_is_over(&c->lost.deadline))
 		return let_go_early(l, "its maps were read", e);
 	l->is_copied = make_copy(l);
@@ -387,11 +390,13 @@ static bool foresee_copy(struct look *l)
 	struct twin *t = &l->collector->lost.twin;
 
 	t->only_sibling = l->way == LOST_SIBLING;
-	if (!twin_prepare(t, &l->roots.regions, l->collector->watch.pid))
-		return false;
-	if (l->roots.is_guarded)
+	bool is_foreseen = twin_prepare(t, &l->roots.regions, l->collector->watch.pid);
+	if (!l->roots.is_guarded)
+		return is_foreseen;
+	if (is_foreseen || t->needs_leave)
 		t->why = "it has a userfaultfd that is asked about forks";
-	return !l->roots.is_guarded;
+	t->needs_leave = false; /* which would be of no use */
+	return false;
 }
 
 /* What can be done while it runs. False: this way leads nowhere. */
@@ -453,7 +458,7 @@ static int look(struct look *l, struct error *e)
 		l->is_ended = true;
 		return l->way == LOST_NOW ? lost_pace_refuse(l, e) : -1;
 	}
-	if (stop(l, e))
+	if (lost_pace_check_maps(l, e) || stop(l, e))
 		return -1;
 	note_moment(l);
 	if (read_memory(l, e))

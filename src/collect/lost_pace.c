@@ -10,6 +10,7 @@
 #include "format/env.h"
 
 #define ASKED_BYTES  (UINT64_C(64) << 20) /* less is read in the time that any target has */
+#define ASKED_NS     UINT64_C(10000000)	  /* nor is a list of maps that takes less */
 #define WINDOW_BYTES STASH_UNIT_BYTES
 #define WINDOWS	     16u /* 32 MiB: every thread of a crew gets some of them */
 #define SAMPLES_MOST 3u	 /* the fastest counts: another task may have been in the way of one */
@@ -127,8 +128,10 @@ bool lost_pace_is_good(struct look *l)
 
 static const char *get_reason(const struct collector *c)
 {
+	if (c->lost.twin.why)
+		return c->lost.twin.why;
 	/* By itself the collector asks for a copy before it reads so much. */
-	return c->lost.twin.why ? c->lost.twin.why : ENV_TWIN " is set";
+	return getenv(ENV_TWIN) ? ENV_TWIN " is set" : "it was small a moment ago";
 }
 
 int lost_pace_refuse(const struct look *l, struct error *e)
@@ -154,6 +157,18 @@ int lost_pace_refuse_events(const struct look *l, uint64_t expected_ns, struct e
 		"--long-stop` allows such a stop, and a smaller --buffer of the recording "
 		"makes it shorter",
 		(int)l->collector->watch.pid, (double)expected_ns / 1e9);
+}
+
+int lost_pace_check_maps(const struct look *l, struct error *e)
+{
+	if (l->planning_ns < ASKED_NS ||
+	    l->planning_ns <= deadline_get_left(&l->collector->lost.deadline))
+		return 0;
+	return error_set(e,
+			 "process %d has so many maps that a list of them would stop it for about "
+			 "%.2f s: it was not looked at; `midden leaks --long-stop` allows such a "
+			 "stop",
+			 (int)l->collector->watch.pid, (double)l->planning_ns / 1e9);
 }
 
 int lost_pace_give_up(struct look *l, const char *before, struct error *e)

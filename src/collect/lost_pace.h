@@ -22,6 +22,9 @@ int lost_pace_refuse(const struct look *l, struct error *e);
  * long. Always -1. */
 int lost_pace_refuse_events(const struct look *l, uint64_t expected_ns, struct error *e);
 
+/* The same for one with so many maps that a list of these would take too long. 0: it would not. */
+int lost_pace_check_maps(const struct look *l, struct error *e);
+
 /* Says that it was let go, and before what. To be called when it goes on. Always -1. */
 int lost_pace_give_up(struct look *l, const char *before, struct error *e);
 

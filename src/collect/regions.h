@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/vec.h"
+#include "collect/deadline.h"
 
 /* A line of /proc/PID/maps. */
 struct region {
@@ -26,8 +27,10 @@ struct region {
 
 /* Zero-initialise. */
 struct regions {
-	VEC(struct region) list; /* in order of address */
-	VEC(char) names;	 /* starts with a NUL byte: offset 0 is "" */
+	VEC(struct region) list;	 /* in order of address */
+	VEC(char) names;		 /* starts with a NUL byte: offset 0 is "" */
+	const struct deadline *deadline; /* when it is over, no more are read; NULL: there is none.
+					    To be filled in */
 };
 
 /* Reads them anew. 0, or -1 with `e`: there is no such process any more, or the kernel does not let

@@ -16,6 +16,7 @@
 #define TABLE_WORDS  2u			   /* where in its descriptor a thread has its table */
 #define TABLE_OFFSET 16u		   /* glibc's: behind the number of entries */
 #define ARENA_BYTES  (UINT64_C(64) << 20)  /* glibc's further arenas lie at multiples of it */
+#define SLICE_BYTES  (UINT64_C(1) << 30)   /* a millisecond, and a multiple of every page */
 #define SMALL_BYTES  (UINT64_C(128) << 10) /* the loader's maps are small, an allocator's are not */
 
 /* What the target can change at any time is read one single time. */
@@ -287,6 +288,12 @@ static void add_region(struct roots *r, const struct halt *h, uint32_t index)
 		add_span(r, span);
 }
 
+static bool is_cut_short(struct roots *r)
+{
+	r->is_cut |= r->deadline && deadline_is_over(r->deadline);
+	return r->is_cut;
+}
+
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
 struct clipping {
@@ -306,6 +313,22 @@ static void add_run(void *context, const struct pagemap_run *run)
 		*vec_push(&c->roots->ranges) = range;
 }
 
+/* Of a large map that was hardly touched an old kernel has to be asked for each page. */
+static int visit_slices(struct pagemap *pages, const struct pagemap_run *whole, struct clipping *c,
+			struct error *e)
+{
+	struct pagemap_run slice = *whole;
+	int result = 0;
+
+	for (; !result && slice.start < whole->end && !is_cut_short(c->roots);
+	     slice.start = slice.end) {
+		slice.end = whole->end - slice.start > SLICE_BYTES ? slice.start + SLICE_BYTES
+								   : whole->end;
+		result = pagemap_visit(pages, &slice, add_run, c, e);
+	}
+	return result;
+}
+
 /* What was never touched holds nothing; reading it would make the kernel bring pages of zeros. */
 void roots_list(struct roots *r, pid_t pid, enum roots_part part)
 {
@@ -314,7 +337,8 @@ void roots_list(struct roots *r, pid_t pid, enum roots_part part)
 	bool seen = pagemap_open(&pages, pid, &e) == 0;
 
 	r->ranges.count = 0;
-	for (size_t i = 0; i < r->spans.count; i++) {
+	r->is_cut = false;
+	for (size_t i = 0; i < r->spans.count && !is_cut_short(r); i++) {
 		struct clipping c = {r, &r->spans.at[i]};
 		size_t before = r->ranges.count;
 
@@ -326,7 +350,7 @@ void roots_list(struct roots *r, pid_t pid, enum roots_part part)
 					    PAGEMAP_RESIDENT};
 
 		e = (struct error){0};
-		if (seen && pagemap_visit(&pages, &whole, add_run, &c, &e) == 0)
+		if (seen && visit_slices(&pages, &whole, &c, &e) == 0)
 			continue;
 		r->ranges.count = before;
 		add_run(&c, &whole);
@@ -346,11 +370,13 @@ uint64_t roots_add_up(const struct roots *r)
 
 int roots_plan(struct roots *r, const struct halt *h, pid_t pid, struct error *e)
 {
+	r->regions.deadline = r->deadline;
 	if (regions_read(&r->regions, pid, e))
 		return -1;
 	r->spans.count = 0;
+	r->is_cut = false;
 	find_malloc(r);
-	for (uint32_t i = 0; i < r->regions.list.count; i++)
+	for (uint32_t i = 0; i < r->regions.list.count && !is_cut_short(r); i++)
 		add_region(r, h, i);
 	return 0;
 }

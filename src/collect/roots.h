@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "collect/deadline.h"
 #include "collect/gather.h"
 #include "collect/halt.h"
 #include "collect/pagemap.h"
@@ -49,9 +50,12 @@ struct roots {
 	VEC(struct root_span) spans;	/* in order of address, without registers */
 	VEC(struct gather_range) ranges;
 	const struct segment_map *map;
-	uint64_t malloc_inode; /* of the file with the real malloc; 0: not known */
-	bool is_libc;	       /* which is libc */
-	bool is_guarded;       /* another process is asked about its pages, and about a fork */
+	const struct deadline *deadline; /* when it is over, lists are cut short; NULL: they are
+					    not. To be filled in */
+	uint64_t malloc_inode;		 /* of the file with the real malloc; 0: not known */
+	bool is_libc;			 /* which is libc */
+	bool is_cut;			 /* the last list was cut short */
+	bool is_guarded; /* another process is asked about its pages, and about a fork */
 };
 
 /* What can be found out while the target runs. */

@@ -191,14 +191,16 @@ bool twin_prepare(struct twin *t, const struct regions *regions, pid_t target)
 	t->is_sibling = can_be_sibling(t->undertaker, target);
 	t->filters = 0;
 	t->suspends = false;
-	if (!is_copyable(t, regions, target))
-		return false;
-	if (filters_are(target, 0))
-		return true;
+	bool is_wanted = is_copyable(t, regions, target);
+	if ((!is_wanted && !t->needs_leave) || filters_are(target, 0))
+		return is_wanted;
 	t->filters = find_filters(t, target);
 	t->suspends = !t->filters && can_suspend(t);
-	t->why = t->filters || t->suspends ? NULL : "it has a filter of system calls";
-	return t->filters || t->suspends;
+	if (t->filters || t->suspends)
+		return is_wanted;
+	t->why = "it has a filter of system calls";
+	t->needs_leave = false; /* which would be of no use */
+	return false;
 }
 
 /* ---- its life -------------------------------------------------------------------------------- */

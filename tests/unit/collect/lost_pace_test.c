@@ -11,11 +11,15 @@
 #include <cmocka.h>
 
 #include <elf.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "format/env.h"
@@ -25,6 +29,10 @@
 #define LARGE_BYTES (UINT64_C(96) << 20)
 #define SMALL_BYTES (UINT64_C(1) << 20)
 #define LOOKS_MOST  200u
+#ifndef UFFD_USER_MODE_ONLY
+#define UFFD_USER_MODE_ONLY 1
+#endif
+#define MAPS	    40000u		 /* whose list takes more than 10 ms */
 #define ASKED_BYTES (UINT64_C(64) << 20) /* of more a sample is read before */
 
 static struct collector *collector;
@@ -47,17 +55,22 @@ static bool hold(const void *context)
 	return !held->is_apart || madvise(memory, held->bytes, MADV_DONTFORK) == 0;
 }
 
-/* A child that has so much memory and then does nothing; what a fork leaves out, or not. */
-static void start_target(uint64_t bytes, bool is_apart)
+static void start_with(bool (*prepare)(const void *context), const void *context)
 {
-	const struct held held = {bytes, is_apart};
-
-	target = still_child_start(hold, &held);
+	target = still_child_start(prepare, context);
 	collector = producer_new_collector(ticks_is_own(EM_X86_64) ? EM_X86_64 : EM_AARCH64);
 	assert_non_null(collector);
 	watch_close(&collector->watch);
 	watch_open(&collector->watch, target);
 	watch_sample_rss(&collector->watch);
+}
+
+/* A child that has so much memory and then does nothing; what a fork leaves out, or not. */
+static void start_target(uint64_t bytes, bool is_apart)
+{
+	const struct held held = {bytes, is_apart};
+
+	start_with(hold, &held);
 }
 
 /* It is neither stopped nor traced. */
@@ -125,6 +138,41 @@ static void test_a_target_that_would_be_stopped_for_too_long_is_not_stopped(void
 	}
 }
 
+static void test_a_target_that_has_just_grown_is_not_said_to_be_ordered(void **state)
+{
+	(void)state;
+	start_target(LARGE_BYTES, false);
+	collector->watch.rss_bytes = SMALL_BYTES;
+	(void)setenv(ENV_STOP_LIMIT, "0", 1);
+	check_failed(" cannot be copied (it was small a moment ago)");
+	assert_int_equal(collector->lost.deadline.stopped_ns, 0);
+	end_target();
+}
+
+/* So that the list of its maps has a line for every page. */
+static bool hold_many_maps(const void *unused)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *memory = mmap(NULL, MAPS * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)unused;
+	for (unsigned i = 0; memory != MAP_FAILED && i < MAPS; i += 2)
+		if (mprotect(memory + i * page, page, PROT_READ | PROT_WRITE) != 0)
+			return false;
+	return memory != MAP_FAILED;
+}
+
+static void test_a_target_with_too_many_maps_is_not_stopped(void **state)
+{
+	(void)state;
+	start_with(hold_many_maps, NULL);
+	(void)setenv(ENV_STOP_LIMIT, "0,1", 1);
+	check_failed(" has so many maps that a list of them would stop it for about ");
+	assert_int_equal(collector->lost.deadline.stopped_ns, 0);
+	check_found(COLLECT_LONG_STOP);
+	end_target();
+}
+
 static void test_a_target_that_is_read_too_slowly_is_let_go(void **state)
 {
 	static const char *const ways[] = {"later", "now"};
@@ -162,6 +210,53 @@ static void test_a_target_of_another_parent_is_copied_with_leave_only(void **sta
 	assert_int_equal(collector->lost.deadline.stopped_ns, 0);
 	check_found(COLLECT_CHILD_COPY);
 	assert_true(collector->lost.flags & PROFILE_LOST_COPIED);
+	end_target();
+}
+
+/* Memory that another process is asked about, if the kernel lets us. */
+static bool hold_guarded(const void *unused)
+{
+	const struct held held = {LARGE_BYTES, false};
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct uffdio_api api = {.api = UFFD_API};
+	char *memory = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct uffdio_register range = {.range = {(uintptr_t)memory, page},
+					.mode = UFFDIO_REGISTER_MODE_MISSING};
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY);
+
+	(void)unused;
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &range))
+		(void)prctl(PR_SET_NAME, "without");
+	return hold(&held);
+}
+
+static bool is_without(void)
+{
+	char path[64], name[16] = "";
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/comm", (int)target);
+	FILE *file = fopen(path, "re");
+	assert_non_null(file);
+	assert_non_null(fgets(name, sizeof(name), file));
+	(void)fclose(file);
+	return strncmp(name, "without", 7) == 0;
+}
+
+/* Where it would be of no use, nobody is told to give leave. */
+static void test_leave_is_asked_for_only_where_it_helps(void **state)
+{
+	struct error e = {0};
+
+	(void)state;
+	start_with(hold_guarded, NULL);
+	if (is_without()) {
+		end_target();
+		skip();
+	}
+	(void)setenv(ENV_STOP_LIMIT, "0", 1);
+	check_failed(" cannot be copied (it has a userfaultfd that is asked about forks)");
+	assert_int_equal(collect_find_lost(collector, 0, &e), -1);
+	assert_null(strstr(e.text, "--child-copy"));
 	end_target();
 }
 
@@ -255,9 +350,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_target_that_would_be_stopped_for_too_long_is_not_stopped),
+		cmocka_unit_test(test_a_target_that_has_just_grown_is_not_said_to_be_ordered),
+		cmocka_unit_test(test_a_target_with_too_many_maps_is_not_stopped),
 		cmocka_unit_test(test_a_target_that_is_read_too_slowly_is_let_go),
 		cmocka_unit_test(test_a_target_that_can_be_copied_is),
 		cmocka_unit_test(test_a_target_of_another_parent_is_copied_with_leave_only),
+		cmocka_unit_test(test_leave_is_asked_for_only_where_it_helps),
 		cmocka_unit_test(test_where_a_copy_fails_the_next_way_is_not_gone_for_long),
 		cmocka_unit_test(test_what_a_fork_leaves_out_is_not_read_for_long),
 		cmocka_unit_test(

@@ -16,6 +16,7 @@
 
 #include "collect/pagemap.h"
 #include "collect/regions.h"
+#include "collect/roots.h"
 
 #define PAGES	      10000u
 #define GUARD_INSTALL 102 /* of madvise, since Linux 6.13: headers may be older */
@@ -183,6 +184,64 @@ static void a_region_says_what_an_address_is(void **state)
 	regions_fini(&r);
 }
 
+#define MAPS 256u
+
+/* For others that are stopped meanwhile. */
+static void lists_are_cut_short_when_the_time_is_over(void **state)
+{
+	uint64_t page = page_bytes();
+	char *at =
+		mmap(NULL, MAPS * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const struct deadline over = {.since_ns = 1};
+	struct roots r = {0};
+	struct error e = {0};
+
+	(void)state;
+	assert_true(at != MAP_FAILED);
+	memset(at, 1, MAPS * page);
+	for (unsigned i = 0; i < MAPS; i += 2)
+		assert_int_equal(mprotect(at + i * page, page, PROT_READ), 0);
+	assert_int_equal(regions_read(&r.regions, getpid(), &e), 0);
+	assert_true(r.regions.list.count >= MAPS);
+	*vec_push(&r.spans) =
+		(struct root_span){.start = (uintptr_t)at, .end = (uintptr_t)at + MAPS * page};
+	roots_list(&r, getpid(), ROOTS_ALL);
+	assert_int_equal(roots_add_up(&r), MAPS * page);
+	assert_false(r.is_cut);
+	r.deadline = r.regions.deadline = &over;
+	roots_list(&r, getpid(), ROOTS_ALL);
+	assert_int_equal(roots_add_up(&r), 0);
+	assert_true(r.is_cut);
+	assert_int_equal(regions_read(&r.regions, getpid(), &e), 0);
+	assert_in_range(r.regions.list.count, 1, MAPS / 2);
+	(void)munmap(at, MAPS * page);
+	roots_fini(&r);
+}
+
+/* Each is asked for by itself. */
+static void a_large_map_that_was_hardly_touched_is_listed(void **state)
+{
+	const uint64_t bytes = UINT64_C(5) << 30, at = UINT64_C(3) << 30;
+	uint64_t page = page_bytes();
+	char *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct roots r = {0};
+
+	(void)state;
+	if (map == MAP_FAILED)
+		skip();
+	(void)madvise(map, bytes, MADV_NOHUGEPAGE);
+	map[0] = map[at - 1] = map[at] = map[bytes - 1] = 1;
+	*vec_push(&r.spans) =
+		(struct root_span){.start = (uintptr_t)map, .end = (uintptr_t)map + bytes};
+	roots_list(&r, getpid(), ROOTS_ALL);
+	assert_int_equal(roots_add_up(&r), 4 * page);
+	assert_int_equal(r.ranges.at[0].start, (uintptr_t)map);
+	assert_int_equal(r.ranges.at[r.ranges.count - 1].end, (uintptr_t)map + bytes);
+	(void)munmap(map, bytes);
+	roots_fini(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -192,6 +251,8 @@ int main(void)
 		cmocka_unit_test(memory_that_was_only_read_is_none_where_the_kernel_tells),
 		cmocka_unit_test(a_process_that_is_gone_is_told),
 		cmocka_unit_test(a_region_says_what_an_address_is),
+		cmocka_unit_test(lists_are_cut_short_when_the_time_is_over),
+		cmocka_unit_test(a_large_map_that_was_hardly_touched_is_listed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

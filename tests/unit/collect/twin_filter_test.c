@@ -409,6 +409,29 @@ static void test_a_stranger_with_as_many_filters_is_not_copied(void **state)
 	assert_int_equal(status, 0);
 }
 
+/* Leave for a child would be of no use, and is not to be asked for. */
+static void test_where_a_filter_forbids_a_copy_no_leave_is_needed(void **state)
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0) {
+		struct twin t = {
+			.undertaker = 0x7ffffffe, .only_sibling = true, .suspension = TWIN_REFUSED};
+		struct regions none = {0};
+		bool needs_leave = !twin_prepare(&t, &none, getpid()) && t.needs_leave;
+
+		allow_all();
+		bool is_made = twin_prepare(&t, &none, getpid());
+		_exit(!needs_leave || is_made || t.needs_leave || !strstr(t.why, "filter"));
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED)
+		skip();
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -438,6 +461,7 @@ int main(void)
 			test_a_target_that_loses_its_parent_is_not_copied_untried, set_up,
 			tear_down),
 		cmocka_unit_test(test_a_stranger_with_as_many_filters_is_not_copied),
+		cmocka_unit_test(test_where_a_filter_forbids_a_copy_no_leave_is_needed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
