@@ -171,7 +171,7 @@ export class App {
 
   /** What pages will ask for, in the order in which they are likely to. */
   preparations(): Work[] {
-    const more: Work[] = this.old ? [{ step: () => this.union().step() }] : [];
+    const more: Work[] = this.old ? [{ step: () => this.union().step() }, ...this.old.filterPreparations()] : [];
     if (this.hasMaps) more.push({ step: () => this.maps!.stepShape() });
     return this.whileItIs([...this.blocks.preparations(), ...more]);
   }

@@ -7,6 +7,7 @@ import { allFunctions } from "../src/model/callers.ts";
 import { FIGURE_COLUMNS, figureColumn } from "../src/model/figures.ts";
 import { Arrays, Memory, withArrays } from "../src/model/memory.ts";
 import { drawings, rehearsals } from "../src/model/rehearsals.ts";
+import { answer } from "../src/model/question.ts";
 import { Union } from "../src/model/union.ts";
 import { ALL, makeProfile } from "./profile.mjs";
 
@@ -135,7 +136,12 @@ test("two profiles stay right after many questions", () => {
 	let last = null;
 	for (let i = 0; i < 30; i++) {
 		last?.both.arrays.giveBack();
-		last = ask(union, questions[i % questions.length]);
+		const question = questions[i % questions.length];
+		const known = i % 3 ? null : answer(union.now, question);
+		const values = known && [...known.values];
+		last = union.answer(question, known);
 		assert.deepEqual(copy(last), wanted[i % questions.length]);
+		if (known) assert.deepEqual([...known.values], values); // it is still somebody else's
+		known?.arrays.giveBack();
 	}
 });

@@ -205,6 +205,17 @@ test("a text is found wherever it is in a name, and never across two", () => {
 		assert.deepEqual([...found.find(text)], names.map((name) => Number(name.toLowerCase().includes(text.toLowerCase()))), text);
 });
 
+test("names have their places whatever their case, also after they were searched", () => {
+	const names = ["b", "A", "c", "", "a", "B2"];
+	const all = new Names(Uint32Array.from([0, 1, 2, 3, 4, 5, 2]), (i) => names[i]);
+	all.find("a");
+	const places = [...all.places()];
+	assert.equal(places[6], places[2]);
+	assert.equal(places[1], places[4]);
+	assert.deepEqual([1, 0, 5, 2].map((i) => places[i]), [1, 0, 5, 2].map((i) => places[i]).sort((x, y) => x - y));
+	assert.equal(new Set([1, 0, 5, 2].map((i) => places[i])).size, 4);
+});
+
 test("functions with as much of one figure go by the other, and then stay as they are", () => {
 	const count = 2000;
 	const of = (step, most) => Float64Array.from({ length: count }, (_, i) => ((i * step) % most) * (i % 3 ? 1 : -1));

@@ -1,9 +1,9 @@
 // lines.ts -- what a figure comes to by source file and line.
 // SPDX-License-Identifier: Apache-2.0
 
-import { inRuns } from "../runs.ts";
+import { addTo, inRuns } from "../runs.ts";
 import type { Answer } from "./question.ts";
-import { OF_FILE, OF_LINE } from "./outermost.ts";
+import { OF_LINE } from "./outermost.ts";
 import type { Profile } from "./profile.ts";
 
 export interface LineFigures {
@@ -42,11 +42,12 @@ function addOwn(p: Profile, a: Answer, file: number, lines: Map<number, LineFigu
 }
 
 function addOwnOf(from: number, to: number, p: Profile, values: Float64Array, file: number, lines: Map<number, LineFigures>): void {
-  const { frameFile, frameLine } = p;
+  const { frameLine } = p;
   const ends = p.leafFrames();
+  const { ofSite } = p.files();
   for (let site = from; site < to; site++) {
+    if (ofSite[site] !== file || values[site] === 0) continue;
     const frame = ends[site]!;
-    if (frameFile[frame] !== file || values[site] === 0) continue;
     let line = lines.get(frameLine[frame]!);
     if (!line) lines.set(frameLine[frame]!, (line = { self: 0, total: 0, frame })); // what it calls takes away as much
     line.self += values[site]!;
@@ -66,28 +67,15 @@ export interface FileFigures {
 
 /** Every source file, the one that allocates most itself first. */
 export function allFiles(p: Profile, a: Answer): FileFigures[] {
-  const { frames, frameFile } = p;
-  let most = 0;
-  for (let frame = 0; frame < frameFile.length; frame++) most = Math.max(most, frameFile[frame]!);
-  const self = new Float64Array(most + 1);
-  const total = new Float64Array(most + 1);
-  const values = p.through(a.values);
-  const bits = p.outermostBits();
-  inRuns(values.length, addToFiles, { bits, frames, frameFile }, values, total);
-  inRuns(p.siteCount, addEnds, p.leafFrames(), frameFile, a.values, self);
+  const most = p.frameFile.reduce((x, y) => Math.max(x, y), 0);
+  const [self, total] = [new Float64Array(most + 1), new Float64Array(most + 1)];
+  const through = p.through(a.values);
+  const { ofNode, ofSite } = p.files();
+  inRuns(through.length, addTo, ofNode, through, total);
+  inRuns(ofSite.length, addTo, ofSite, a.values, self);
   const files: FileFigures[] = [];
   for (let file = 1; file <= most; file++) if (total[file] !== 0 || self[file] !== 0) files.push({ file, self: self[file]!, total: total[file]! });
   return files.sort((x, y) => Math.abs(y.self) - Math.abs(x.self) || Math.abs(y.total) - Math.abs(x.total));
-}
-
-type Nodes = { bits: Uint8Array; frames: Uint32Array; frameFile: Uint32Array };
-
-function addToFiles(from: number, to: number, { bits, frames, frameFile }: Nodes, values: Float64Array, total: Float64Array): void {
-  for (let node = Math.max(from, 1); node < to; node++) if (bits[node]! & OF_FILE) total[frameFile[frames[node]!]!]! += values[node]!;
-}
-
-function addEnds(from: number, to: number, ends: Uint32Array, frameFile: Uint32Array, values: Float64Array, self: Float64Array): void {
-  for (let site = from; site < to; site++) if (ends[site]! < frameFile.length) self[frameFile[ends[site]!]!]! += values[site]!;
 }
 
 export interface HotFrame {
@@ -107,10 +95,14 @@ export function hottestFrames(p: Profile, a: Answer): HotFrame[] {
   return hot;
 }
 
+function addSizes(from: number, to: number, own: Uint32Array, values: Float64Array, sums: Float64Array): void {
+  for (let site = from; site < to; site++) if (own[site]! < sums.length) sums[own[site]!]! += Math.abs(values[site]!);
+}
+
 function findHottest(p: Profile, a: Answer, count: number): HotFrame[] {
   const own = p.pack.u32("site.own");
   const sums = new Float64Array(p.frameCount);
-  for (let site = 0; site < own.length; site++) if (own[site]! < p.frameCount) sums[own[site]!]! += Math.abs(a.values[site]!);
+  inRuns(own.length, addSizes, own, a.values, sums);
   const hot: HotFrame[] = [];
   for (let frame = 0; frame < sums.length; frame++) {
     const value = sums[frame]!;

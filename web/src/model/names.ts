@@ -10,7 +10,8 @@ const NAMES_A_STEP = 2000;
 const LETTERS_APART = 17; // of those that are counted
 
 export class Names {
-  private lower: string[] = []; // by frame: in small letters, of the first frame of each function; "" for the others
+  private lower: string[] = []; // in small letters, as far as they are read; then they are in `all`
+  private next = 0; // frame to be read
   private all = "";
   private readonly starts: Uint32Array; // by name: where it is in `all`; one after the last
   private readonly frames: Uint32Array; // by name
@@ -29,16 +30,18 @@ export class Names {
 
   private read(): boolean {
     const { lower, groups } = this;
-    const end = Math.min(groups.length, lower.length + NAMES_A_STEP);
-    for (let i = lower.length; i < end; i++) {
+    const end = Math.min(groups.length, this.next + NAMES_A_STEP);
+    for (let i = this.next; i < end; i++) {
       const name = groups[i] === i ? this.nameOf(i).toLowerCase() : "";
-      lower.push(name);
       if (!name) continue;
+      lower.push(name);
       this.frames[this.count++] = i;
       this.starts[this.count] = this.starts[this.count - 1]! + name.length + 1;
     }
+    this.next = end;
     if (end < groups.length) return false;
-    this.all = lower.filter(Boolean).join("\n");
+    this.all = lower.join("\n");
+    this.lower = [];
     this.countLetters();
     return (this.isRead = true);
   }
@@ -64,10 +67,16 @@ export class Names {
   private putInOrder(): boolean {
     if (!this.order) {
       finish(this.reading);
-      this.order = new NameOrder(this.lower);
-      this.lower = [];
+      this.order = new NameOrder(this.split());
     }
     return this.order.step();
+  }
+
+  /** By frame: of the first of each function; "" for the others. */
+  private split(): string[] {
+    const names = new Array<string>(this.groups.length).fill("");
+    for (let i = 0; i < this.count; i++) names[this.frames[i]!] = this.all.slice(this.starts[i]!, this.starts[i + 1]! - 1);
+    return names;
   }
 
   private placed: Uint32Array | null = null;

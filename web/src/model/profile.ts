@@ -9,7 +9,7 @@ import { Index } from "./index.ts";
 import { LastChanges } from "./lastchanges.ts";
 import { Arrays, Memory, withArrays } from "./memory.ts";
 import { Names } from "./names.ts";
-import { OF_FUNCTION, Outermost } from "./outermost.ts";
+import { OF_FILE, OF_FUNCTION, Outermost } from "./outermost.ts";
 import { Reversed } from "./reversed.ts";
 import { listLooks, listPins, type Look, type Pin } from "./resident.ts";
 import { Shape } from "./shape.ts";
@@ -32,6 +32,12 @@ function lookAtLeaves(from: number, to: number, leaves: Uint32Array, has: Uint8A
 const THROUGH_KEPT = 2;
 /** Columns that are shown beside every figure. */
 const SUMMED = ["at_peak_bytes", "at_peak_blocks", "live_bytes", "live_blocks", "allocated_bytes", "allocations", "temporary"];
+
+/** What something counts for, by node of the stacks and by site. */
+export interface Counted {
+  ofNode: Uint32Array;
+  ofSite: Uint32Array;
+}
 
 export class Profile implements Stacks {
   readonly memory = new Memory(); // of its answers
@@ -144,16 +150,28 @@ export class Profile implements Stacks {
     return this.outermost!.bits;
   }
 
-  private counted: { ofNode: Uint32Array; ofSite: Uint32Array } | null = null;
+  private counted: Counted | null = null;
 
   /** Functions that what goes through a node, and what a site has, counts for; the number of frames where it is none. */
-  functions(): { ofNode: Uint32Array; ofSite: Uint32Array } {
+  functions(): Counted {
     if (this.counted) return this.counted;
     const { frames, frameGroup, frameCount } = this;
     const bits = this.outermostBits();
     const ofNode = new Uint32Array(frames.length).fill(frameCount);
     for (let node = 1; node < ofNode.length; node++) if (bits[node]! & OF_FUNCTION) ofNode[node] = frameGroup[frames[node]!]!;
     return (this.counted = { ofNode, ofSite: this.leafFrames().map((frame) => frameGroup[frame] ?? frameCount) });
+  }
+
+  private countedFiles: Counted | null = null;
+
+  /** The same of source files; 0, which is none, where it counts for no file. */
+  files(): Counted {
+    if (this.countedFiles) return this.countedFiles;
+    const { frames, frameFile } = this;
+    const bits = this.outermostBits();
+    const ofNode = new Uint32Array(frames.length);
+    for (let node = 1; node < ofNode.length; node++) if (bits[node]! & OF_FILE) ofNode[node] = frameFile[frames[node]!]!;
+    return (this.countedFiles = { ofNode, ofSite: this.leafFrames().map((frame) => frameFile[frame] ?? 0) });
   }
 
   private byFunction: Index | null = null;
@@ -214,6 +232,7 @@ export class Profile implements Stacks {
       { step: () => this.lastChanges().step() },
       { step: () => this.stepOutermost() },
       { step: () => Boolean(this.functions()) },
+      { step: () => Boolean(this.files()) },
       { step: () => Boolean(this.nodesOfFunction(0)) },
       { step: () => Boolean(this.nodesOfFile(0)) },
       this.names().reading,
@@ -226,6 +245,11 @@ export class Profile implements Stacks {
       { step: () => this.beginReversed("function", true).step() },
       { step: () => this.beginReversed("line", false).step() },
     ];
+  }
+
+  /** What filters need, of one that another is compared with. */
+  filterPreparations(): Work[] {
+    return [{ step: () => Boolean(this.moduleRanks()) }, this.names().reading];
   }
 
   private threadPreparations(): Work[] {

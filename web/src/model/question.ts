@@ -232,10 +232,16 @@ function chooseByName(p: Profile, q: Question, arrays: Arrays): Uint8Array | nul
   if (!q.functions && !q.module) return null;
   const hasFunction = q.functions ? p.sitesWith(p.search(q.functions), arrays) : null;
   if (!q.module) return hasFunction;
-  const rank = p.modules().indexOf(q.module);
-  const chosen = p.sitesWith(Uint8Array.from(p.moduleRanks(), (r) => (r === rank ? 1 : 0)), arrays);
+  const ranks = p.moduleRanks();
+  const isOfModule = new Uint8Array(ranks.length);
+  inRuns(ranks.length, markSame, ranks, p.modules().indexOf(q.module), isOfModule);
+  const chosen = p.sitesWith(isOfModule, arrays);
   if (hasFunction) for (let i = 0; i < chosen.length; i++) chosen[i]! &= hasFunction[i]!;
   return chosen;
+}
+
+function markSame(from: number, to: number, ranks: Uint32Array, rank: number, marked: Uint8Array): void {
+  for (let i = from; i < to; i++) marked[i] = ranks[i] === rank ? 1 : 0;
 }
 
 /** A copy with 0 for what is not chosen: the profile's own columns stay as they are. */

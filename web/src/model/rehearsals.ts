@@ -7,7 +7,7 @@ import { BottomUp } from "./bottomup.ts";
 import { allFunctions, findCallers, sortFunctions } from "./callers.ts";
 import type { CallTree, TreeNode } from "./calltree.ts";
 import { FIGURE_COLUMNS, figureColumn } from "./figures.ts";
-import { linesOf } from "./lines.ts";
+import { allFiles, hottestFrames, linesOf } from "./lines.ts";
 import type { Profile } from "./profile.ts";
 import type { Question, Range } from "./question.ts";
 import { amountWith } from "./search.ts";
@@ -96,7 +96,11 @@ function* partsOf(p: Profile): Generator<(answers: Answers) => void> {
   yield (answers) => void answers.tree(p, { ...ALL, functions: innermost }, { ...FLAME, inverted: true });
   yield (answers) => void findCallers(p, answers.of(p, ALL), busiest);
   yield () => void sitesInCell(p, cellOf(p));
-  yield (answers) => void linesOf(p, answers.of(p, ALL), p.frameFile[0] ?? 0);
+  yield (answers) => {
+    allFiles(p, answers.of(p, ALL));
+    hottestFrames(p, { ...answers.of(p, ALL), values: answers.of(p, ALL).values.slice() }); // these are remembered
+    linesOf(p, answers.of(p, ALL), p.frameFile[0] ?? 0);
+  };
   if (threads.length > 1) {
     yield (answers) => void answers.tree(p, { ...ALL, thread: threads[0]! }, FLAME);
     yield (answers) => void answers.tree(p, ALL, { ...FLAME, byThread: true });

@@ -176,8 +176,9 @@ export class Union implements Stacks, Work {
     return { order: largestOf(found.differing.subarray(0, found.count), found.differences), now, old, variance: variance && this.sumByFunction(variance, 0, this.siteCount) };
   }
 
-  answer(q: Question): Compared {
-    const answers = [answer(this.now, q), answer(this.old, { ...q, range: null, thread: null })] as const;
+  /** `ofNow`: the new profile's answer, if that is known. */
+  answer(q: Question, ofNow: Answer | null = null): Compared {
+    const answers = [ofNow ?? answer(this.now, q), answer(this.old, { ...q, range: null, thread: null })] as const;
     const arrays = new Arrays(this.memory);
     // Each site is of one profile: to add up is to put one after the other.
     const values = arrays.f64ToFill(this.siteCount);
@@ -187,7 +188,7 @@ export class Union implements Stacks, Work {
     const variance = a || b ? arrays.f64(this.siteCount) : null;
     if (a) variance!.set(a);
     if (b) variance!.set(b, this.now.siteCount);
-    answers.forEach((one) => one.arrays.giveBack()); // they have been copied
+    for (const one of answers) if (one !== ofNow) one.arrays.giveBack(); // they have been copied
     const both: Answer = {
       question: q,
       arrays,

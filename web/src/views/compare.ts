@@ -40,7 +40,7 @@ class ComparePage {
   private drawnWidth = 0;
 
   constructor(private readonly app: App) {
-    this.controls = makeControls(app, { direction: true });
+    this.controls = makeControls(app, { direction: true, ofAll: true });
     this.element = h("div.compare-page", {}, this.controls.element, h("div.search", {}, makeSheetSaving(app, "changes", () => this.sheet(), () => this.drawing())), this.totals,
       h("p.note", {}, "Boxes are as wide as both profiles together; orange has grown, blue has shrunk. A click zooms, a click on the top box goes back."), this.note, this.path,
       h("div.canvas", {}, this.area, this.card), h("h2", {}, "Functions that allocate more or less themselves"), this.rows.element);
@@ -82,7 +82,7 @@ class ComparePage {
     if (key === this.key && inverted === this.turned) return;
     if (key !== this.key) {
       this.data?.both.arrays.giveBack(); // the tree that looks at them is replaced below
-      this.data = this.union.answer(question);
+      this.data = this.union.answer(question, app.profile === this.union.now ? app.answer(question) : null);
       this.fillRows();
     }
     [this.key, this.turned] = [key, inverted];

@@ -22,6 +22,7 @@ export interface ControlOptions {
   direction: boolean; // inverted
   lines?: boolean; // by line
   shape?: boolean; // fold recursion, by thread
+  ofAll?: boolean; // the page shows whole recordings and all threads, whatever is chosen
 }
 
 type Options = [value: string, text: string][];
@@ -141,7 +142,7 @@ export function makeControls(app: App, options: ControlOptions): { element: HTML
     fold.show(Boolean(options.shape), s.fold);
     byThread.show(Boolean(options.shape) && !s.maps, s.byThread);
     const range = rangeText(app);
-    const note = app.answer().note;
+    const { note } = app.answer(app.question(options.ofAll ? { range: null, thread: null } : {}));
     clear(words, inWords(app, options, range));
     clear(facts, range && h("span.range", {}, range, " ", wholeButton(app)),
       range && note ? " " : "", note && h("span.note", { id: "answer-note" }, note));
