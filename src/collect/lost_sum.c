@@ -195,7 +195,8 @@ void lost_build(const struct collector *c, struct profile *p)
 		return;
 	p->run.lost_flags = l->flags | PROFILE_LOST_CHECKED;
 	p->run.lost_time_ns = ticks_to_ns(&c->clock, l->ticks);
-	p->run.lost_pause_ns = l->pause_ns;
+	/* What was tried with threads that cannot be stopped is no stop. */
+	p->run.lost_pause_ns = l->flags & PROFILE_LOST_MOVING ? 0 : l->pause_ns;
 	p->run.lost_read_bytes = l->read_bytes;
 	p->run.lost_unread_bytes = l->unread_bytes;
 	for (size_t i = 0; i < l->links.count; i++) {

@@ -44,6 +44,21 @@ def test_every_way_to_look_tells_the_same_and_nothing_of_it_stays(record, midden
         assert running.finish(input=b"\n").status == 7
 
 
+def test_a_process_that_somebody_else_traces_is_not_said_to_have_been_stopped(record, midden, need_victim):
+    need("strace")
+    running, pid = start(record, need_victim("lost_shapes"), "wait")
+    tracer = subprocess.Popen(["strace", "-qq", "-e", "trace=none", "-p", str(pid)], stderr=subprocess.DEVNULL)
+    status = Path(f"/proc/{pid}/status")
+    wait_until(lambda: f"TracerPid:\t{tracer.pid}\n" in status.read_text(), "strace")
+    told = ask(midden, pid).stdout
+    leaks = ask_json(midden, pid)
+    tracer.terminate()
+    tracer.wait()
+    running.finish(input=b"\n")
+    assert "threads could not be stopped" in told and "it was stopped for" not in told
+    assert not leaks["stopped"] and leaks["pause_ns"] == 0
+
+
 def test_a_copy_is_nothing_to_the_program(record, midden, need_victim):
     running, pid = start(record, need_victim("lost_childless"), env={"MIDDEN_TWIN": "1"})
     recorder = running.process.pid
