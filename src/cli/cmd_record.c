@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -404,6 +405,18 @@ static int open_http(struct request *r)
 	return 0;
 }
 
+/* Once for all of them. */
+static void say_if_beyond(const struct rank_list *ranks, const struct rank *own)
+{
+	const struct rank_range *r =
+		own->number == 0 && own->count ? rank_list_find_beyond(ranks, own->count) : NULL;
+
+	if (r)
+		message_print("--ranks names rank %" PRIu32 ": there are %" PRIu32
+			      ", the last is %" PRIu32,
+			      r->first, own->count, own->count - 1);
+}
+
 /* A rank that nobody wants runs as if midden was not there. Under no launcher there are no ranks,
  * and the program is what the user wants to see. */
 static int settle_ranks(struct request *request, char **words)
@@ -411,6 +424,7 @@ static int settle_ranks(struct request *request, char **words)
 	struct rank_list *ranks = &request->recording.choice.ranks;
 	struct rank own = rank_read(getpid());
 
+	say_if_beyond(ranks, &own);
 	if (!ranks->ranges.count || request->recording.collect.follow)
 		return 0;
 	if (own.number == RANK_NONE) {

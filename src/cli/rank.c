@@ -130,6 +130,14 @@ bool rank_list_has(const struct rank_list *list, uint32_t rank)
 	return false;
 }
 
+const struct rank_range *rank_list_find_beyond(const struct rank_list *list, uint32_t count)
+{
+	for (size_t i = 0; i < list->ranges.count; i++)
+		if (list->ranges.at[i].first >= count)
+			return &list->ranges.at[i];
+	return NULL;
+}
+
 void rank_list_free(struct rank_list *list)
 {
 	vec_free(&list->ranges);

@@ -39,6 +39,10 @@ struct rank_list {
 /* -1 with `e`. */
 int rank_list_parse(struct rank_list *list, const char *text, struct error *e);
 bool rank_list_has(const struct rank_list *list, uint32_t rank);
+
+/* A range that names only ranks beyond so many; NULL: none does. */
+const struct rank_range *rank_list_find_beyond(const struct rank_list *list, uint32_t count);
+
 void rank_list_free(struct rank_list *list);
 
 #endif

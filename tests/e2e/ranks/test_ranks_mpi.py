@@ -101,6 +101,17 @@ def test_without_a_launcher_the_program_is_recorded(as_rank, native, tmp_path):
     assert len(list(tmp_path.glob("*.mdn"))) == 1
 
 
+def test_a_rank_that_is_not_there_is_said_once(launch, tmp_path):
+    done = launch("--ranks", "7,9-12")
+    assert done.stderr.count(f"--ranks names rank 7: there are {RANKS}, the last is {RANKS - 1}") == 1
+    assert list(tmp_path.glob("*.mdn")) == []
+
+
+def test_a_range_that_goes_beyond_the_last_rank_is_no_fault(launch, tmp_path):
+    assert "--ranks names" not in launch("-q", "--ranks", "1-99").stderr
+    assert len(list(tmp_path.glob("*.mdn"))) == RANKS - 1
+
+
 def test_lists_that_make_no_sense_are_refused(as_rank):
     done = as_rank(1, "--ranks", "3-1", "true")
     assert done.returncode == 2 and "ranks are numbers and ranges" in done.stderr
