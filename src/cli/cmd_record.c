@@ -40,7 +40,8 @@ static const char help[] =
 	"      --keep-empty     write profiles of children that allocated nothing, too\n"
 	"      --ranks LIST     of an MPI program record these ranks, e.g. 0,4-7\n"
 	"  -q, --quiet          no summary at the end\n"
-	"  -v, --verbose        tell the program's process id, as on a terminal\n"
+	"  -v, --verbose        tell the program's process id, as on a terminal;\n"
+	"                       with --follow, what was recorded of every process\n"
 	"      --progress       show on the terminal how the recording goes\n"
 	"      --max-depth N    keep at most N frames of a stack (default: 512)\n"
 	"      --buffer SIZE    memory for events on their way, e.g. 16M (default: 4M)\n"
@@ -475,6 +476,7 @@ static int record(struct request *request, char **words)
 		.library = library,
 		.quiet = request->quiet,
 		.announce = talks || request->verbose,
+		.verbose = request->verbose,
 	};
 	status = supervisor_run(&order);
 	free(library);

@@ -11,6 +11,8 @@
 #include "profile/profile.h"
 #include "report/human.h"
 
+#define NAMED_MOST 4u /* processes with lines of their own, if nothing is wrong with them */
+
 static const char *plural(uint64_t count)
 {
 	return count == 1 ? "" : "s";
@@ -111,7 +113,35 @@ static void print_more(const struct recording_report *r)
 			      human_things(r->snapshots, "snapshot").text, r->path);
 }
 
-void summary_print(const struct recording_report *r, bool quiet, bool follow)
+static void count_profile(struct summary *s, const struct recording_report *r)
+{
+	const char *slash = strrchr(r->path, '/');
+	char directory[PATH_MAX] = ".";
+
+	if (slash)
+		(void)snprintf(directory, sizeof(directory), "%.*s",
+			       slash == r->path ? 1 : (int)(slash - r->path), r->path);
+	if (s->profiles++ == 0)
+		memcpy(s->directory, directory, sizeof(directory));
+	else
+		s->is_scattered |= strcmp(s->directory, directory) != 0;
+}
+
+/* What the user has to know whatever else is told. */
+static bool has_warning(const struct recording_report *r)
+{
+	return r->end == PROFILE_END_SIGNALED || r->end == PROFILE_END_ABANDONED || r->is_hidden ||
+	       r->is_denied || r->is_mute || r->unseen[0] || r->losses || r->lost_blocks ||
+	       r->lost_fault[0] || r->trace_fault[0] || r->trace_lost || r->text[0];
+}
+
+/* A build has hundreds of processes, and lines on each of them would bury what it says itself. */
+static bool is_told(const struct summary *s, const struct recording_report *r, bool is_program)
+{
+	return is_program || s->verbose || s->named < NAMED_MOST || has_warning(r);
+}
+
+void summary_print(struct summary *s, const struct recording_report *r, bool is_program)
 {
 	if (r->failed) {
 		message_print("process %d: the profile is lost: %s", r->pid, r->text);
@@ -119,16 +149,37 @@ void summary_print(const struct recording_report *r, bool quiet, bool follow)
 	}
 	if (r->text[0])
 		message_print("%s: written to %s instead", r->text, r->path);
-	if (quiet || r->is_launcher || r->is_empty)
+	if (r->is_launcher || r->is_empty)
 		return;
+	count_profile(s, r);
+	if (s->quiet || !is_told(s, r, is_program))
+		return;
+	s->named++;
 	if (r->by_tag)
 		print_counts(r);
 	else
 		print_result(r);
-	print_notes(r, follow);
+	print_notes(r, s->follow);
 	message_print("wrote %s; see `midden %s %s`", r->path, r->by_tag ? "tags" : "report",
 		      r->path);
 	print_more(r);
+}
+
+void summary_print_all(const struct summary *s)
+{
+	unsigned unnamed = s->profiles - s->named;
+	char rest[64] = "";
+
+	if (s->quiet || s->profiles < 2)
+		return;
+	if (unnamed)
+		(void)snprintf(rest, sizeof(rest), " (%u of them not named above)", unnamed);
+	if (s->is_scattered)
+		message_print("wrote %u profiles%s", s->profiles, rest);
+	else
+		message_print("wrote %u profiles%s; `midden report %s` shows all that are there as "
+			      "one",
+			      s->profiles, rest, s->directory);
 }
 
 void summary_print_idle(unsigned count)

@@ -65,6 +65,7 @@ struct supervisor {
 	bool has_launcher;	 /* the last image that was recorded made way for another */
 	VEC(struct worker) workers;
 	struct namer namer;
+	struct summary summary;
 };
 
 /* ---- socket ---------------------------------------------------------------------------------- */
@@ -348,7 +349,7 @@ static void take_report(struct supervisor *s, struct worker *w)
 	s->idle += report.is_empty && !report.failed;
 	if (report.is_unnamed && !report.failed)
 		namer_add(&s->namer, report.path);
-	summary_print(&report, s->request->quiet, s->request->recording->collect.follow);
+	summary_print(&s->summary, &report, w->target == s->program);
 }
 
 /* ---- signals --------------------------------------------------------------------------------- */
@@ -541,6 +542,9 @@ int supervisor_run(const struct supervisor_request *request)
 
 	(void)clock_gettime(CLOCK_REALTIME_COARSE, &s.began);
 	s.namer = (struct namer){.enter = leave, .context = &s};
+	s.summary = (struct summary){.quiet = request->quiet,
+				     .follow = request->recording->collect.follow,
+				     .verbose = request->verbose};
 	struct error e = {0};
 	sigset_t before;
 	int status = COMMAND_FAILED;
@@ -578,6 +582,7 @@ int supervisor_run(const struct supervisor_request *request)
 	close_listener(&s);
 	if (!request->quiet)
 		summary_print_idle(s.idle);
+	summary_print_all(&s.summary);
 	say_if_nothing(&s);
 	say_if_unnamed(&s);
 	vec_free(&s.workers);

@@ -14,6 +14,7 @@ struct supervisor_request {
 	const char *library;
 	bool quiet;
 	bool announce; /* tell the program's process id */
+	bool verbose;  /* and of every process that is followed */
 };
 
 /* Runs the program to its end and ends this process the same way; returns an exit status only if

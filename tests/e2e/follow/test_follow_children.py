@@ -63,6 +63,45 @@ def test_children_that_did_nothing_leave_no_profile_unless_asked_for(midden, tmp
     assert (told in done.stderr) == (count == 1)
 
 
+MANY = "for i in 1 2 3 4 5 6 7 8 9 10; do %s; done; "
+
+
+def follow_many(midden, native, tmp_path, *options, end="exit 5"):
+    script = MANY % native.victim("basic_heap") + end
+    command = [midden, "record", "--follow", "-o", "r/%n.%p.mdn", *options, "sh", "-c", script]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 5, done.stderr
+    return done.stderr, len(list((tmp_path / "r").glob("*.mdn")))
+
+
+def test_of_many_processes_a_few_have_lines_and_all_are_counted_with_what_shows_them(midden, native, tmp_path):
+    told, count = follow_many(midden, native, tmp_path)
+    last = told.splitlines()[-1]
+    assert last == f"midden: wrote {count} profiles ({count - 5} of them not named above); `midden report r` shows all that are there as one"
+    assert told.count("; see `midden report r/") == 5 and f"wrote r/{native.victim('basic_heap').name}" in told
+    done = subprocess.run([midden, "report", "r"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0 and "basic_heap" in done.stdout
+
+
+def test_with_verbose_every_process_has_its_lines(midden, native, tmp_path):
+    told, count = follow_many(midden, native, tmp_path, "-v")
+    assert told.count("; see `midden report r/") == count
+    assert told.splitlines()[-1] == f"midden: wrote {count} profiles; `midden report r` shows all that are there as one"
+
+
+def test_a_process_with_a_warning_is_named_however_many_there_are(midden, native, tmp_path):
+    deep = f"{native.victim('deep_stack')} 600 >/dev/null; exit 5"
+    told, count = follow_many(midden, native, tmp_path, "--max-depth", "8", end=deep)
+    assert f"({count - 6} of them not named above)" in told
+    assert told.count("some events or frames were lost: see `midden stats r/deep_stack.") == 1
+
+
+def test_one_process_and_quiet_recordings_have_no_line_about_all(midden, native, tmp_path):
+    assert follow_many(midden, native, tmp_path, "-q")[0] == ""
+    command = [midden, "record", "--follow", "-o", "one.mdn", native.victim("basic_heap")]
+    assert "profiles" not in subprocess.run(command, cwd=tmp_path, capture_output=True, text=True).stderr
+
+
 def test_a_fork_leaves_the_parents_figures_exact(record):
     recording = record.victim("fork_busy", "quiet")
     check_exact(recording)
