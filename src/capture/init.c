@@ -22,6 +22,7 @@
 #include "capture/shadow.h"
 #include "capture/stackrange.h"
 #include "capture/thread.h"
+#include "capture/walk_full.h"
 
 #define FAREWELL_MS 60000u /* a heap of 5 million blocks takes two seconds */
 
@@ -60,15 +61,36 @@ static const char *own_name(void)
 	return slash ? slash + 1 : self.dli_fname;
 }
 
+/* Where exit is. */
+static struct modules_area libc;
+
+/* The program's part of the stack, without the frames of exit() that lie over those which it has
+ * left, and the registers that it has there. */
+_Static_assert(ARCH_REGS <= SEGMENT_REGISTERS, "there is room for all of them");
+static uint64_t find_stack(uint64_t regs[ARCH_REGS])
+{
+	struct thread *t = hot_enter();
+	uint64_t found = 0;
+
+	if (t) {
+		found = walk_full_leave(t, &libc, regs);
+		hot_leave(t);
+	}
+	return found;
+}
+
 /* As of now: what the program's own handlers and destructors have freed is no longer there. Those
  * who protect processes from one another must be told whom we allow to look. */
 static void ask_for_lost(struct segment_header *header)
 {
+	uint64_t regs[SEGMENT_REGISTERS] = {0};
+	uint64_t stack = find_stack(regs);
 	uint64_t question = orders_get_question();
+	const uint64_t words[3] = {question, stack, (uint64_t)(uintptr_t)regs};
 
+	__asm__ volatile("" : : "r"(regs) : "memory"); /* somebody reads them */
 	(void)HOST_CALL5(SYS_prctl, PR_SET_PTRACER, header->collector_pid, 0, 0, 0);
-	if (question &&
-	    orders_put(SEGMENT_EVENT_ORDER, SEGMENT_ORDER_LEAKS, (uint64_t[]){question, 0, 0}))
+	if (question && orders_put(SEGMENT_EVENT_ORDER, SEGMENT_ORDER_LEAKS, words))
 		(void)orders_await(question, LEAKS_MS, NULL);
 	(void)HOST_CALL5(SYS_prctl, PR_SET_PTRACER, 0, 0, 0, 0);
 }
@@ -139,6 +161,8 @@ static __attribute__((constructor)) void init(int argc, char **argv, char **envp
 	if (process->header->enter_exit)
 		shadow_patch();
 	wants_lost = process->header->leaks != 0;
+	if (wants_lost && on_exit)
+		libc = modules_find_area((uint64_t)(uintptr_t)on_exit);
 	wants_look = process->header->looks != 0;
 	thread_look_at_ends(process->header->looks > 1);
 	if (on_exit)

@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "capture/walk_full.h"
 
+#include <string.h>
+
 #include "capture/cfi.h"
 #include "capture/rules.h"
 #include "capture/walk_goal.h"
@@ -125,6 +127,17 @@ static void count_lost(const struct thread *t, const struct walk_sink *sink)
 		thread_count(&t->slot->losses.truncated_stacks);
 }
 
+/* In the function that is walked from. */
+static inline __attribute__((always_inline)) void begin_here(struct walk *w, struct thread *t,
+							     uint64_t regs[ARCH_REGS])
+{
+	arch_capture(regs);
+	const struct walk_start here = {
+		.pc = regs[ARCH_REG_PC], .sp = regs[ARCH_REG_SP], .fp = regs[ARCH_REG_FP]};
+	walk_begin(w, t, &here);
+	w->exact = MEMO_EXACT;
+}
+
 NOINLINE void walk_full_to_goal(struct thread *t, const struct walk_start *start,
 				struct walk_goal *goal, struct walk_sink *sink)
 {
@@ -134,11 +147,7 @@ NOINLINE void walk_full_to_goal(struct thread *t, const struct walk_start *start
 	struct walk w;
 
 	/* From this very function outwards; frames count from the hook's caller on. */
-	arch_capture(regs);
-	const struct walk_start here = {
-		.pc = regs[ARCH_REG_PC], .sp = regs[ARCH_REG_SP], .fp = regs[ARCH_REG_FP]};
-	walk_begin(&w, t, &here);
-	w.exact = MEMO_EXACT;
+	begin_here(&w, t, regs);
 	for (uint32_t i = 0; i < WALK_HARD_LIMIT && result == WALK_ON; i++) {
 		uint32_t exact = w.exact ? SEGMENT_NODE_EXACT : 0;
 		uint32_t place;
@@ -165,4 +174,25 @@ NOINLINE uint32_t walk_full(struct thread *t, const struct walk_start *start)
 	walk_sink_init(&sink, t);
 	walk_full_to_goal(t, start, NULL, &sink);
 	return walk_sink_finish(&sink, &t->slot->losses);
+}
+
+NOINLINE uint64_t walk_full_leave(struct thread *t, const struct modules_area *object,
+				  uint64_t regs[ARCH_REGS])
+{
+	bool inside = false;
+	struct walk w;
+
+	memset(regs, 0, ARCH_REGS * sizeof(regs[0]));
+	begin_here(&w, t, regs);
+	for (uint32_t i = 0; i < WALK_HARD_LIMIT; i++) {
+		bool was_inside = inside;
+		uint32_t place;
+
+		inside = modules_area_holds(object, walk_lookup_address(&w));
+		if (was_inside && !inside)
+			return w.sp;
+		if (step(&w, regs, &place) != WALK_ON)
+			break;
+	}
+	return 0;
 }

@@ -59,6 +59,8 @@ struct write_order {
 struct leak_order {
 	uint32_t slot;
 	uint32_t question;
+	uint64_t stack;	    /* where the program's part of its stack begins; 0 not known */
+	uint64_t registers; /* where those are that the program has there */
 };
 
 /* A thread of the target waits until its stack, or all that is not heap, has been looked at. */

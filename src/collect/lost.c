@@ -500,6 +500,8 @@ static int try_look(struct collector *c, const enum lost_way *way, struct error 
 	l->way = *way;
 	/* To look now may be too long for the same stop. */
 	l->has_other = *way != LOST_NOW && (way[1] != LOST_NOW || !c->lost.deadline.is_open);
+	l->roots.exit_stack = c->lost.exit_stack;
+	l->roots.exit_registers = c->lost.exit_registers;
 	l->reach.accepts = lost_look_accept;
 	l->reach.pulse = keep_up;
 	l->reach.context = l;
@@ -553,6 +555,7 @@ static int find_or_tell(struct collector *c, const enum lost_way *ways, struct e
 int lost_find(struct collector *c, unsigned leave, struct error *e)
 {
 	(void)twin_bury(&c->lost.twin, c->watch.pid);
+	c->lost.exit_stack = 0;
 	deadline_start(&c->lost.deadline, c->watch.rss_bytes, leave & COLLECT_LONG_STOP);
 	return find_or_tell(c, lost_way_choose(c->watch.rss_bytes, leave & COLLECT_CHILD_COPY), e);
 }
@@ -581,6 +584,8 @@ void lost_serve(struct collector *c)
 		struct error e = {0};
 
 		deadline_start(&c->lost.deadline, c->watch.rss_bytes, true);
+		c->lost.exit_stack = order.stack;
+		c->lost.exit_registers = order.registers;
 		bool done = find_or_tell(c, at_exit, &e) == 0;
 
 		(void)snprintf(c->lost.fault, sizeof(c->lost.fault), "%s", e.text);

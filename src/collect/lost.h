@@ -51,7 +51,9 @@ struct lost {
 	uint64_t clears; /* of figures, before it: sites have other numbers after one */
 	uint64_t pause_ns;
 	struct deadline deadline; /* of the look that is under way, by all ways that are tried */
-	uint64_t expected_ns;	  /* how long a way would have stopped it, too long; 0: none */
+	uint64_t exit_stack;	  /* see struct roots; 0: it does not exit */
+	uint64_t exit_registers;
+	uint64_t expected_ns; /* how long a way would have stopped it, too long; 0: none */
 	uint64_t read_bytes;
 	uint64_t unread_bytes;
 	uint32_t flags;	  /* enum profile_lost_flags */

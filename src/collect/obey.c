@@ -319,7 +319,8 @@ static void order_leaks(struct account *a, const struct event *e)
 	if (a->leak_orders.count >= WRITES_MOST)
 		obey_answer(a, e->slot, (uint32_t)e->ptr, false);
 	else
-		*vec_push(&a->leak_orders) = (struct leak_order){e->slot, (uint32_t)e->ptr};
+		*vec_push(&a->leak_orders) =
+			(struct leak_order){e->slot, (uint32_t)e->ptr, e->size, e->hash};
 }
 
 static void order_look(struct account *a, const struct event *e)

@@ -224,6 +224,21 @@ static void add_kept(struct roots *r, struct root_span span, uint64_t old)
 	add_span(r, after);
 }
 
+/* Of a thread that exits: the frames of exit() lie over those that the program has left, and have
+ * words of these where they have written none. What the program had in registers stays. */
+static void add_exiting(struct roots *r, const struct halt *h, struct root_span span)
+{
+	struct root_span registers = span;
+
+	registers.start = r->exit_registers;
+	registers.end = r->exit_registers + SEGMENT_REGISTERS * sizeof(uint64_t);
+	if (registers.start >= span.start && registers.end > registers.start &&
+	    registers.end <= r->exit_stack)
+		add_span(r, registers);
+	span.start = r->exit_stack;
+	add_with_locals(r, h, span);
+}
+
 static void add_stack(struct roots *r, const struct halt *h, struct root_span span)
 {
 	const struct region *region = &r->regions.list.at[span.region];
@@ -236,7 +251,10 @@ static void add_stack(struct roots *r, const struct halt *h, struct root_span sp
 		span.tid = t->tid;
 		if (start > region->start && start < t->sp)
 			span.start = start;
-		add_with_locals(r, h, span);
+		if (is_inside(region, r->exit_stack) && r->exit_stack >= t->sp)
+			add_exiting(r, h, span);
+		else
+			add_with_locals(r, h, span);
 		return;
 	}
 	uint64_t old = find_old_stack(r, region);

@@ -50,6 +50,10 @@ struct roots {
 	VEC(struct root_span) spans;	/* in order of address, without registers */
 	VEC(struct gather_range) ranges;
 	const struct segment_map *map;
+	/* Of a thread that exits: where the program's part of its stack begins, and before that its
+	 * registers there; 0: not known. To be filled in */
+	uint64_t exit_stack;
+	uint64_t exit_registers;
 	const struct deadline *deadline; /* when it is over, lists are cut short; NULL: they are
 					    not. To be filled in */
 	uint64_t malloc_inode;		 /* of the file with the real malloc; 0: not known */

@@ -474,6 +474,7 @@ enum segment_event {
 
 /* Those that take a text have it in NAME events before them. A question is a number that is not 0
  * and that no other thread uses; its answer comes in the slot. */
+#define SEGMENT_REGISTERS 33u /* of a frame, on any architecture */
 enum segment_order {
 	/* off (1) or on (0), enum segment_scope */
 	SEGMENT_ORDER_SWITCH = 0,
@@ -490,7 +491,9 @@ enum segment_order {
 	SEGMENT_ORDER_POOL_OPEN = 5,
 	/* address: no longer; all blocks inside are gone, the one that was there counts again */
 	SEGMENT_ORDER_POOL_CLOSE = 6,
-	/* question: which blocks are lost? */
+	/* question, stack, registers: which blocks are lost? The program's own part of the thread's
+	   stack begins at `stack`; before that, at `registers`, are the SEGMENT_REGISTERS words
+	   that it has in them; 0: it is not known */
 	SEGMENT_ORDER_LEAKS = 7,
 	/* question: the program ends, and waits for its memory to be looked at */
 	SEGMENT_ORDER_FAREWELL = 8,

@@ -194,8 +194,11 @@ char *leaks_name_root(const struct profile *p, const struct profile_link *link)
 	case PROFILE_LINK_STACK:
 		return mem_format("the stack of thread %" PRIu32, link->thread);
 	case PROFILE_LINK_LOCAL:
+		/* Both lie close to the thread pointer, and nothing tells where one ends. */
 		return link->thread
-			       ? mem_format("thread-local memory of thread %" PRIu32, link->thread)
+			       ? mem_format("thread-local memory or the outermost frames of thread "
+					    "%" PRIu32,
+					    link->thread)
 			       : mem_copy_string("thread-local memory of a thread that ended");
 	case PROFILE_LINK_REGISTER:
 		return mem_format("a register of thread %" PRIu32, link->thread);

@@ -195,6 +195,22 @@ def test_each_alone_is_as_memcheck_says(record, midden, native, need_victim, nam
     assert ask_memcheck(native.command(victim, "only", name)) == wanted
 
 
+EXITS = {
+    (): {"buried": {DEFINITE: (64, 1)}},
+    ("exit",): {"buried": {DEFINITE: (64, 1)}, "in_a_frame": {REACHABLE: (64, 1)}},
+    ("register",): {"buried": {DEFINITE: (64, 1)}, "in_a_register": {REACHABLE: (64, 1)}},
+}
+
+
+@pytest.mark.parametrize("how", EXITS)
+def test_what_lies_in_the_frames_of_exit_holds_nothing(record, midden, native, need_victim, how):
+    victim = need_victim("lost_exit")
+    recording = record.victim(victim, *how, options=("--leaks",))
+    assert recording.status == 7
+    assert by_function(read_leaks(midden, recording.path), "shape", "block") == EXITS[how]
+    assert ask_memcheck(native.command(victim, *how)) == EXITS[how]
+
+
 def test_leak_sanitizer_agrees(tmp_path):
     program = tmp_path / "lost_shapes"
     clang = shutil.which("clang")

@@ -194,7 +194,7 @@ static void test_a_target_that_can_be_copied_is(void **state)
 	(void)state;
 	start_target(LARGE_BYTES, false);
 	(void)setenv(ENV_TWIN, "1", 1);
-	(void)setenv(ENV_STOP_LIMIT, "0", 1);
+	(void)setenv(ENV_STOP_LIMIT, "0,10000", 1);
 	check_found(0);
 	assert_true(collector->lost.flags & PROFILE_LOST_COPIED);
 	end_target();
@@ -204,7 +204,7 @@ static void test_a_target_of_another_parent_is_copied_with_leave_only(void **sta
 {
 	(void)state;
 	start_target(LARGE_BYTES, false);
-	(void)setenv(ENV_STOP_LIMIT, "0", 1);
+	(void)setenv(ENV_STOP_LIMIT, "0,10000", 1); /* however slow a fork is */
 	check_failed(" cannot be copied (`midden record` is not its parent)");
 	check_failed(", --child-copy a copy that is its child");
 	assert_int_equal(collector->lost.deadline.stopped_ns, 0);
