@@ -22,10 +22,10 @@ static FILE *nowhere;
 
 static void choose_times(struct view *v, const struct profile *p, unsigned choice)
 {
-	static const struct moment_name names[] = {{MOMENT_AT_PERCENT, 50, NULL, 0},
-						   {MOMENT_AT_PEAK, 0, NULL, 0},
-						   {MOMENT_AT_END, 0, NULL, 0},
-						   {MOMENT_AT_NS, 1e6, NULL, 0}};
+	static const struct moment_name names[] = {{.kind = MOMENT_AT_PERCENT, .value = 50},
+						   {.kind = MOMENT_AT_PEAK},
+						   {.kind = MOMENT_AT_END},
+						   {.kind = MOMENT_AT_NS, .value = 1e6}};
 	struct error e = {0};
 
 	v->figure = (enum figure)(choice % FIGURE_ALL);
