@@ -311,6 +311,10 @@ _midden() {
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		return
 		;;
+	check:--allow-unchecked)
+		:
+		return
+		;;
 	check:--suppressions)
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		return
@@ -344,6 +348,10 @@ _midden() {
 		return
 		;;
 	leaks:-l|leaks:--limit)
+		:
+		return
+		;;
+	leaks:--allow-unchecked)
 		:
 		return
 		;;
@@ -524,8 +532,8 @@ _midden() {
 	export) options="-f --format -o --output --figure --svg --globals --maps --all-frames -h --help --debug-dir --sysroot --map --full-names --hide-imports --no-write" ;;
 	resolve) options="--debug-dir --sysroot --map --force -o --output -h --help" ;;
 	diff) options="--peak --leaks --allocated --calls --temporary --figure --suppressions --no-suppressions --maps --by --flat --tree --inverted --top-down -t --threshold -d --depth --all-frames --json --color --no-pager -h --help --debug-dir --sysroot --map --full-names --hide-imports --no-write" ;;
-	check) options="--max-peak --max-leaked --max-unreachable --max-allocations --max-temporary --max-lost --max-growth-vs --allow-damaged --suppressions --no-suppressions --maps --stacks --junit --all-frames --json --color -h --help --debug-dir --sysroot --map --full-names --hide-imports --no-write" ;;
-	leaks) options="--show -l --limit --long-stop --child-copy --fail -w --write --suppressions --no-suppressions --all-frames --json --color --no-pager -h --help --debug-dir --sysroot --map --full-names --hide-imports --no-write" ;;
+	check) options="--max-peak --max-leaked --max-unreachable --max-allocations --max-temporary --max-lost --max-growth-vs --allow-damaged --allow-unchecked --suppressions --no-suppressions --maps --stacks --junit --all-frames --json --color -h --help --debug-dir --sysroot --map --full-names --hide-imports --no-write" ;;
+	leaks) options="--show -l --limit --long-stop --child-copy --fail --allow-unchecked -w --write --suppressions --no-suppressions --all-frames --json --color --no-pager -h --help --debug-dir --sysroot --map --full-names --hide-imports --no-write" ;;
 	merge) options="-o --output --mode --align -q --quiet -h --help --debug-dir --sysroot --map" ;;
 	top) options="-b --batch -n --count -l --limit -d --delay -s --sort -f --filter --stacks --color -h --help --debug-dir --sysroot --map --full-names --hide-imports --no-write" ;;
 	view) options="--compare --no-open -p --port --bind --socket --no-auth --no-source -h --help --debug-dir --sysroot --map --full-names --hide-imports --no-write" ;;

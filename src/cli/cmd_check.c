@@ -35,6 +35,8 @@ static const char help[] =
 	"\n"
 	"Options:\n"
 	"  --allow-damaged          neither a damaged file nor lost events fail by themselves\n"
+	"  --allow-unchecked NAMES  with --max-unreachable: processes of these programs need not\n"
+	"                           have been looked at; patterns with commas between: sh,make\n"
 	"  --suppressions FILE      leaks named in FILE, as LeakSanitizer reads it, do not count\n"
 	"  --no-suppressions        what the C and C++ libraries keep counts as leaked too\n"
 	"  --maps[=KIND]            limits on what the program mapped itself, not on blocks: all, "
@@ -67,6 +69,7 @@ enum option_code {
 	OPTION_MAX = 256, /* + enum check_kind */
 	OPTION_GROWTH = OPTION_MAX + CHECK_KINDS,
 	OPTION_ALLOW_DAMAGED,
+	OPTION_ALLOW_UNCHECKED,
 	OPTION_STACKS,
 	OPTION_JUNIT,
 };
@@ -80,6 +83,7 @@ static const struct option options[] = {
 	{"max-lost", required_argument, NULL, OPTION_MAX + CHECK_LOST},
 	{"max-growth-vs", required_argument, NULL, OPTION_GROWTH},
 	{"allow-damaged", no_argument, NULL, OPTION_ALLOW_DAMAGED},
+	{"allow-unchecked", required_argument, NULL, OPTION_ALLOW_UNCHECKED},
 	{"stacks", required_argument, NULL, OPTION_STACKS},
 	{"junit", required_argument, NULL, OPTION_JUNIT},
 	OPTIONS_SUPPRESS,
@@ -162,6 +166,9 @@ static int parse_option(void *request, int code, const char *argument)
 		return COMMAND_GOOD;
 	case OPTION_ALLOW_DAMAGED:
 		r->check.allow_damaged = r->shared.load.allow_damaged = true;
+		return COMMAND_GOOD;
+	case OPTION_ALLOW_UNCHECKED:
+		r->check.allow_unchecked = argument;
 		return COMMAND_GOOD;
 	case OPTION_STACKS:
 		return parse_stacks(r, argument);

@@ -11,6 +11,7 @@
 #include "cli/options.h"
 #include "collect/collect.h"
 #include "model/leaks.h"
+#include "model/unchecked.h"
 #include "report/leaks_json.h"
 #include "report/leaks_report.h"
 
@@ -32,7 +33,10 @@ static const char help[] =
 	"  --child-copy             with PID: the copy may be a child of the process, where "
 	"`midden\n"
 	"                           record` is not its parent\n"
-	"  --fail                   end with status 1 if anything is lost\n"
+	"  --fail                   end with status 1 if anything is lost, or a process was not\n"
+	"                           looked at\n"
+	"  --allow-unchecked NAMES  with --fail: processes of these programs need not have been\n"
+	"                           looked at; patterns with commas between: sh,make or '*'\n"
 	"  -w, --write FILE         with PID: write the profile with the answer to FILE too\n"
 	"  --suppressions FILE      leaks named in FILE, as LeakSanitizer reads it, do not count\n"
 	"  --no-suppressions        what the C and C++ libraries keep counts as lost too\n"
@@ -59,6 +63,7 @@ static const char help[] =
 struct request {
 	struct options shared;
 	const char *write;
+	const char *allow_unchecked;
 	unsigned limit;
 	unsigned classes;
 	bool fail;
@@ -68,6 +73,7 @@ struct request {
 enum option_code {
 	OPTION_SHOW = 256,
 	OPTION_FAIL,
+	OPTION_ALLOW_UNCHECKED,
 	OPTION_LONG_STOP,
 	OPTION_CHILD_COPY,
 };
@@ -78,6 +84,7 @@ static const struct option options[] = {
 	{"long-stop", no_argument, NULL, OPTION_LONG_STOP},
 	{"child-copy", no_argument, NULL, OPTION_CHILD_COPY},
 	{"fail", no_argument, NULL, OPTION_FAIL},
+	{"allow-unchecked", required_argument, NULL, OPTION_ALLOW_UNCHECKED},
 	{"write", required_argument, NULL, 'w'},
 	OPTIONS_SUPPRESS,
 	OPTIONS_OUTPUT,
@@ -120,6 +127,9 @@ static int parse_option(void *request, int code, const char *argument)
 	case OPTION_FAIL:
 		r->fail = true;
 		return COMMAND_GOOD;
+	case OPTION_ALLOW_UNCHECKED:
+		r->allow_unchecked = argument;
+		return COMMAND_GOOD;
 	case OPTION_LONG_STOP:
 		r->leave |= COLLECT_LONG_STOP;
 		return COMMAND_GOOD;
@@ -158,6 +168,23 @@ static int parse_arguments(struct request *r, int argc, char **argv)
 
 /* ---- the work -------------------------------------------------------------------------------- */
 
+/* What cannot be told is not taken for good: tests would pass that tested nothing. */
+static bool has_unchecked(const struct profile *p, const struct request *r)
+{
+	struct unchecked u;
+
+	unchecked_list(&u, p, r->allow_unchecked);
+	bool has = u.rows.count;
+	if (has) {
+		char *text = unchecked_describe(&u, p);
+
+		message_print("--fail: not all were looked at; not: %s (--allow-unchecked)", text);
+		free(text);
+	}
+	unchecked_free(&u);
+	return has;
+}
+
 static int print_leaks(const struct leaks *l, const struct request *r)
 {
 	struct output o;
@@ -168,6 +195,8 @@ static int print_leaks(const struct leaks *l, const struct request *r)
 	else
 		leaks_report_print(o.file, l, r->limit, &o.style);
 	int status = output_close(&o);
+	if (r->fail && has_unchecked(model_get_profile(l->model), r))
+		return COMMAND_FAILED;
 	return r->fail && leaks_get_lost(l).blocks ? COMMAND_FAILED : status;
 }
 

@@ -192,8 +192,9 @@ enum wire_inputs_column {
 	WIRE_INPUTS_END = 9,
 	WIRE_INPUTS_EXIT_CODE = 10,
 	WIRE_INPUTS_EXIT_SIGNAL = 11,
-	WIRE_INPUTS_RANK = 12,	 /* plus one; 0 none */
-	WIRE_INPUTS_TOTALS = 32, /* + enum wire_totals_column: its totals */
+	WIRE_INPUTS_RANK = 12,	     /* plus one; 0 none */
+	WIRE_INPUTS_LOST_FLAGS = 13, /* as of RUN */
+	WIRE_INPUTS_TOTALS = 32,     /* + enum wire_totals_column: its totals */
 };
 
 enum wire_totals_column {

@@ -6,6 +6,7 @@
 #include "model/diff.h"
 #include "model/leaks.h"
 #include "model/suppress.h"
+#include "model/unchecked.h"
 
 struct trait {
 	const char *name;
@@ -195,6 +196,18 @@ static void take_lost(struct check_result *r, const struct model *m,
 	leaks_free(&l);
 }
 
+/* A limit on what cannot be told is not held. */
+static void take_unchecked(struct check_result *r, const struct profile *p,
+			   const struct check_request *request)
+{
+	struct unchecked u;
+
+	unchecked_list(&u, p, request->allow_unchecked);
+	if (u.rows.count)
+		r->unchecked = unchecked_describe(&u, p);
+	unchecked_free(&u);
+}
+
 static struct check_result judge(const struct model *m, const struct check_request *request,
 				 enum check_kind kind)
 {
@@ -210,10 +223,12 @@ static struct check_result judge(const struct model *m, const struct check_reque
 		r.value += model_get_profile(request->baseline)->damaged;
 	if (traits[kind].growth)
 		r.before = get_value(model_get_profile(request->baseline), kind);
-	if (kind == CHECK_UNREACHABLE)
+	if (kind == CHECK_UNREACHABLE) {
 		take_lost(&r, m, request);
-	else if (traits[kind].figure == FIGURE_LEAKED)
+		take_unchecked(&r, p, request);
+	} else if (traits[kind].figure == FIGURE_LEAKED) {
 		take_suppressed(&r, p, request);
+	}
 	r.failed = !holds(&r);
 	if (r.failed && traits[kind].figure != FIGURE_KINDS) {
 		if (traits[kind].growth)
@@ -223,6 +238,7 @@ static struct check_result judge(const struct model *m, const struct check_reque
 		else
 			list_largest(&r, p, request);
 	}
+	r.failed = r.failed || r.unchecked;
 	return r;
 }
 
@@ -246,8 +262,10 @@ void check_free(struct check *c)
 {
 	if (!c)
 		return;
-	for (size_t i = 0; i < c->results.count; i++)
+	for (size_t i = 0; i < c->results.count; i++) {
 		vec_free(&c->results.at[i].stacks);
+		free(c->results.at[i].unchecked);
+	}
 	vec_free(&c->results);
 	free(c);
 }

@@ -36,8 +36,9 @@ struct check_request {
 	const struct model *baseline;		/* what growth is measured against; or NULL */
 	const bool *suppressed[2]; /* by site of the baseline and of the profile itself: what leaked
 				      there does not count; NULL: all counts */
-	bool allow_damaged;	   /* neither damage nor lost events fail by themselves */
-	size_t stacks;		   /* that are named for each limit that does not hold */
+	const char *allow_unchecked; /* programs that need not have been looked at (unchecked.h) */
+	bool allow_damaged;	     /* neither damage nor lost events fail by themselves */
+	size_t stacks;		     /* that are named for each limit that does not hold */
 };
 
 struct check_stack {
@@ -55,7 +56,8 @@ struct check_result {
 	uint64_t whole;			 /* what a relative limit is a share of */
 	struct amount suppressed;	 /* of leaks: what does not count */
 	struct amount suppressed_before; /* in the other profile */
-	VEC(struct check_stack) stacks;	 /* behind a failure, the largest first */
+	char *unchecked; /* of UNREACHABLE: who was not looked at, for people; NULL: all were */
+	VEC(struct check_stack) stacks; /* behind a failure, the largest first */
 };
 
 struct check {

@@ -312,6 +312,7 @@ static void add_input(struct merge *m, const struct profile *p, struct remap_tab
 		.exit_code = run->exit_code,
 		.exit_signal = run->exit_signal,
 		.rank = run->rank,
+		.lost_flags = run->lost_flags,
 		.totals = p->totals,
 	};
 

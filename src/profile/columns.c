@@ -149,6 +149,7 @@ static const struct column inputs_columns[] = {
 	COLUMN(WIRE_INPUTS_EXIT_CODE, DELTA, I32, struct profile_input, exit_code),
 	COLUMN(WIRE_INPUTS_EXIT_SIGNAL, DELTA, I32, struct profile_input, exit_signal),
 	COLUMN(WIRE_INPUTS_RANK, DELTA, U32, struct profile_input, rank),
+	COLUMN(WIRE_INPUTS_LOST_FLAGS, PLAIN, U32, struct profile_input, lost_flags),
 	INPUT_TOTAL(WIRE_TOTALS_ALLOCATIONS, allocations),
 	INPUT_TOTAL(WIRE_TOTALS_FREES, frees),
 	INPUT_TOTAL(WIRE_TOTALS_ALLOCATED_BYTES, allocated_bytes),

@@ -168,12 +168,12 @@ struct profile_input {
 	struct string_id host;
 	uint64_t start_unix_ns;
 	uint64_t duration_ns;
-	uint32_t pid;
-	uint32_t parent_pid;
+	uint32_t pid, parent_pid;
 	uint32_t end; /* enum profile_end */
 	int32_t exit_code;
 	int32_t exit_signal;
-	uint32_t rank; /* plus one; 0: it is none */
+	uint32_t rank;	     /* plus one; 0: it is none */
+	uint32_t lost_flags; /* enum profile_lost_flags; 0: nobody looked, or it is not known */
 	struct profile_totals totals;
 };
 

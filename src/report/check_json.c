@@ -4,9 +4,9 @@
 
 #include <stdlib.h>
 
-#include "base/json.h"
 #include "report/answer_json.h"
 #include "report/check_text.h"
+#include "report/leaks_json.h"
 #include "report/tree_json.h"
 
 static void add_stacks(struct json *j, const struct check *c, const struct check_result *r)
@@ -55,6 +55,8 @@ static void add_result(struct json *j, const struct check *c, const struct check
 		json_add_uint(j, "suppressed_bytes", r->suppressed.bytes);
 		json_add_uint(j, "suppressed_blocks", r->suppressed.blocks);
 	}
+	if (r->kind == CHECK_UNREACHABLE)
+		leaks_json_add_processes(j, model_get_profile(c->model));
 	if (r->kind == CHECK_LEAKED_GROWTH) {
 		json_add_uint(j, "old_suppressed_bytes", r->suppressed_before.bytes);
 		json_add_uint(j, "old_suppressed_blocks", r->suppressed_before.blocks);

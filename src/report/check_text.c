@@ -90,7 +90,7 @@ static char *print_growth(const struct check_result *r)
 	return whole;
 }
 
-char *check_text_value(const struct check_result *r)
+static char *print_value(const struct check_result *r)
 {
 	if (r->kind == CHECK_INTACT)
 		return mem_copy_string(r->value ? "damaged" : "yes");
@@ -104,6 +104,20 @@ char *check_text_value(const struct check_result *r)
 				  print_exactly(r, r->value, r->limit.value).text,
 				  human_bytes(r->suppressed.bytes).text);
 	return mem_format("%s", print_exactly(r, r->value, r->limit.value).text);
+}
+
+char *check_text_value(const struct check_result *r)
+{
+	char *value = print_value(r);
+
+	if (!r->unchecked)
+		return value;
+	char *safe = names_escape(r->unchecked, true);
+	char *whole = mem_format("%s, but not all were looked at; not: %s", value, safe);
+
+	free(safe);
+	free(value);
+	return whole;
 }
 
 static void print_stack_amount(FILE *out, const struct check_result *r, const struct check_stack *s)

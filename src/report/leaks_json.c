@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "base/json.h"
+#include "model/unchecked.h"
 #include "report/answer_json.h"
 #include "report/tree_json.h"
 #include "report/wording.h"
@@ -80,13 +80,47 @@ static void add_row(struct json *j, const struct leaks *l, const struct leaks_ro
 	json_end_object(j);
 }
 
+void leaks_json_add_processes(struct json *j, const struct profile *p)
+{
+	struct unchecked u;
+
+	unchecked_list(&u, p, NULL);
+	json_add_uint(j, "processes", u.processes);
+	if (u.looked_at)
+		json_add_uint(j, "processes_looked_at", u.looked_at);
+	else
+		json_add_null(j, "processes_looked_at");
+	json_begin_list(j, "unchecked");
+	for (size_t i = 0; i < u.rows.count; i++) {
+		const struct profile_input *in = &p->inputs.at[u.rows.at[i]];
+
+		json_begin_object(j, NULL);
+		json_add_text(j, "program", profile_string(p, in->program));
+		json_add_uint(j, "pid", in->pid);
+		json_end_object(j);
+	}
+	json_end_list(j);
+	unchecked_free(&u);
+}
+
 static void add_merge(struct json *j, const struct profile *p)
 {
 	if (p->run.merge)
 		json_add_string(j, "merge", wording_get_merge(p->run.merge));
 	else
 		json_add_null(j, "merge");
-	json_add_uint(j, "processes", p->run.merge ? p->inputs.count : 1);
+	leaks_json_add_processes(j, p);
+}
+
+/* Whether all that was not freed is in the sums. */
+static bool knows_all_blocks(const struct profile *p)
+{
+	struct unchecked u;
+
+	unchecked_list(&u, p, NULL);
+	unchecked_free(&u);
+	return u.looked_at == u.processes && !(p->run.lost_flags & PROFILE_LOST_STRANGERS) &&
+	       p->run.small_objects != PROFILE_SMALL_SAMPLED;
 }
 
 void leaks_json_print(FILE *out, const struct leaks *l)
@@ -106,9 +140,7 @@ void leaks_json_print(FILE *out, const struct leaks *l)
 	json_add_bool(&j, "stopped", !(p->run.lost_flags & PROFILE_LOST_MOVING));
 	json_add_bool(&j, "copied", p->run.lost_flags & PROFILE_LOST_COPIED);
 	json_add_bool(&j, "looked_later", p->run.lost_flags & PROFILE_LOST_LATER);
-	json_add_bool(&j, "all_blocks_known",
-		      !(p->run.lost_flags & PROFILE_LOST_STRANGERS) &&
-			      p->run.small_objects != PROFILE_SMALL_SAMPLED);
+	json_add_bool(&j, "all_blocks_known", knows_all_blocks(p));
 	json_begin_object(&j, "classes");
 	for (unsigned i = 0; i < PROFILE_LOST_CLASSES; i++)
 		add_amount(&j, leaks_get_name(i), l->classes[i]);

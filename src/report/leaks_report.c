@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "model/unchecked.h"
 #include "report/human.h"
 #include "report/names.h"
 #include "report/wording.h"
@@ -120,6 +121,27 @@ static void print_sums(const struct sheet_state *s)
 		print_line(s, "suppressed", l->suppressed);
 }
 
+/* Of which processes the answer is, where it is not of all. */
+static void print_unchecked(const struct sheet_state *s)
+{
+	struct unchecked u;
+
+	unchecked_list(&u, s->profile, NULL);
+	if (u.rows.count) {
+		char *text = unchecked_describe(&u, s->profile);
+		char *safe = names_escape(text, s->style->utf8);
+
+		fprintf(s->out, "%s%s of ", style_ink(s->style, STYLE_WARNING),
+			u.looked_at ? human_count(u.looked_at).text : "An unknown number");
+		fprintf(s->out, "%s processes %s looked at, and what the others lost is not known",
+			human_count(u.processes).text, u.looked_at == 1 ? "was" : "were");
+		fprintf(s->out, ": %s%s\n", safe, style_ink(s->style, STYLE_PLAIN));
+		free(text);
+		free(safe);
+	}
+	unchecked_free(&u);
+}
+
 /* What makes the answer less than it could be. */
 static void print_doubts(const struct sheet_state *s)
 {
@@ -128,6 +150,7 @@ static void print_doubts(const struct sheet_state *s)
 	const char *plain = style_ink(s->style, STYLE_PLAIN);
 	const char *its = run->merge ? "their" : "its";
 
+	print_unchecked(s);
 	if (run->lost_flags & PROFILE_LOST_MOVING)
 		fprintf(s->out,
 			"%s%s threads could not be stopped: what only a register points to may be "

@@ -21,13 +21,20 @@ const TITLES: Record<LostClass, string> = {
 
 const blocksOf = (n: number): string => `${formatCount(n)} ${n === 1 ? "block" : "blocks"}`;
 
+/** Of several processes: that some have not been looked at. */
+function unchecked(look: Record<string, unknown>): string {
+  const [seen, all] = [look["processes_looked_at"], look["processes"]];
+  return seen === all ? "" : ` ${seen ?? "An unknown number"} of ${all} processes were looked at; what the others lost is not known.`;
+}
+
 /** How the look was taken: what speaks for it, and against it. */
 function about(app: App): HTMLElement {
   const look = app.blocks.pack.header.leaks!;
   const words = [
     look["at_exit"] ? "Looked at when the program called exit()" : `Looked at after ${formatTime(Number(look["time_ns"]))}`,
     look["stopped"] ? `, for which it was stopped ${formatTime(Number(look["pause_ns"]))}.` : ", while it went on: registers are not known.",
-    look["all_blocks_known"] ? "" : " Some blocks were not recorded; what they point to counts as held.",
+    unchecked(look),
+    look["all_blocks_known"] || unchecked(look) ? "" : " Some blocks were not recorded; what they point to counts as held.",
   ];
   return h("p.note", { id: "lost-look" }, words.join(""));
 }
