@@ -140,7 +140,7 @@ static inline void midden_snapshot(const char *name)
 }
 
 /* Writes the profile so far to a file, and waits for it. The recording goes on. -1 too if the file
- * cannot be written. */
+ * cannot be written, or is there and no profile. */
 static inline int midden_write(const char *path)
 {
 	return midden_is_loaded() ? midden_write_profile(path) : -1;

@@ -9,6 +9,7 @@
 #include "cli/control.h"
 #include "cli/message.h"
 #include "cli/options.h"
+#include "cli/outfile.h"
 #include "collect/collect.h"
 #include "model/leaks.h"
 #include "model/unchecked.h"
@@ -163,7 +164,7 @@ static int parse_arguments(struct request *r, int argc, char **argv)
 		return message_usage("leaks", "one FILE or PID at a time");
 	if ((r->write || r->leave) && !load_find_pid(argv[optind]))
 		return message_usage("leaks", "%s goes with a process id", get_living_option(r));
-	return COMMAND_GOOD;
+	return outfile_check_profile(r->write, "-w");
 }
 
 /* ---- the work -------------------------------------------------------------------------------- */

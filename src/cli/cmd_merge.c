@@ -8,6 +8,7 @@
 #include "cli/load_directory.h"
 #include "cli/message.h"
 #include "cli/options.h"
+#include "cli/outfile.h"
 #include "model/merge.h"
 #include "model/roll.h"
 #include "profile/trace.h"
@@ -126,7 +127,7 @@ static int check_request(struct request *r, char **files)
 					     r->output);
 	r->merge.align_starts = r->align == ALIGN_START ||
 				(r->align == ALIGN_BY_MODE && r->merge.mode != PROFILE_MERGE_SUM);
-	return COMMAND_GOOD;
+	return outfile_check_profile(r->output, "-o");
 }
 
 static int parse_arguments(struct request *r, int argc, char **argv)

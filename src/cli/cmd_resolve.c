@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options.h"
+#include "cli/outfile.h"
 #include "report/human.h"
 #include "report/names.h"
 
@@ -69,7 +70,7 @@ static int parse_arguments(struct request *r, int argc, char **argv)
 
 	if (status == COMMAND_GOOD && argc - optind > 1)
 		return message_usage("resolve", "one FILE at a time");
-	return status;
+	return status == COMMAND_GOOD ? outfile_check_profile(r->output, "-o") : status;
 }
 
 /* ---- what was found -------------------------------------------------------------------------- */

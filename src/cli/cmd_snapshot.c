@@ -12,6 +12,7 @@
 #include "cli/control.h"
 #include "cli/load.h"
 #include "cli/message.h"
+#include "cli/outfile.h"
 #include "report/human.h"
 
 static const char help[] =
@@ -100,6 +101,9 @@ static int write_profile(pid_t pid, const char *file)
 	const struct load_options load = {.symbols = true};
 	struct control_origin origin;
 	struct error e = {.offset = -1};
+
+	if (outfile_check_profile(file, "-w") != COMMAND_GOOD)
+		return COMMAND_FAILED;
 	struct profile *p = control_read_profile(pid, &origin, &e);
 
 	if (p) {

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +16,36 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/output.h"
+#include "format/wire.h"
+
+/* ---- what is there already ------------------------------------------------------------------- */
+
+bool outfile_is_strangers(const char *path)
+{
+	static const uint8_t magic[WIRE_MAGIC_BYTES] = {WIRE_MAGIC};
+	char start[WIRE_MAGIC_BYTES];
+	struct stat file;
+
+	if (stat(path, &file) || !S_ISREG(file.st_mode) || file.st_size == 0)
+		return false;
+	FILE *f = fopen(path, "re");
+	bool ours = f && fread(start, sizeof(start), 1, f) == 1 &&
+		    memcmp(start, magic, sizeof(start)) == 0;
+	if (f)
+		(void)fclose(f);
+	return !ours;
+}
+
+int outfile_check_profile(const char *path, const char *option)
+{
+	if (!path || !outfile_is_strangers(path))
+		return COMMAND_GOOD;
+	message_print("%s exists and is not a midden profile: choose another file with %s", path,
+		      option);
+	return COMMAND_FAILED;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
 
 int outfile_open(struct outfile *o, const char *path, struct error *e)
 {

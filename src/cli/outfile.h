@@ -4,9 +4,17 @@
 #ifndef MIDDEN_CLI_OUTFILE_H
 #define MIDDEN_CLI_OUTFILE_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/error.h"
+
+/* Whether there is a file that is no profile: a profile is not to be written over it. */
+bool outfile_is_strangers(const char *path);
+
+/* The same with its message, which names the option that chose the file: COMMAND_GOOD or
+ * COMMAND_FAILED. Before the work, so that none is in vain. `path` may be NULL. */
+int outfile_check_profile(const char *path, const char *option);
 
 struct outfile {
 	FILE *file;

@@ -25,6 +25,7 @@
 #include "cli/control.h"
 #include "cli/fleeting.h"
 #include "cli/handover.h"
+#include "cli/outfile.h"
 #include "cli/pipes.h"
 #include "cli/procfs.h"
 #include "cli/recording_report.h"
@@ -415,7 +416,7 @@ static struct trace_writer *open_trace(const struct recording_options *options,
 static int write_file(struct profile *p, struct trace_writer *trace,
 		      struct recording_report *report, struct error *e)
 {
-	if (recording_is_strangers(report->path)) {
+	if (outfile_is_strangers(report->path)) {
 		trace_write_abandon(trace);
 		return error_set(e, "%s exists and is not a midden profile", report->path);
 	}

@@ -152,9 +152,6 @@ struct recording_subject {
  * `image` > 1 is added too. malloc'ed. */
 char *recording_output_name(const char *pattern, const struct recording_subject *subject);
 
-/* Whether there is a file that is no profile: it is not to be overwritten. */
-bool recording_is_strangers(const char *path);
-
 /* Whether a profile can be written there, as far as that can be told before its name is known;
  * makes the directory if that alone is missing. Otherwise -1 and `e`. */
 int recording_check_output(const char *pattern, struct error *e);

@@ -13,10 +13,10 @@
 
 #include "base/amounts.h"
 #include "base/mem.h"
+#include "cli/outfile.h"
 #include "cli/switches.h"
 #include "format/clock.h"
 #include "format/env.h"
-#include "format/wire.h"
 
 static int parse_in_range(const char *text, uint64_t low, uint64_t high, uint64_t *value)
 {
@@ -405,23 +405,6 @@ char *recording_output_name(const char *pattern, const struct recording_subject 
 	return s->image > 1 ? insert_number(x.name, s->image) : x.name;
 }
 
-/* A file that the user named must not be lost because it is not what they thought. */
-bool recording_is_strangers(const char *path)
-{
-	static const uint8_t magic[WIRE_MAGIC_BYTES] = {WIRE_MAGIC};
-	char start[WIRE_MAGIC_BYTES];
-	struct stat file;
-
-	if (stat(path, &file) || !S_ISREG(file.st_mode) || file.st_size == 0)
-		return false;
-	FILE *f = fopen(path, "re");
-	bool ours = f && fread(start, sizeof(start), 1, f) == 1 &&
-		    memcmp(start, magic, sizeof(start)) == 0;
-	if (f)
-		(void)fclose(f);
-	return !ours;
-}
-
 /* One that the user names and that is missing is made, but none above it: more than one that is
  * missing is a slip of the pen. */
 static bool is_writable(const char *directory)
@@ -443,7 +426,7 @@ int recording_check_output(const char *pattern, struct error *e)
 
 	if (pattern && stat(pattern, &file) == 0 && S_ISDIR(file.st_mode))
 		result = error_set(e, "%s is a directory", pattern);
-	else if (pattern && !strchr(pattern, '%') && recording_is_strangers(pattern))
+	else if (pattern && !strchr(pattern, '%') && outfile_is_strangers(pattern))
 		result = error_set(e, "%s exists and is not a midden profile", pattern);
 	else if (!strchr(directory, '%') && !is_writable(directory))
 		result = error_set(e, "cannot write into %s (%s)", directory, strerror(errno));

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cli/offshoot.h"
+#include "cli/outfile.h"
 
 /* fork() has frozen all figures. Symbols are left to whoever reads the file: a program that waits
  * for it should not wait for them. */
@@ -25,7 +26,9 @@ static void __attribute__((noreturn)) be_copy(const struct writing *w)
 	(void)alarm(OFFSHOOT_SECONDS);
 	offshoot_close_from(STDERR_FILENO + 1);
 	collect_freeze(w->collector);
-	int result = profile_write(w->build(w->context, false), w->current.path, &e);
+	int result = outfile_is_strangers(w->current.path)
+			     ? -1
+			     : profile_write(w->build(w->context, false), w->current.path, &e);
 	_exit(result ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 

@@ -101,6 +101,13 @@ def test_a_relative_path_is_the_programs_own(scene, tmp_path):
     assert recording.truth.notes[0] == 10 and (tmp_path / "near.mdn").exists()
 
 
+def test_the_profile_so_far_is_written_over_no_other_file(scene, tmp_path):
+    notes = tmp_path / "notes.txt"
+    notes.write_text("mine, all mine\n", encoding="ascii")
+    recording = scene("write", str(notes))
+    assert recording.truth.notes[0] == 9 and notes.read_text(encoding="ascii") == "mine, all mine\n"
+
+
 def test_figures_are_those_of_the_moment_of_the_call(scene):
     notes = scene("summary").truth.notes
     made = 10 + 1 + 7  # blocks, the resized one, the other thread's
