@@ -442,7 +442,41 @@ void merge_add(struct merge *m, const struct profile *p, const char *name)
 	remap_table_fini(&t.table);
 }
 
-/* Texts that differ: the first with a note, or none. */
+/* A process for others to name as their parent; hosts number theirs alike. */
+static uint64_t process_key(struct string_id host, uint32_t pid)
+{
+	return (uint64_t)host.v << 32 | pid;
+}
+
+static bool is_earlier(const struct profile_input *a, const struct profile_input *b)
+{
+	return !b ||
+	       (a->start_unix_ns && (!b->start_unix_ns || a->start_unix_ns < b->start_unix_ns));
+}
+
+/* The program that was started, of all that run below it: its parent is none of them. Of several,
+ * the first one. */
+static const struct profile_input *find_first(const struct profile *p)
+{
+	const struct profile_input *first = NULL, *root = NULL;
+	struct map pids = {0};
+
+	for (size_t i = 0; i < p->inputs.count; i++)
+		*map_reserve(&pids, process_key(p->inputs.at[i].host, p->inputs.at[i].pid)) = 1;
+	for (size_t i = 0; i < p->inputs.count; i++) {
+		const struct profile_input *in = &p->inputs.at[i];
+
+		if (is_earlier(in, first))
+			first = in;
+		if (!*map_reserve(&pids, process_key(in->host, in->parent_pid)) &&
+		    is_earlier(in, root))
+			root = in;
+	}
+	map_free(&pids);
+	return root ? root : first;
+}
+
+/* Texts that differ: that of the program that was started with a note, or none. */
 static void describe_run(struct merge *m)
 {
 	static const char *const words[ALIKE_TEXTS] = {
@@ -451,13 +485,15 @@ static void describe_run(struct merge *m)
 		[ALIKE_MACHINE] = "mixed",
 	};
 	struct profile *out = m->out;
+	const struct profile_input *first = find_first(out);
 
 	for (unsigned i = 0; i < ALIKE_TEXTS; i++) {
 		struct string_id *id = run_texts(&out->run, (enum alike)i);
 		if (!m->unlike[i])
 			continue;
 		if (i == ALIKE_PROGRAM || i == ALIKE_COMMAND) {
-			char *text = mem_format("%s and others", profile_string(out, *id));
+			struct string_id own = i == ALIKE_PROGRAM ? first->program : first->command;
+			char *text = mem_format("%s and others", profile_string(out, own));
 			*id = profile_add_string(out, text);
 			free(text);
 		} else {

@@ -161,6 +161,12 @@ static void print_together(FILE *out, const struct profile *p)
 			human_bytes(most).text, human_duration(p->totals.peak_time_ns).text);
 }
 
+static bool is_of_several(const struct profile *p)
+{
+	return p->inputs.count > 1 && p->run.merge != PROFILE_MERGE_NONE &&
+	       p->run.merge <= PROFILE_MERGE_MEAN;
+}
+
 /* Only one recording has a moment when it held most. */
 static void print_peak(FILE *out, const struct profile *p)
 {
@@ -175,7 +181,7 @@ static void print_peak(FILE *out, const struct profile *p)
 	fputs("  peak         ", out);
 	figures_print_amount(out, figure_get_total(p, FIGURE_PEAK), FIGURE_PEAK, FIGURES_PLAIN);
 	fputs(", ", out);
-	if (p->inputs.count < 2 || way == PROFILE_MERGE_NONE || way > PROFILE_MERGE_MEAN) {
+	if (!is_of_several(p)) {
 		fprintf(out, "%s after the start\n", human_duration(t->peak_time_ns).text);
 		return;
 	}
@@ -206,6 +212,22 @@ static void print_python(FILE *out, const struct profile *p)
 	if (used)
 		fprintf(out, " for %s", human_bytes(t->small_bytes).text);
 	fputc('\n', out);
+}
+
+/* Of several recordings, no sum is what all had in memory at one time. */
+static void print_resident(FILE *out, const struct profile *p)
+{
+	static const char *const ways[] = {
+		[PROFILE_MERGE_NONE] = "at most",
+		[PROFILE_MERGE_SUM] = "at most in each process, added up",
+		[PROFILE_MERGE_MAX] = "at most in any process",
+		[PROFILE_MERGE_MEAN] = "at most in each process, on average",
+	};
+
+	fprintf(out, "  resident     %s %s, midden's own part %s\n",
+		human_bytes(p->totals.rss_peak_bytes).text,
+		ways[is_of_several(p) ? p->run.merge : PROFILE_MERGE_NONE],
+		human_bytes(p->totals.own_memory_bytes).text);
 }
 
 /* What the program did to its own recording. */
@@ -245,8 +267,6 @@ static void print_held(FILE *out, const struct profile *p)
 
 void header_print(FILE *out, const struct profile *p, const struct style *style)
 {
-	const struct profile_totals *t = &p->totals;
-
 	print_run(out, p, style);
 	print_control(out, p);
 	if (profile_is_by_tag(p))
@@ -254,9 +274,8 @@ void header_print(FILE *out, const struct profile *p, const struct style *style)
 	else
 		print_held(out, p);
 	print_python(out, p);
-	if (t->rss_peak_bytes)
-		fprintf(out, "  resident     %s at most, midden's own part %s\n",
-			human_bytes(t->rss_peak_bytes).text, human_bytes(t->own_memory_bytes).text);
+	if (p->totals.rss_peak_bytes)
+		print_resident(out, p);
 	spread_report_print_outliers(out, p, style);
 	losses_print(out, p, style);
 }
