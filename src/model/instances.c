@@ -19,6 +19,9 @@ static int fail_without(const struct profile *p, struct error *e)
 				 "no objects of Python were found then: it is no Python program, "
 				 "or the kernel does not let its memory be read "
 				 "(kernel.yama.ptrace_scope)");
+	if (p->run.merge)
+		return error_set(e, "profiles of several processes together do not tell of what "
+				    "type objects are: look at them one by one");
 	return error_set(e, "the profile does not tell of what type objects are: record a Python "
 			    "program with --rss, or ask with `midden snapshot --rss PID`");
 }

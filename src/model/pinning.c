@@ -25,6 +25,9 @@ static int fail_without(const struct profile *p, struct error *e)
 	if (p->run.sample_period || profile_is_by_tag(p))
 		return error_set(e, "what keeps pages resident is known only where every block is "
 				    "recorded: not with samples or tags");
+	if (p->run.merge)
+		return error_set(e, "profiles of several processes together do not tell what is "
+				    "resident: look at them one by one");
 	return error_set(e, "the profile does not tell what is resident: record with --rss, or ask "
 			    "with `midden snapshot --rss PID`");
 }

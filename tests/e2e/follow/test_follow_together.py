@@ -45,3 +45,10 @@ def test_resident_sizes_of_processes_are_said_to_be_added_up(directory, midden):
     assert re.fullmatch(r"[0-9.]+ .iB at most in each process, added up", words)
     (words,) = re.findall(line, read(midden, "report", next(directory.glob("sh*.mdn"))), re.M)
     assert re.fullmatch(r"[0-9.]+ .iB at most", words)
+
+
+def test_what_is_resident_is_known_of_each_process_and_not_of_all_together(directory, midden):
+    for option, what in (("--rss", "what is resident"), ("--types", "of what type objects are")):
+        done = subprocess.run([midden, "report", option, directory], capture_output=True, text=True, timeout=TIMEOUT_S)
+        told = f"profiles of several processes together do not tell {what}: look at them one by one"
+        assert (done.returncode, done.stderr) == (1, f"midden: {told}\n")
