@@ -221,6 +221,11 @@ void load_note_damage(const struct profile *p, const char *file)
 	message_print("%s: damaged: %s", file, *p->damage ? p->damage : "some of it is missing");
 }
 
+void load_note_unread(void)
+{
+	damage_seen = true;
+}
+
 int load_get_status(int status)
 {
 	return status == COMMAND_GOOD && damage_seen ? COMMAND_FAILED : status;

@@ -101,6 +101,9 @@ char *load_find(const char *file);
 /* the message for a damaged file, and nothing for a whole one; */
 void load_note_damage(const struct profile *p, const char *file);
 
+/* that one was left out which could not be read, for the status; */
+void load_note_unread(void);
+
 /* looking up symbols, with a progress bar; `outcome` may be NULL; */
 void load_symbols(struct profile *p, const struct load_options *options, enum resolve_scope scope,
 		  struct resolve_outcome *outcome);

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -39,6 +40,7 @@ struct gathering {
 	struct part only; /* the first one, until there is another */
 	struct merge *merge;
 	struct roll roll;
+	const char *unread;	 /* the first one that is no profile; NULL: all are */
 	VEC(struct part) merged; /* profiles that `midden merge` made: they have to wait */
 };
 
@@ -86,7 +88,8 @@ static struct profile *load_one(const char *directory, const char *name,
 	return p;
 }
 
-/* Profiles of one recording are taken at once: they are never left out. */
+/* Profiles of one recording are taken at once: they are never left out. What cannot be read costs
+ * itself alone, as what is damaged does; but maps that were not recorded are missing in all. */
 static int take_all(struct gathering *g, struct dirent **entries, int count,
 		    const struct load_options *options)
 {
@@ -94,9 +97,11 @@ static int take_all(struct gathering *g, struct dirent **entries, int count,
 		const char *name = entries[i]->d_name;
 		struct part part = {load_one(g->directory, name, options), name};
 
-		if (!part.profile)
+		if (!part.profile && options->maps)
 			return -1;
-		if (part.profile->inputs.count)
+		if (!part.profile)
+			g->unread = g->unread ? g->unread : name;
+		else if (part.profile->inputs.count)
 			*vec_push(&g->merged) = part;
 		else
 			take(g, part);
@@ -149,6 +154,19 @@ static struct profile *finish(struct gathering *g)
 	return all;
 }
 
+/* As if it were damaged: some of what the directory should tell is not there. */
+static void note_unread(const struct gathering *g, struct profile *all,
+			const struct load_options *options)
+{
+	if (!all || !g->unread)
+		return;
+	if (!options->allow_damaged)
+		load_note_unread();
+	if (!all->damaged)
+		(void)snprintf(all->damage, sizeof(all->damage), "%s could not be read", g->unread);
+	all->damaged = true;
+}
+
 static struct profile *load_all(const char *directory, struct dirent **entries, int count,
 				const struct load_options *options)
 {
@@ -160,6 +178,7 @@ static struct profile *load_all(const char *directory, struct dirent **entries, 
 	if (take_all(&g, entries, count, &one_by_one) == 0) {
 		take_merged(&g);
 		all = finish(&g);
+		note_unread(&g, all, options);
 	}
 	gathering_fini(&g);
 	symbol_pool_free(one_by_one.pool);

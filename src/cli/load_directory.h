@@ -12,7 +12,8 @@
 bool load_is_directory(const char *path);
 
 /* Its *.mdn files, added up, but for merged ones whose processes are all there without them: a
- * message says which. NULL after a message on stderr. */
+ * message says which. One that cannot be read is named and left out, and the whole counts as
+ * damaged. NULL after a message on stderr. */
 struct profile *load_directory(const char *path, const struct load_options *options);
 
 /* The message for processes that are counted more than once; nothing if there are none. */

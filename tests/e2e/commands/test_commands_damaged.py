@@ -123,3 +123,26 @@ def test_a_cut_off_profile_is_served_until_interrupted_and_then_fails(midden, cu
 
 def test_wrong_usage_stays_wrong_usage(midden, cuts):
     assert run(midden, "report", "--no-such-option", cuts[0][0]).returncode == 2
+
+
+@pytest.mark.parametrize("command", READERS.values(), ids=READERS.keys())
+def test_a_file_of_a_directory_that_cannot_be_read_is_named_and_the_rest_shown(midden, whole, tmp_path, command):
+    for name in ("a", "c"):
+        (tmp_path / f"{name}.mdn").write_bytes(whole.read_bytes())
+    bad = tmp_path / "b.mdn"
+    for content in (b"", b"nothing of ours"):
+        bad.write_bytes(content)
+        done = run(midden, *command, tmp_path)
+        assert done.returncode == 1 and done.stdout
+        named = [line for line in done.stderr.splitlines() if line.startswith(f"midden: {bad}: ".encode())]
+        assert len(named) == 1 and b"not a midden profile" in named[0]
+        if "--json" in command:
+            json.loads(done.stdout)
+    assert run(midden, "check", "--allow-damaged", "--max-peak", "1T", tmp_path).returncode == 0
+
+
+def test_a_directory_without_a_file_that_can_be_read_shows_nothing(midden, tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.mdn").touch()
+    done = run(midden, "report", tmp_path)
+    assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (1, b"", 2)
