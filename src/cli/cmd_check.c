@@ -268,7 +268,7 @@ static int load_and_check(struct request *r)
 	if (p && profile_is_by_tag(p)) {
 		message_print("the profile counts by tag: it knows neither peak nor leaks");
 	} else if (p && r->check.limits[CHECK_UNREACHABLE].set && !p->run.lost_flags) {
-		message_refuse_lost(r->file);
+		message_refuse_lost(r->file, p);
 	} else if (p && (before || !r->baseline)) {
 		load_fill_model(&r->shared.load, &r->shared.model);
 		status = check(p, before, r);

@@ -246,7 +246,7 @@ static int find_and_show(struct request *r, const char *word)
 	if (p && p->run.lost_flags)
 		status = show(r, p);
 	else if (p)
-		message_refuse_lost(word);
+		message_refuse_lost(word, p);
 	profile_free(p);
 	return status;
 }

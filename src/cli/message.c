@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "cli/command.h"
@@ -43,11 +44,32 @@ int message_fault(const char *file, const struct error *e)
 	return COMMAND_FAILED;
 }
 
-void message_refuse_lost(const char *file)
+/* Why nobody looked at what is lost, as far as the profile tells. malloc'ed. */
+static char *explain_lost(const struct profile *p)
 {
-	message_print("%s%sdoes not tell what is lost: it was not recorded with `midden record "
-		      "--leaks`, or the program did not end by exit()",
-		      file ? file : "the profile", file ? ": " : " ");
+	static const char when[] = "`midden record --leaks` looks when it exits";
+
+	if (p->inputs.count > 1)
+		return mem_copy_string("none of its processes was recorded with `midden record "
+				       "--leaks` and ended by exit()");
+	if (p->run.end == PROFILE_END_SIGNALED)
+		return mem_format("the program was killed by signal %" PRId32 " (%s), and %s",
+				  p->run.exit_signal, strsignal(p->run.exit_signal), when);
+	if (p->run.end == PROFILE_END_EXEC)
+		return mem_format("the program replaced itself by another one, and %s", when);
+	if (p->run.end == PROFILE_END_ABANDONED)
+		return mem_format("the recording ended before the program did, and %s", when);
+	return mem_copy_string("it was not recorded with `midden record --leaks`, or the program "
+			       "did not end by exit()");
+}
+
+void message_refuse_lost(const char *file, const struct profile *p)
+{
+	char *why = explain_lost(p);
+
+	message_print("%s%sdoes not tell what is lost: %s", file ? file : "the profile",
+		      file ? ": " : " ", why);
+	free(why);
 }
 
 int message_usage(const char *command, const char *format, ...)

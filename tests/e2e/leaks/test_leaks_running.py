@@ -214,15 +214,15 @@ def test_what_cannot_be_told_is_refused_with_a_reason(record, midden, need_victi
 
 
 @pytest.mark.parametrize(
-    ("mode", "why"),
+    ("mode", "why", "signal"),
     (
-        ("_exit", "the program did not end by exit() of glibc"),
-        ("quick_exit", "the program did not end by exit() of glibc"),
-        ("kill", "the program was killed"),
-        ("segv", "the program was killed"),
+        ("_exit", "the program did not end by exit() of glibc", None),
+        ("quick_exit", "the program did not end by exit() of glibc", None),
+        ("kill", "the program was killed", "9 (Killed)"),
+        ("segv", "the program was killed", "11 (Segmentation fault)"),
     ),
 )
-def test_a_program_that_was_not_looked_at_is_told_of(native, midden, tmp_path, mode, why):
+def test_a_program_that_was_not_looked_at_is_told_of(native, midden, tmp_path, mode, why, signal):
     path = tmp_path / "out.mdn"
     victim = native.command("dying", mode, 300)
     done = subprocess.run([midden, "record", "--leaks", "-o", path, *victim], capture_output=True, text=True)
@@ -231,10 +231,10 @@ def test_a_program_that_was_not_looked_at_is_told_of(native, midden, tmp_path, m
     for command in (("leaks",), ("check", "--max-unreachable", "0B")):
         done = subprocess.run([midden, *command, path], capture_output=True, text=True)
         assert done.returncode == 1
-        assert done.stderr == (
-            f"midden: {path}: does not tell what is lost: it was not recorded with `midden record --leaks`, "
-            "or the program did not end by exit()\n"
-        )
+        words = "it was not recorded with `midden record --leaks`, or the program did not end by exit()"
+        if signal:
+            words = f"the program was killed by signal {signal}, and `midden record --leaks` looks when it exits"
+        assert done.stderr == f"midden: {path}: does not tell what is lost: {words}\n"
 
 
 def test_nothing_is_pointed_to_where_nothing_is_lost(native, midden, tmp_path):
