@@ -121,10 +121,7 @@ static int parse_option(void *request, int code, const char *argument)
 	case OPTION_SHOW:
 		return parse_classes(r, argument);
 	case 'l':
-		r->limit = 0;
-		return strcmp(argument, "0") == 0
-			       ? COMMAND_GOOD
-			       : options_parse_count("leaks", "limit", argument, &r->limit);
+		return options_parse_limit("leaks", argument, &r->limit);
 	case OPTION_FAIL:
 		r->fail = true;
 		return COMMAND_GOOD;

@@ -42,15 +42,33 @@ bool *options_list_suppressed(struct options *o, const struct model *m)
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-int options_parse_count(const char *command, const char *what, const char *text, unsigned *count)
+static bool parse_number(const char *text, unsigned *number)
 {
 	char *end;
 
 	errno = 0;
 	unsigned long value = strtoul(text, &end, 10);
-	if (errno || end == text || *end || *text == '-' || value == 0 || value > UINT_MAX)
+	if (errno || end == text || *end || *text == '-' || value > UINT_MAX)
+		return false;
+	*number = (unsigned)value;
+	return true;
+}
+
+int options_parse_count(const char *command, const char *what, const char *text, unsigned *count)
+{
+	unsigned value;
+
+	if (!parse_number(text, &value) || value == 0)
 		return message_usage(command, "%s is not a %s of 1 or more", text, what);
-	*count = (unsigned)value;
+	*count = value;
+	return COMMAND_GOOD;
+}
+
+int options_parse_limit(const char *command, const char *text, unsigned *limit)
+{
+	if (!parse_number(text, limit))
+		return message_usage(command, "%s is not a limit of 1 or more, or 0 for none",
+				     text);
 	return COMMAND_GOOD;
 }
 

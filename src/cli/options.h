@@ -138,4 +138,7 @@ bool *options_list_suppressed(struct options *o, const struct model *m);
 /* A number of 1 or more, `what` being its name in the message. */
 int options_parse_count(const char *command, const char *what, const char *text, unsigned *count);
 
+/* The same of a limit that may be 0, which is none. */
+int options_parse_limit(const char *command, const char *text, unsigned *limit);
+
 #endif

@@ -211,6 +211,9 @@ def test_what_cannot_be_told_is_refused_with_a_reason(record, midden, need_victi
     for arguments, status in ((("1",), 1), (("--show", "most", "x.mdn"), 2), (("-w", "a.mdn", "b.mdn"), 2)):
         done = ask(midden, *arguments)
         assert done.returncode == status and done.stderr.startswith("midden: ")
+    done = ask(midden, "--limit", "-1", "x.mdn")
+    told = "midden: leaks: -1 is not a limit of 1 or more, or 0 for none\n"
+    assert done.returncode == 2 and done.stderr.startswith(told)
 
 
 @pytest.mark.parametrize(
