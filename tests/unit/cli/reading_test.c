@@ -136,7 +136,7 @@ static void views_filters_and_shapes_are_options(void **state)
 static void options_that_make_no_sense_are_usage_errors(void **state)
 {
 	static const char *const lines[] = {
-		"report --live-at yesterday",
+		"report --live-at 1parsec",
 		"report --growth 1s",
 		"report --figure live",
 		"report --by colour",
