@@ -1,4 +1,4 @@
-// level.ts -- the children of a tree's node, as columns: there can be hundreds of thousands, of which a table shows thirty.
+// level.ts -- the children of a tree's node, as columns: there can be tens of thousands, of which a table shows thirty.
 // Nodes are made of those that are looked at.
 // SPDX-License-Identifier: Apache-2.0
 
