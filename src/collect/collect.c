@@ -196,9 +196,10 @@ static void keep_tags(struct collector *c)
 
 uint64_t collect_drain(struct collector *c)
 {
-	uint64_t handled = c->signals ? signals_serve(c) : 0;
+	uint64_t until = UINT64_MAX;
+	uint64_t handled = c->signals ? signals_serve(c, &until) : 0;
 
-	handled += drain_round(&c->drain, &c->streams, UINT64_MAX);
+	handled += drain_round(&c->drain, &c->streams, until);
 
 	if (c->account.snapshots.count != c->tags.snapshots ||
 	    c->account.marks + c->account.clears != c->marks)

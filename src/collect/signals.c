@@ -5,6 +5,9 @@
 
 #include "collect/keeping.h"
 
+/* Estimated stamps can be ahead of the clock, by less than this (capture/stamp.h). */
+#define AHEAD_TICKS 65536u
+
 /* The place of the earliest; SEGMENT_SIGNALS: none has come. */
 static uint32_t find_first(struct segment_header *h, uint64_t *ticks)
 {
@@ -23,11 +26,12 @@ static uint32_t find_first(struct segment_header *h, uint64_t *ticks)
 }
 
 /* No more than there are places for: a target may fill them again and again. */
-uint64_t signals_serve(struct collector *c)
+uint64_t signals_serve(struct collector *c, uint64_t *until)
 {
 	struct segment_header *h = c->map.header;
 	uint64_t handled = 0;
 
+	*until = UINT64_MAX;
 	for (uint32_t i = 0; i < SEGMENT_SIGNALS; i++) {
 		uint64_t ticks = 0;
 		uint32_t place = find_first(h, &ticks);
@@ -35,6 +39,10 @@ uint64_t signals_serve(struct collector *c)
 		if (place == SEGMENT_SIGNALS)
 			break;
 		handled += drain_round(&c->drain, &c->streams, ticks);
+		if (c->drain.limit < ticks && ticks - c->drain.limit < AHEAD_TICKS) {
+			*until = ticks;
+			break;
+		}
 		/* one that has no room is counted */
 		(void)keeping_take(&c->account, c->drain.limit, "signal", UINT32_MAX);
 		/* The handler may have the place again: nothing else is handed over with it. */

@@ -9,7 +9,8 @@
 #include "collect/collector.h"
 
 /* Takes a snapshot for each signal that has come, as of the moment when it came; returns the number
- * of events handled. */
-uint64_t signals_serve(struct collector *c);
+ * of events handled. `until` is as far as others may be: to the moment of one that is ahead of the
+ * clock. */
+uint64_t signals_serve(struct collector *c, uint64_t *until);
 
 #endif

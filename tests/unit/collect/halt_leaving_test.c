@@ -165,6 +165,17 @@ static bool can_see_children(void)
 	return access("/proc/thread-self/children", F_OK) == 0;
 }
 
+/* A process one of whose threads, `parent`, has a child. */
+static pid_t start_parents(pid_t *parent)
+{
+	if (!can_see_children())
+		skip();
+	assert_int_equal(pipe(names), 0);
+	pid_t target = still_child_start(start_family, NULL);
+	assert_int_equal(read(names[0], parent, sizeof(*parent)), sizeof(*parent));
+	return target;
+}
+
 /* A signal that nobody wants would end waits of threads that are not traced yet, or any more. */
 static void test_threads_that_signals_arrive_at_are_traced_last_and_let_go_first(void **state)
 {
@@ -172,11 +183,7 @@ static void test_threads_that_signals_arrive_at_are_traced_last_and_let_go_first
 	pid_t parent;
 
 	(void)state;
-	if (!can_see_children())
-		skip();
-	assert_int_equal(pipe(names), 0);
-	pid_t target = still_child_start(start_family, NULL);
-	assert_int_equal(read(names[0], &parent, sizeof(parent)), sizeof(parent));
+	pid_t target = start_parents(&parent);
 	struct collector *c = new_collector(target);
 	assert_int_equal(collect_find_lost(c, COLLECT_LONG_STOP, &e), 0);
 	assert_int_equal(asked_count, left_count);
@@ -198,11 +205,7 @@ static void test_a_thread_that_signals_do_not_arrive_at_waits_for_a_copy(void **
 	pid_t parent;
 
 	(void)state;
-	if (!can_see_children())
-		skip();
-	assert_int_equal(pipe(names), 0);
-	pid_t target = still_child_start(start_family, NULL);
-	assert_int_equal(read(names[0], &parent, sizeof(parent)), sizeof(parent));
+	pid_t target = start_parents(&parent);
 	struct collector *c = new_collector(target);
 	(void)setenv(ENV_TWIN, "1", 1);
 	assert_int_equal(collect_find_lost(c, COLLECT_LONG_STOP, &e), 0);

@@ -233,6 +233,24 @@ static void a_signal_that_says_it_came_earlier_or_later_than_can_be_is_one_of_no
 	assert_true(p->snapshots.at[1].time_ns <= f->c->drain.limit);
 }
 
+static void a_signal_whose_stamp_is_ahead_of_the_clock_is_waited_for(void **state)
+{
+	struct fixture *f = *state;
+	_Atomic uint64_t *came = f->c->map.header->signal_ticks;
+
+	f->c->signals = true;
+	producer_alloc(&f->one, 100, A, 64, 1);
+	producer_drain(f->c);
+	uint64_t moment = f->c->drain.limit + 50000;
+	atomic_store(&came[0], moment);
+	while (atomic_load(&came[0]))
+		(void)collect_drain(f->c);
+	struct profile *p = rig_finish(f);
+
+	assert_int_equal(p->snapshots.count, 1);
+	assert_int_equal(p->snapshots.at[0].time_ns, moment);
+}
+
 #define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, rig_tear_down)
 
 int main(void)
@@ -245,6 +263,7 @@ int main(void)
 		WITH(too_many_snapshots_are_counted_and_left_out),
 		WITH(a_snapshot_from_outside_has_all_that_came_before),
 		WITH(a_signal_keeps_what_was_live_when_it_came),
+		WITH(a_signal_whose_stamp_is_ahead_of_the_clock_is_waited_for),
 		WITH(a_signal_that_says_it_came_earlier_or_later_than_can_be_is_one_of_now),
 	};
 
