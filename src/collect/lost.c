@@ -325,17 +325,12 @@ static int read_target(struct look *l, struct error *e)
 	return 0;
 }
 
-static bool is_by_copy(const struct look *l)
-{
-	return l->way == LOST_SIBLING || l->way == LOST_COPY;
-}
-
 static bool make_copy(struct look *l)
 {
 	struct collector *c = l->collector;
 	struct twin *t = &c->lost.twin;
 
-	if (!is_by_copy(l) || !l->halted || l->roots.is_guarded || t->dead)
+	if (!lost_pace_is_by_copy(l) || !l->halted || l->roots.is_guarded || t->dead)
 		return false;
 	t->way = read_way(c->map.header);
 	return twin_make(t, &c->lost.halt, &l->roots.regions, c->watch.pid);
@@ -353,7 +348,7 @@ static int read_memory(struct look *l, struct error *e)
 	}
 	expect_blocks(l);
 	/* Here, as it is too late to give up when there is a copy. */
-	if (is_by_copy(l))
+	if (lost_pace_is_by_copy(l))
 		roots_list(&l->roots, c->watch.pid, ROOTS_APART);
 	if (deadline_is_over(&c->lost.deadline))
 		return let_go_early(l, "its maps were read", e);
@@ -361,7 +356,7 @@ static int read_memory(struct look *l, struct error *e)
 	if (l->is_copied)
 		return read_copy(l, e);
 	/* It is better stopped a second time than for long. */
-	if (is_by_copy(l) && l->has_other && l->halted) {
+	if (lost_pace_is_by_copy(l) && l->has_other && l->halted) {
 		go_on(l);
 		l->is_ended = true;
 		return -1;
@@ -392,7 +387,7 @@ static bool foresee_copy(struct look *l)
 	t->only_sibling = l->way == LOST_SIBLING;
 	bool is_foreseen = twin_prepare(t, &l->roots.regions, l->collector->watch.pid);
 	if (!l->roots.is_guarded)
-		return is_foreseen;
+		return is_foreseen && lost_pace_allows_fork(l);
 	if (is_foreseen || t->needs_leave)
 		t->why = "it has a userfaultfd that is asked about forks";
 	t->needs_leave = false; /* which would be of no use */
@@ -411,7 +406,7 @@ static bool prepare(struct look *l)
 	uint64_t begin = clock_monotonic_ns();
 	(void)roots_plan(&l->roots, NULL, c->watch.pid, &ignored);
 	l->planning_ns = clock_monotonic_ns() - begin;
-	if (is_by_copy(l) && !foresee_copy(l) && l->has_other)
+	if (lost_pace_is_by_copy(l) && !foresee_copy(l) && l->has_other)
 		return false;
 	if (c->watch.rss_bytes >= CREW_BYTES)
 		crew_call(&l->gather.crew);

@@ -13,7 +13,9 @@
 #define ASKED_NS     UINT64_C(10000000)	  /* nor is a list of maps that takes less */
 #define WINDOW_BYTES STASH_UNIT_BYTES
 #define WINDOWS	     16u /* 32 MiB: every thread of a crew gets some of them */
-#define SAMPLES_MOST 3u	 /* the fastest counts: another task may have been in the way of one */
+/* A stop with a fork: the list of maps, and the fork, which does twice as much for each of them. */
+#define FORK_PLANS   3u
+#define SAMPLES_MOST 3u /* the fastest counts: another task may have been in the way of one */
 
 /* ---- a sample -------------------------------------------------------------------------------- */
 
@@ -101,10 +103,26 @@ static bool try_samples(struct look *l, uint64_t bytes, uint64_t other_ns)
 	return is_good;
 }
 
+bool lost_pace_is_by_copy(const struct look *l)
+{
+	return l->way == LOST_SIBLING || l->way == LOST_COPY;
+}
+
+bool lost_pace_allows_fork(const struct look *l)
+{
+	struct lost *to = &l->collector->lost;
+
+	if (l->planning_ns < ASKED_NS ||
+	    l->planning_ns <= deadline_get_left(&to->deadline) / FORK_PLANS)
+		return true;
+	to->twin.why = "it has so many maps that a fork would take too long";
+	return false;
+}
+
 bool lost_pace_is_good(struct look *l)
 {
 	struct collector *c = l->collector;
-	bool is_copy = l->way == LOST_SIBLING || l->way == LOST_COPY;
+	bool is_copy = lost_pace_is_by_copy(l);
 	uint64_t begin = clock_monotonic_ns();
 
 	if (c->lost.deadline.is_open || c->watch.rss_bytes < ASKED_BYTES)

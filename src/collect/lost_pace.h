@@ -9,6 +9,11 @@
 #include "base/error.h"
 #include "collect/lost_look.h"
 
+/* Whether this way is by a copy; and if so, whether the fork will be quick enough, as far as maps
+ * tell. */
+bool lost_pace_is_by_copy(const struct look *l);
+bool lost_pace_allows_fork(const struct look *l);
+
 /* Reads a sample of what is to be read in the stop, by the same means. The spans must be planned,
  * the crew called, the stash open if there is to be one. False: the stop would be too long, and the
  * collector's `lost.expected_ns` is how long. True where there is little to read: then it is not

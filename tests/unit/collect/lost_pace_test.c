@@ -22,6 +22,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "collect/lost_pace.h"
 #include "format/env.h"
 #include "producer.h"
 #include "still_child.h"
@@ -170,6 +171,33 @@ static void test_a_target_with_too_many_maps_is_not_stopped(void **state)
 	check_failed(" has so many maps that a list of them would stop it for about ");
 	assert_int_equal(collector->lost.deadline.stopped_ns, 0);
 	check_found(COLLECT_LONG_STOP);
+	end_target();
+}
+
+#define MS UINT64_C(1000000)
+
+static bool allows_fork(struct collector *c, uint64_t planning_ms, bool is_open)
+{
+	struct look look = {.collector = c, .planning_ns = planning_ms * MS};
+
+	c->lost.twin.why = NULL;
+	deadline_start(&c->lost.deadline, 0, is_open);
+	return lost_pace_allows_fork(&look);
+}
+
+/* Of a hundred milliseconds: a fork does more for each map than is done to list it. */
+static void test_a_target_whose_maps_take_a_third_of_the_time_is_not_copied(void **state)
+{
+	(void)state;
+	start_target(SMALL_BYTES, false);
+	assert_true(allows_fork(collector, 33, false));
+	assert_null(collector->lost.twin.why);
+	assert_false(allows_fork(collector, 34, false));
+	assert_non_null(strstr(collector->lost.twin.why, "so many maps"));
+	assert_true(allows_fork(collector, 34, true));
+	(void)setenv(ENV_STOP_LIMIT, "0,1", 1);
+	assert_true(allows_fork(collector, 9, false)); /* which is not asked for */
+	assert_false(allows_fork(collector, 10, false));
 	end_target();
 }
 
@@ -352,6 +380,7 @@ int main(void)
 		cmocka_unit_test(test_a_target_that_would_be_stopped_for_too_long_is_not_stopped),
 		cmocka_unit_test(test_a_target_that_has_just_grown_is_not_said_to_be_ordered),
 		cmocka_unit_test(test_a_target_with_too_many_maps_is_not_stopped),
+		cmocka_unit_test(test_a_target_whose_maps_take_a_third_of_the_time_is_not_copied),
 		cmocka_unit_test(test_a_target_that_is_read_too_slowly_is_let_go),
 		cmocka_unit_test(test_a_target_that_can_be_copied_is),
 		cmocka_unit_test(test_a_target_of_another_parent_is_copied_with_leave_only),
