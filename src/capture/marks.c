@@ -66,20 +66,6 @@ EXPORT void midden_take_snapshot(const char *name)
 	errno = saved;
 }
 
-/* One past the stamp of all that was before. Where stamps are estimated the clock knows it less
- * well than the last of them: a thread that is not the one which estimates has none to go on. */
-static uint64_t read_moment(void)
-{
-	const struct segment_header *h = process->header;
-	const struct thread *t = thread_self;
-	bool is_alone =
-		atomic_load_explicit(&process->clock, memory_order_relaxed) == PROCESS_CLOCK_ALONE;
-
-	if (is_alone && t->stamp + t->stamp_step < t->stamp_end)
-		return (t->stamp >> STAMP_RUN_BITS) + 1;
-	return ((clock_read(h->clock) - h->clock_base) & SEGMENT_TICKS_MASK) + 1;
-}
-
 /* It may have come inside a hook, where no event can be written: the collector looks for what is
  * noted here with every round, and once more after our end. Where all places are taken, as many
  * signals have just come: one more would show the same. */
@@ -90,7 +76,7 @@ static void note_signal(int number)
 	(void)number;
 	if (!h || atomic_load(&process->state) != PROCESS_RECORDING)
 		return;
-	uint64_t now = read_moment();
+	uint64_t now = stamp_divide();
 	for (uint32_t i = 0; i < SEGMENT_SIGNALS; i++) {
 		uint64_t empty = 0;
 

@@ -130,6 +130,11 @@ static inline uint64_t stamp_take(struct thread *t)
 	return stamp_to_ticks(t, next);
 }
 
+/* Now, between two stamps of the only thread: all that it has made have an earlier one, all that
+ * follow a later one or the same. Ticks since the beginning of the recording. May interrupt any of
+ * the above. */
+uint64_t stamp_divide(void);
+
 /* From now on there are more threads than one. Returns when no estimate is ahead. */
 void stamp_order(void);
 

@@ -196,10 +196,9 @@ static void keep_tags(struct collector *c)
 
 uint64_t collect_drain(struct collector *c)
 {
-	uint64_t until = UINT64_MAX;
-	uint64_t handled = c->signals ? signals_serve(c, &until) : 0;
-
-	handled += drain_round(&c->drain, &c->streams, until);
+	drain_begin(&c->drain, &c->streams);
+	uint64_t handled = c->signals ? signals_serve(c) : 0;
+	handled += drain_end(&c->drain, &c->streams);
 
 	if (c->account.snapshots.count != c->tags.snapshots ||
 	    c->account.marks + c->account.clears != c->marks)

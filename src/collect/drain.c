@@ -224,11 +224,9 @@ static uint64_t run(struct drain *d, struct streams *s, uint32_t slot, uint64_t 
 static void gather(struct drain *d, struct streams *s, uint64_t limit)
 {
 	d->turns.count = 0;
-	streams_start_round(s);
 	for (uint32_t slot = 1; slot <= s->used; slot++) {
 		uint64_t ticks;
 
-		streams_refresh(s, slot);
 		if (streams_peek(s, slot, &ticks) && ticks < limit)
 			*vec_push(&d->turns) = (struct turn){ticks, slot};
 	}
@@ -249,28 +247,41 @@ static void merge(struct drain *d, struct streams *s, uint64_t limit)
 	flush(d, s);
 }
 
-/* Time goes on from one round to the next, whatever the target says. */
-static uint64_t choose_limit(const struct drain *d, const struct streams *s, uint64_t until)
+void drain_begin(struct drain *d, struct streams *s)
 {
-	uint64_t now = read_limit(s->account->clock);
-
-	if (until < d->limit)
-		return d->limit;
-	return until < now ? until : now;
+	d->complete = read_limit(s->account->clock);
+	streams_start_round(s);
+	for (uint32_t slot = 1; slot <= s->used; slot++)
+		streams_refresh(s, slot);
 }
 
-uint64_t drain_round(struct drain *d, struct streams *s, uint64_t until)
+/* Time goes on, whatever the target says. */
+static uint64_t choose_limit(const struct drain *d, uint64_t until)
+{
+	if (until < d->limit)
+		return d->limit;
+	return until < d->complete ? until : d->complete;
+}
+
+uint64_t drain_until(struct drain *d, struct streams *s, uint64_t until)
 {
 	uint64_t before = s->account->events;
-	uint64_t limit = d->limit = choose_limit(d, s, until);
 
-	gather(d, s, limit);
-	merge(d, s, limit);
+	d->limit = choose_limit(d, until);
+	gather(d, s, d->limit);
+	merge(d, s, d->limit);
+	account_pass_time(s->account, d->limit);
+	return s->account->events - before;
+}
+
+uint64_t drain_end(struct drain *d, struct streams *s)
+{
+	uint64_t handled = drain_until(d, s, UINT64_MAX);
+
 	if (s->account->live.crowded)
 		streams_give_up(s);
-	account_pass_time(s->account, limit);
 	for (uint32_t slot = 1; slot <= s->used; slot++)
 		if (s->at[slot].state == STREAM_ENDING)
 			streams_retire(s, slot);
-	return s->account->events - before;
+	return handled;
 }

@@ -24,13 +24,16 @@ struct drain {
 	VEC(struct turn) turns; /* a heap: the earliest first */
 	struct event_batch batch;
 	uint32_t patience; /* how many events may still be moved to settle ties */
-	uint64_t limit;	   /* of the last round: what is stamped earlier has been handled */
+	uint64_t complete; /* in this round: what is stamped earlier has been published */
+	uint64_t limit;	   /* what is stamped earlier has been handled */
 };
 
 void drain_fini(struct drain *d);
 
-/* One round, of what is stamped earlier than `until` (UINT64_MAX: all that is complete); returns
- * the number of events handled. */
-uint64_t drain_round(struct drain *d, struct streams *s, uint64_t until);
+/* A round: the beginning, any number of parts, the end. A part handles what is stamped earlier than
+ * `until`; the end all that is left. Both return the number of events handled. */
+void drain_begin(struct drain *d, struct streams *s);
+uint64_t drain_until(struct drain *d, struct streams *s, uint64_t until);
+uint64_t drain_end(struct drain *d, struct streams *s);
 
 #endif

@@ -1,5 +1,5 @@
 /* signals.c -- snapshots that signals to the program ask for.
- * Runs: in the collector process, one thread, before each round.
+ * Runs: in the collector process, one thread, in each round.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "collect/signals.h"
 
@@ -25,24 +25,27 @@ static uint32_t find_first(struct segment_header *h, uint64_t *ticks)
 	return found;
 }
 
-/* No more than there are places for: a target may fill them again and again. */
-uint64_t signals_serve(struct collector *c, uint64_t *until)
+/* Whether it came after what is complete. A stamp that is later than any can be is none. */
+static bool is_of_next_round(const struct collector *c, uint64_t ticks)
+{
+	return ticks > c->drain.complete && ticks < ticks_get_now(&c->clock) + AHEAD_TICKS;
+}
+
+/* The heads have been read before the signals are looked for: what the target did after a signal
+ * that is not seen here is not among what they show. No more signals than there are places for: a
+ * target may fill them again and again. */
+uint64_t signals_serve(struct collector *c)
 {
 	struct segment_header *h = c->map.header;
 	uint64_t handled = 0;
 
-	*until = UINT64_MAX;
 	for (uint32_t i = 0; i < SEGMENT_SIGNALS; i++) {
 		uint64_t ticks = 0;
 		uint32_t place = find_first(h, &ticks);
 
-		if (place == SEGMENT_SIGNALS)
+		if (place == SEGMENT_SIGNALS || is_of_next_round(c, ticks))
 			break;
-		handled += drain_round(&c->drain, &c->streams, ticks);
-		if (c->drain.limit < ticks && ticks - c->drain.limit < AHEAD_TICKS) {
-			*until = ticks;
-			break;
-		}
+		handled += drain_until(&c->drain, &c->streams, ticks);
 		/* one that has no room is counted */
 		(void)keeping_take(&c->account, c->drain.limit, "signal", UINT32_MAX);
 		/* The handler may have the place again: nothing else is handed over with it. */

@@ -1,5 +1,5 @@
 /* signals.h -- snapshots that signals to the program ask for.
- * Runs: in the collector process, one thread, before each round.
+ * Runs: in the collector process, one thread, in each round.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef MIDDEN_COLLECT_SIGNALS_H
 #define MIDDEN_COLLECT_SIGNALS_H
@@ -8,9 +8,9 @@
 
 #include "collect/collector.h"
 
-/* Takes a snapshot for each signal that has come, as of the moment when it came; returns the number
- * of events handled. `until` is as far as others may be: to the moment of one that is ahead of the
- * clock. */
-uint64_t signals_serve(struct collector *c, uint64_t *until);
+/* Within a round. Takes a snapshot for each signal that has come, as of the moment when it came;
+ * returns the number of events handled. A signal that came after the round had begun is left to the
+ * next one. */
+uint64_t signals_serve(struct collector *c);
 
 #endif

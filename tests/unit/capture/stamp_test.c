@@ -125,6 +125,30 @@ static void a_long_pause_is_seen_with_the_next_reading(void **state)
 	assert_true(stamp >= before);
 }
 
+/* After each number of events of two runs; estimates are behind the clock after the pause, and put
+ * far ahead of it every other time. */
+static void a_moment_divides_the_stamps_before_from_those_after(void **state)
+{
+	(void)state;
+	for (uint32_t hurried = 0; hurried < 2; hurried++)
+		for (int i = 0; i < 2 * RUN; i++) {
+			struct thread *t = begin(hurried);
+			uint64_t before = 0;
+
+			for (int k = 0; k < i; k++)
+				before = stamp_take(t);
+			fixture_sleep_ms(1);
+			if (i % 2)
+				before = stamp_to_ticks(t, t->stamp += 4 * STAMP_AHEAD * RUN);
+			uint64_t now = clock_counter();
+			uint64_t moment = stamp_divide() + t->clock_base;
+
+			assert_true(moment > before && moment >= now);
+			for (int k = 0; k < 2 * RUN; k++)
+				assert_true(stamp_take(t) >= moment);
+		}
+}
+
 static void what_comes_after_a_second_thread_is_later_than_any_estimate(void **state)
 {
 	(void)state;
@@ -150,6 +174,7 @@ int main(void)
 		cmocka_unit_test(estimates_keep_to_a_clock_that_is_slower_than_events),
 		cmocka_unit_test(stamps_do_not_go_back_when_the_hurry_is_over),
 		cmocka_unit_test(a_long_pause_is_seen_with_the_next_reading),
+		cmocka_unit_test(a_moment_divides_the_stamps_before_from_those_after),
 		cmocka_unit_test(what_comes_after_a_second_thread_is_later_than_any_estimate),
 	};
 

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "collect/signals.h"
 #include "rig.h"
 
 #define A UINT64_C(0x10000)
@@ -251,6 +252,28 @@ static void a_signal_whose_stamp_is_ahead_of_the_clock_is_waited_for(void **stat
 	assert_int_equal(p->snapshots.at[0].time_ns, moment);
 }
 
+/* The heads of a round are as old as its beginning: what followed the signal is not among them. */
+static void a_signal_in_the_middle_of_a_round_is_left_to_the_next(void **state)
+{
+	struct fixture *f = *state;
+	_Atomic uint64_t *came = f->c->map.header->signal_ticks;
+
+	f->c->signals = true;
+	producer_alloc(&f->one, 100, A, 64, 1);
+	drain_begin(&f->c->drain, &f->c->streams);
+	producer_alloc(&f->one, 200, A + 64, 64, 1);
+	uint64_t moment = f->c->drain.complete + 1;
+	atomic_store(&came[0], moment);
+	producer_free(&f->one, moment + 1, A);
+	assert_int_equal(signals_serve(f->c), 0);
+	assert_int_equal(drain_end(&f->c->drain, &f->c->streams), 1);
+	struct profile *p = rig_finish(f);
+
+	assert_int_equal(p->snapshots.count, 1);
+	assert_int_equal(p->snapshots.at[0].time_ns, moment);
+	assert_int_equal(p->snapshots.at[0].live_bytes, 128);
+}
+
 #define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, rig_tear_down)
 
 int main(void)
@@ -264,6 +287,7 @@ int main(void)
 		WITH(a_snapshot_from_outside_has_all_that_came_before),
 		WITH(a_signal_keeps_what_was_live_when_it_came),
 		WITH(a_signal_whose_stamp_is_ahead_of_the_clock_is_waited_for),
+		WITH(a_signal_in_the_middle_of_a_round_is_left_to_the_next),
 		WITH(a_signal_that_says_it_came_earlier_or_later_than_can_be_is_one_of_now),
 	};
 
