@@ -138,6 +138,41 @@ static bool is_home(pid_t pid, bool (*work)(void), uint32_t rounds)
 	return get_state(pid) == 'S' && (is_in_call(pid, SYS_read) || is_polling(pid));
 }
 
+/* Whether a thread waits for something, and not on the way home. */
+static bool is_settled(pid_t pid, const char *tid)
+{
+	enum { WAY_BYTES = 4096 }; /* no less than it has */
+	char path[320], text[256] = "";
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%s/syscall", (int)pid, tid);
+	FILE *file = fopen(path, "re");
+	bool known = file && fgets(text, sizeof(text), file);
+	if (file)
+		(void)fclose(file);
+	const char *place = known ? strrchr(text, ' ') : NULL;
+	return place && strtoull(place, NULL, 16) - way.fork >= WAY_BYTES;
+}
+
+/* A sanitizer has a thread of its own, which is asked to wait for copies. The room that threads get
+ * home by is one for all: the next collector must not find one of them on the way. */
+static bool are_others_settled(pid_t pid)
+{
+	char path[64];
+	const struct dirent *entry;
+	bool settled = true;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	DIR *tasks = opendir(path);
+	while (tasks && settled && (entry = readdir(tasks))) {
+		long tid = strtol(entry->d_name, NULL, 10);
+
+		settled = tid <= 0 || tid == pid || is_settled(pid, entry->d_name);
+	}
+	if (tasks)
+		(void)closedir(tasks);
+	return settled;
+}
+
 /* It may have to get there by itself, and the copy's end may take a moment. Two collectors at a
  * time are none of its worries. */
 static void wait_until_home(pid_t pid, bool (*work)(void))
@@ -147,6 +182,12 @@ static void wait_until_home(pid_t pid, bool (*work)(void))
 	for (unsigned i = 0; i < PATIENCE_MS && !is_home(pid, work, rounds); i++)
 		(void)usleep(1000);
 	assert_true(is_home(pid, work, rounds));
+	bool settled = are_others_settled(pid);
+	for (unsigned i = 0; i < PATIENCE_MS && !settled; i++) {
+		(void)usleep(1000);
+		settled = are_others_settled(pid);
+	}
+	assert_true(settled);
 	for (unsigned i = 0; i < PATIENCE_MS && count_living(pid); i++)
 		(void)usleep(1000);
 	assert_int_equal(count_living(pid), 0);
