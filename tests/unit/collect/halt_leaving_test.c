@@ -81,14 +81,10 @@ static struct collector *new_collector(pid_t target)
 
 static void end(struct collector *c, pid_t target)
 {
-	int status;
-
 	is_slow = false;
 	lost_finish(c);
 	assert_int_equal(c->lost.halt.threads.count, 0);
-	assert_int_equal(kill(target, SIGTERM), 0);
-	assert_int_equal(waitpid(target, &status, 0), target);
-	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+	still_child_end(target);
 	collect_free(c);
 	(void)unsetenv(ENV_TWIN);
 }

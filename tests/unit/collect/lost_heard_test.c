@@ -20,6 +20,7 @@
 
 #include "format/env.h"
 #include "producer.h"
+#include "still_child.h"
 
 #define LARGE_BYTES (UINT64_C(96) << 20)
 #define STEP_KIB    (UINT64_C(24) << 10)
@@ -27,29 +28,16 @@
 #define PAIR_BYTES  40u			/* the events of a block that comes and goes */
 #define LOOKS_MOST  40u
 
-/* A child that has so much memory and then does nothing. */
-static pid_t start_large(void)
+static bool take_much(const void *context)
 {
-	int ends[2];
-	char byte;
+	char *large =
+		mmap(NULL, LARGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	assert_int_equal(pipe(ends), 0);
-	pid_t pid = fork();
-	if (pid == 0) {
-		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-		char *large = mmap(NULL, LARGE_BYTES, PROT_READ | PROT_WRITE,
-				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (large != MAP_FAILED)
-			memset(large, 1, LARGE_BYTES);
-		(void)!write(ends[1], "r", 1);
-		for (;;)
-			pause();
-	}
-	assert_true(pid > 0);
-	assert_int_equal(read(ends[0], &byte, 1), 1);
-	close(ends[0]);
-	close(ends[1]);
-	return pid;
+	(void)context;
+	if (large == MAP_FAILED)
+		return false;
+	memset(large, 1, LARGE_BYTES);
+	return true;
 }
 
 /* The most memory that this process has had. */
@@ -131,14 +119,13 @@ static bool is_heard_early(pid_t pid)
 static void test_while_room_is_made_the_target_is_heard(void **state)
 {
 	bool is_early = false;
-	pid_t pid = start_large();
+	pid_t pid = still_child_start(take_much, NULL);
 
 	(void)state;
 	for (unsigned i = 0; i < LOOKS_MOST && !is_early; i++)
 		is_early = is_heard_early(pid);
 	assert_true(is_early);
-	(void)kill(pid, SIGTERM);
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	still_child_end(pid);
 }
 
 int main(void)

@@ -74,16 +74,11 @@ static void start_target(uint64_t bytes, bool is_apart)
 	start_with(hold, &held);
 }
 
-/* It is neither stopped nor traced. */
 static void end_target(void)
 {
-	int status;
-
 	lost_finish(collector);
 	assert_int_equal(collector->lost.halt.threads.count, 0);
-	assert_int_equal(kill(target, SIGTERM), 0);
-	assert_int_equal(waitpid(target, &status, 0), target);
-	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+	still_child_end(target);
 	collect_free(collector);
 	(void)unsetenv(ENV_TWIN);
 	(void)unsetenv(ENV_STOP_LIMIT);

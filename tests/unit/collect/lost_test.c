@@ -23,6 +23,7 @@
 #include "collect/lost_way.h"
 #include "format/env.h"
 #include "producer.h"
+#include "still_child.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define IS_SANITIZED true
@@ -59,38 +60,25 @@ __attribute__((noinline)) static void scrub(void)
 		room[i] = 0;
 }
 
-/* A child that fills its memory and then does nothing. It is born before there is a collector, of
- * which it would have a copy full of addresses. */
-static pid_t start_target(void (*fill)(void))
-{
-	int ends[2];
-	char byte;
+struct filling {
+	void (*fill)(void);
+};
 
-	assert_int_equal(pipe(ends), 0);
-	pid_t pid = fork();
-	if (pid == 0) {
-		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-		fill();
-		scrub();
-		(void)!write(ends[1], "r", 1);
-		for (;;)
-			pause();
-	}
-	assert_true(pid > 0);
-	assert_int_equal(read(ends[0], &byte, 1), 1);
-	close(ends[0]);
-	close(ends[1]);
-	return pid;
+static bool fill_and_scrub(const void *context)
+{
+	const struct filling *filling = context;
+
+	filling->fill();
+	scrub();
+	return true;
 }
 
-static void end_target(pid_t pid)
+/* It is born before there is a collector, of which it would have a copy full of addresses. */
+static pid_t start_target(void (*fill)(void))
 {
-	int status;
+	const struct filling filling = {fill};
 
-	/* It is neither stopped nor traced. */
-	assert_int_equal(kill(pid, SIGTERM), 0);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+	return still_child_start(fill_and_scrub, &filling);
 }
 
 static int set_up(void **state)
@@ -197,7 +185,7 @@ static void test_blocks_of_another_process_are_held_or_lost(void **state)
 	assert_int_equal(p->run.lost_flags, PROFILE_LOST_CHECKED | PROFILE_LOST_COPIED);
 	assert_true(p->run.lost_pause_ns > 0);
 	profile_free(p);
-	end_target(pid);
+	still_child_end(pid);
 	collect_free(c);
 }
 
@@ -226,7 +214,7 @@ static void check_way(const char *way, uint32_t flags, void (*prepare)(void))
 		profile_free(p);
 	}
 	(void)setenv(ENV_TWIN, "1", 1);
-	end_target(pid);
+	still_child_end(pid);
 	collect_free(c);
 }
 
@@ -282,7 +270,7 @@ static void check_large(uint32_t flags, pid_t undertaker, unsigned leave, void (
 	lost_finish(c);
 	assert_int_equal(find_child(pid), 0);
 	(void)setenv(ENV_TWIN, "1", 1);
-	end_target(pid);
+	still_child_end(pid);
 	collect_free(c);
 	while (undertaker && waitpid(-1, NULL, __WALL | WNOHANG) > 0)
 		;
@@ -356,7 +344,7 @@ static void check_apart(void (*fill)(void))
 	assert_count(p, PROFILE_LOST_HELD, 1);
 	assert_int_equal(p->run.lost_flags, PROFILE_LOST_CHECKED | PROFILE_LOST_COPIED);
 	profile_free(p);
-	end_target(pid);
+	still_child_end(pid);
 	collect_free(c);
 }
 
@@ -400,7 +388,7 @@ static void test_blocks_that_cannot_be_do_no_harm(void **state)
 		blocks += count(p, class);
 	assert_int_equal(blocks, 5);
 	profile_free(p);
-	end_target(pid);
+	still_child_end(pid);
 	collect_free(c);
 }
 
@@ -428,7 +416,7 @@ static void test_many_words_with_one_value_are_one_root(void **state)
 		assert_int_equal(p->links.at[0].address, (uintptr_t)&page[300]);
 	}
 	profile_free(p);
-	end_target(pid);
+	still_child_end(pid);
 	collect_free(c);
 }
 
@@ -451,7 +439,7 @@ static void test_memory_where_a_stack_had_been_is_read_as_what_it_is_now(void **
 		assert_count(p, PROFILE_LOST_INTERIOR, 1);
 		profile_free(p);
 	}
-	end_target(pid);
+	still_child_end(pid);
 	collect_free(c);
 }
 
@@ -474,7 +462,7 @@ static void test_what_was_known_is_gone_when_sites_get_other_numbers(void **stat
 	assert_int_equal(p->lost.count, 0);
 	assert_int_equal(p->run.lost_flags, 0);
 	profile_free(p);
-	end_target(pid);
+	still_child_end(pid);
 	collect_free(c);
 }
 
@@ -485,7 +473,7 @@ static void test_a_process_that_is_gone_is_told(void **state)
 	struct error e = {0};
 
 	(void)state;
-	end_target(pid);
+	still_child_end(pid);
 	watch_close(&c->watch);
 	watch_open(&c->watch, pid);
 	assert_int_equal(collect_find_lost(c, COLLECT_LONG_STOP, &e), -1);
@@ -525,7 +513,7 @@ static void test_a_recording_that_ends_leaves_no_copy_behind(void **state)
 	profile_free(look(c, pid));
 	(void)collect_run(c, 0, &stop);
 	assert_int_equal(find_child(pid), 0);
-	end_target(pid);
+	still_child_end(pid);
 	collect_free(c);
 	munmap(is_ready, 4096);
 }

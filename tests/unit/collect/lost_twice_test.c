@@ -22,6 +22,7 @@
 #include "format/env.h"
 #include "producer.h"
 #include "ptrace_call.h"
+#include "still_child.h"
 
 #define HELD_UP_US 200000u
 
@@ -40,38 +41,25 @@ long ptrace(enum __ptrace_request request, ...) /* NOLINT: its name is not ours 
 	return ptrace_call_pass(request, &call);
 }
 
-/* One that may make no process, of which nothing is known before it is tried. */
-static pid_t start_target(void)
+/* May make no process, of which nothing is known before it is tried. */
+static bool forbid_forks(const void *context)
 {
 	const struct rlimit none = {0};
-	int ends[2];
-	char byte;
 
-	assert_int_equal(pipe(ends), 0);
-	pid_t pid = fork();
-	if (pid == 0) {
-		(void)!setuid(65534); /* root is above limits */
-		(void)setrlimit(RLIMIT_NPROC, &none);
-		(void)prctl(PR_SET_DUMPABLE, 1);
-		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-		(void)!write(ends[1], "r", 1);
-		for (;;)
-			pause();
-	}
-	assert_true(pid > 0);
-	assert_int_equal(read(ends[0], &byte, 1), 1);
-	(void)close(ends[0]);
-	(void)close(ends[1]);
-	return pid;
+	(void)context;
+	(void)!setuid(65534); /* root is above limits */
+	(void)setrlimit(RLIMIT_NPROC, &none);
+	(void)prctl(PR_SET_DUMPABLE, 1);
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* forgotten with the user */
+	return true;
 }
 
 static void test_both_stops_count(void **state)
 {
 	struct error e = {0};
-	int status;
 
 	(void)state;
-	pid_t pid = start_target();
+	pid_t pid = still_child_start(forbid_forks, NULL);
 	struct collector *c =
 		producer_new_collector(ticks_is_own(EM_X86_64) ? EM_X86_64 : EM_AARCH64);
 	assert_non_null(c);
@@ -83,8 +71,7 @@ static void test_both_stops_count(void **state)
 	assert_true(held_up > 0);
 	assert_false(c->lost.flags & PROFILE_LOST_COPIED);
 	assert_true(c->lost.pause_ns >= HELD_UP_US * UINT64_C(1000));
-	assert_int_equal(kill(pid, SIGTERM), 0);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
+	still_child_end(pid);
 	collect_free(c);
 }
 

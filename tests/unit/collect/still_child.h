@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Returns when it is prepared. It dies with the test. */
@@ -29,6 +30,16 @@ static inline pid_t still_child_start(bool (*prepare)(const void *context), cons
 	assert_int_equal(read(ends[0], &byte, 1), 1);
 	(void)close(ends[0]);
 	return child;
+}
+
+/* It must be neither stopped nor traced. */
+static inline void still_child_end(pid_t child)
+{
+	int status;
+
+	assert_int_equal(kill(child, SIGTERM), 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
 }
 
 #endif
