@@ -50,6 +50,32 @@ function compareRun(from: number, to: number, reversed: Reversed, placeOf: (row:
   }
 }
 
+/** Rows from `first` on: children begin where they have no more than so many frames in common with the one before. */
+type Begins = { shared: Uint16Array; first: number; depth: number; count: number };
+
+function countBegins(start: number, end: number, begins: Begins): void {
+  const { shared, first, depth } = begins;
+  let { count } = begins;
+  for (let i = first + start; i < first + end; i++) if (shared[i]! <= depth || i === first) count++;
+  begins.count = count;
+}
+
+/** Each begins where the one before ends. */
+function findBegins(start: number, end: number, begins: Begins, from: Uint32Array, to: Uint32Array): void {
+  const { shared, first, depth } = begins;
+  let { count } = begins;
+  for (let i = first + start; i < first + end; i++) {
+    if (shared[i]! > depth && i !== first) continue;
+    if (count) to[count - 1] = i;
+    from[count++] = i;
+  }
+  begins.count = count;
+}
+
+function readFrames(start: number, end: number, from: Uint32Array, frame: Uint32Array, frameAt: (i: number) => number): void {
+  for (let c = start; c < end; c++) frame[c] = frameAt(from[c]!);
+}
+
 export class BottomUp extends CallTree {
   readonly root: TreeNode;
   protected readonly sums: Sums;
@@ -114,13 +140,16 @@ export class BottomUp extends CallTree {
   protected readChildren(node: TreeNode): Children {
     const depth = this.depthIn(node.depth);
     const first = this.ownEnd(0, node.from, node.to, node.depth);
-    const [frame, from, to] = [this.roomFor(node.to - first), this.roomFor(node.to - first), this.roomFor(node.to - first)];
-    let count = 0;
-    for (let start = first, end = 0; start < node.to; start = end) {
-      end = this.endOf(depth, start, node.to);
-      [frame[count], from[count], to[count]] = [this.frameAt(start, depth), start, end];
-      count++;
-    }
+    const { shared } = this.common;
+    const rows = node.to - first;
+    const begins = { shared, first, depth, count: 0 };
+    inRuns(rows, countBegins, begins);
+    const { count } = begins;
+    const [frame, from, to] = [this.roomFor(count), this.roomFor(count), this.roomFor(count)];
+    begins.count = 0;
+    inRuns(rows, findBegins, begins, from, to);
+    if (count) to[count - 1] = node.to;
+    inRuns(count, readFrames, from, frame, (i: number) => this.frameAt(i, depth));
     return { count, frame, at: from, from, to };
   }
 

@@ -4,9 +4,10 @@
 
 import { inRuns } from "../runs.ts";
 import type { ByThread } from "./bythread.ts";
-import { Level, type ChildKey, type Children } from "./level.ts";
+import { Level, type Children } from "./level.ts";
 import { orderBy } from "./order.ts";
 import type { Answer, Figures } from "./question.ts";
+import type { ReadKeys } from "./ranking.ts";
 import type { GroupBy } from "./stacks.ts";
 import type { Run, Sums } from "./sums.ts";
 
@@ -87,8 +88,7 @@ export abstract class CallTree {
     if (!level) {
       const children = this.readChildren(node);
       const { frame, at, from, to } = children;
-      const { sizes } = this;
-      level = new Level(children, (c) => sizes[to[c]!]! - sizes[from[c]!]!, (c) => this.makeNode(node, frame[c]!, at[c]!, from[c]!, to[c]!));
+      level = new Level(children, readerOf(children, this.sizes), (c) => this.makeNode(node, frame[c]!, at[c]!, from[c]!, to[c]!));
       this.levels.set(node, level);
     }
     return level;
@@ -100,15 +100,16 @@ export abstract class CallTree {
   }
 
   /** By child: what its rows come to. */
-  amountsOf({ children: { from, to } }: Level, values: Float64Array): ChildKey {
-    const sums = this.sumsOf(values);
-    return (c) => sums[to[c]!]! - sums[from[c]!]!;
+  amountsOf({ children }: Level, values: Float64Array): ReadKeys {
+    return readerOf(children, this.sumsOf(values));
   }
 
-  /** The same of those that end in it; `parent` is the node that the level is of. */
-  ownAmountsOf({ children: { at, from, to } }: Level, values: Float64Array, parent: TreeNode): ChildKey {
+  /** The size of what ends in it; `parent` is the node that the level is of. */
+  ownSizesOf({ children }: Level, values: Float64Array, parent: TreeNode): ReadKeys {
     const sums = this.sumsOf(values);
-    return (c) => sums[this.ownEnd(at[c]!, from[c]!, to[c]!, parent.depth + 1)]! - sums[from[c]!]!;
+    const depth = parent.depth + 1;
+    const endOf = (c: number): number => this.ownEnd(children.at[c]!, children.from[c]!, children.to[c]!, depth);
+    return (keys) => inRuns(children.count, readOwnSizes, children, sums, endOf, keys);
   }
 
   /** Rows that go through a node; filters may have made nothing of some. */
@@ -190,6 +191,18 @@ export abstract class CallTree {
     }
     return node;
   }
+}
+
+function readerOf(children: Children, sums: Float64Array): ReadKeys {
+  return (keys) => inRuns(children.count, readAmounts, children, sums, keys);
+}
+
+function readAmounts(first: number, last: number, { from, to }: Children, sums: Float64Array, keys: Float64Array): void {
+  for (let c = first; c < last; c++) keys[c] = sums[to[c]!]! - sums[from[c]!]!;
+}
+
+function readOwnSizes(first: number, last: number, { from }: Children, sums: Float64Array, endOf: (child: number) => number, keys: Float64Array): void {
+  for (let c = first; c < last; c++) keys[c] = Math.abs(sums[endOf(c)]! - sums[from[c]!]!);
 }
 
 /** Where the rows of a thread are over; threads follow each other by their numbers. */

@@ -2,8 +2,9 @@
 // Nodes are made of those that are looked at.
 // SPDX-License-Identifier: Apache-2.0
 
+import { inRuns } from "../runs.ts";
 import type { TreeNode } from "./calltree.ts";
-import { orderNumbers } from "./order.ts";
+import { Ranking, type ReadKeys } from "./ranking.ts";
 
 /** By child. */
 export interface Children {
@@ -14,15 +15,14 @@ export interface Children {
   to: Uint32Array;
 }
 
-export type ChildKey = (child: number) => number;
-
 export class Level {
-  /** Children, the largest first. */
-  readonly order: Uint32Array;
+  /** Children, the largest first; of one size the one with the lowest frame. */
+  readonly order: Ranking;
   private readonly made = new Map<number, TreeNode>();
+  private readonly rankings = new Map<string, Ranking>();
 
-  constructor(readonly children: Children, readonly size: ChildKey, private readonly make: (child: number) => TreeNode) {
-    this.order = largestFirst(children, size);
+  constructor(readonly children: Children, readonly readSizes: ReadKeys, private readonly make: (child: number) => TreeNode) {
+    this.order = new Ranking(children.count, [readSizes], children.frame);
   }
 
   node(child: number): TreeNode {
@@ -47,42 +47,32 @@ export class Level {
     return child < 0 ? null : this.node(child);
   }
 
-  /** Those with most of something first; equal ones stay in the order of their sizes. */
-  sorted(key: ChildKey): Uint32Array {
-    const { order } = this;
-    return orderNumbers(order.length, (i) => key(order[i]!)).map((i) => order[i]!);
+  /** Those with most of something first; equal ones stay in the order of their sizes. Remembered by what it is called. */
+  sorted(name: string, read: () => ReadKeys): Ranking {
+    let ranking = this.rankings.get(name);
+    if (!ranking) this.rankings.set(name, (ranking = new Ranking(this.children.count, [read(), this.readSizes], this.children.frame)));
+    return ranking;
+  }
+
+  /** By the places of frames' names; what has nothing of the figure comes last. */
+  placesOf(names: Uint32Array): ReadKeys {
+    const { count, frame } = this.children;
+    return (keys) => {
+      this.readSizes(keys);
+      inRuns(count, readPlaces, frame, names, keys);
+    };
   }
 }
 
-const FEW = 12;
-
-/** Of those of one size the one with the lowest frame comes first. */
-function largestFirst({ count, frame }: Children, size: ChildKey): Uint32Array {
-  const order = orderNumbers(count, size);
-  for (let from = 0, to = 0; from < count; from = to) {
-    const least = size(order[from]!);
-    while (to < count && size(order[to]!) === least) to++;
-    if (to - from > FEW) {
-      const run = order.slice(from, to);
-      order.set(orderNumbers(run.length, (i) => -frame[run[i]!]!).map((i) => run[i]!), from);
-    } else putInPlace(order, from, to, frame);
-  }
-  return order;
-}
-
-function putInPlace(order: Uint32Array, from: number, to: number, frame: Uint32Array): void {
-  for (let i = from + 1; i < to; i++) {
-    const child = order[i]!;
-    let at = i;
-    for (; at > from && frame[order[at - 1]!]! > frame[child]!; at--) order[at] = order[at - 1]!;
-    order[at] = child;
-  }
+/** The keys are the sizes. */
+function readPlaces(from: number, to: number, frame: Uint32Array, names: Uint32Array, keys: Float64Array): void {
+  for (let c = from; c < to; c++) keys[c] = (keys[c] === 0 ? -(2 ** 32) : 0) - names[frame[c]!]!;
 }
 
 /** Rows of a table, one below the other: children of one level that follow each other. */
 interface Span {
   level: Level;
-  order: Uint32Array;
+  order: Ranking;
   from: number; // places of `order`
   to: number;
   first: number; // row
@@ -94,14 +84,14 @@ export class OpenRows {
   private readonly spans: Span[] = [];
 
   /** `levelOf` must be the same for a node every time. */
-  constructor(private readonly levelOf: (node: TreeNode) => Level, private readonly isOpen: (node: TreeNode) => boolean, private readonly sort: (level: Level, node: TreeNode) => Uint32Array, root: TreeNode) {
+  constructor(private readonly levelOf: (node: TreeNode) => Level, private readonly isOpen: (node: TreeNode) => boolean, private readonly sort: (level: Level, node: TreeNode) => Ranking, root: TreeNode) {
     this.add(root);
   }
 
   private add(node: TreeNode): void {
     const level = this.levelOf(node);
     const order = this.sort(level, node);
-    const open = [...level.known()].filter(([, child]) => this.isOpen(child)).map(([child, inner]) => ({ place: order.indexOf(child), inner }));
+    const open = [...level.known()].filter(([, child]) => this.isOpen(child)).map(([child, inner]) => ({ place: order.placeOf(child), inner }));
     let from = 0;
     for (const { place, inner } of open.sort((a, b) => a.place - b.place)) {
       this.addSpan(level, order, from, (from = place + 1));
@@ -110,7 +100,7 @@ export class OpenRows {
     this.addSpan(level, order, from, order.length);
   }
 
-  private addSpan(level: Level, order: Uint32Array, from: number, to: number): void {
+  private addSpan(level: Level, order: Ranking, from: number, to: number): void {
     if (from === to) return;
     this.spans.push({ level, order, from, to, first: this.count });
     this.count += to - from;
@@ -124,8 +114,8 @@ export class OpenRows {
       else high = middle;
     }
     const span = this.spans[low];
-    const child = span?.order[span.from + row - span.first];
-    return row < 0 || row >= this.count || child === undefined ? undefined : span!.level.node(child);
+    if (!span || row < 0 || row >= this.count) return undefined;
+    return span.level.node(span.order.at(span.from + row - span.first)!);
   }
 
   /** -1: it is in none. */
@@ -134,7 +124,7 @@ export class OpenRows {
     const child = level ? level.childOf(node) : -1;
     for (const span of child < 0 ? [] : this.spans) {
       if (span.level !== level) continue;
-      const place = span.order.indexOf(child);
+      const place = span.order.placeOf(child);
       if (place >= span.from && place < span.to) return span.first + place - span.from;
     }
     return -1;

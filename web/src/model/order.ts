@@ -104,15 +104,18 @@ function put(from: number, to: number, numbers: Uint32Array, order: Uint32Array,
   for (let i = from; i < to; i++) sorted[i] = numbers[order[i]!]!;
 }
 
-/** 0, 1, 2, … by a key of each, the largest first; equal ones stay as they are. */
-export function orderNumbers(count: number, key: (i: number) => number): Uint32Array {
-  const b = benchFor(count);
-  inRuns(count, readKeys, b.keys, key);
-  return sortKeys(b, count).slice();
+/** Numbers in an order (null: 0, 1, 2, …) by a key of each, the largest first; equal ones stay as they are. */
+export function reorder(order: Uint32Array | null, keys: Float64Array): Uint32Array {
+  if (!order) return largestFirst(keys);
+  const b = benchFor(order.length);
+  inRuns(order.length, readKeys, order, keys, b.keys);
+  const sorted = new Uint32Array(order.length);
+  inRuns(order.length, put, order, sortKeys(b, order.length), sorted);
+  return sorted;
 }
 
-function readKeys(from: number, to: number, keys: Float64Array, key: (i: number) => number): void {
-  for (let i = from; i < to; i++) keys[i] = key(i);
+function readKeys(from: number, to: number, order: Uint32Array, of: Float64Array, keys: Float64Array): void {
+  for (let i = from; i < to; i++) keys[i] = of[order[i]!]!;
 }
 
 /** Things by a number of theirs, the largest first; equal ones stay as they are. */

@@ -130,9 +130,10 @@ const wordIn = (p: Profile, frame: number): string => (frame < p.frameCount ? p.
 function showTable(p: Profile, answers: Answers, q: Question, options = FLAME): void {
   const tree = answers.tree(p, q, options);
   const level = tree.level(tree.root);
-  const nodes = Array.from(level.order.subarray(0, ROWS), (child) => level.node(child));
+  const nodes = level.order.slice(ROWS).map((child) => level.node(child));
   tree.tell(nodes, FIGURE_COLUMNS.map(({ column }) => figureColumn(p, column, tree.answer)));
-  level.sorted(tree.amountsOf(level, tree.figures().blocks));
+  level.sorted("blocks", () => tree.amountsOf(level, tree.figures().blocks)).at(0);
+  level.sorted("self", () => tree.ownSizesOf(level, tree.figures().values, tree.root)).at(0);
 }
 
 /** Of a letter and of a word. The last text is remembered: it is forgotten by another one. */

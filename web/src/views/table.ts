@@ -10,6 +10,7 @@ import type { CallTree, NodeSums, TreeNode } from "../model/calltree.ts";
 import { FIGURE_COLUMNS, figureColumn, type FigureColumn } from "../model/figures.ts";
 import { OpenRows, type Level } from "../model/level.ts";
 import { countsBlocks } from "../model/question.ts";
+import type { Ranking } from "../model/ranking.ts";
 import { makeControls } from "./controls.ts";
 import { makeSaving } from "./saving.ts";
 import { within, withinColumn } from "./within.ts";
@@ -71,7 +72,7 @@ class TablePage {
     for (let depth = 0; node && depth < 60; depth++) {
       this.open.add(node);
       const level: Level = tree.level(node);
-      const first: TreeNode | undefined = level.order.length ? level.node(level.order[0]!) : undefined;
+      const first: TreeNode | undefined = level.order.length ? level.node(level.order.at(0)!) : undefined;
       node = first && Math.abs(first.value) * 2 >= Math.abs(node.value) ? first : undefined;
     }
   }
@@ -95,21 +96,14 @@ class TablePage {
   }
 
   /** The children of a node as they are to be shown. What has nothing of the figure is there for its other columns: by name it comes last. */
-  private sorted(level: Level, parent: TreeNode): Uint32Array {
+  private sorted(level: Level, parent: TreeNode): Ranking {
     const { sort } = this.app.state;
     const tree = this.tree!;
-    const { values, blocks } = tree.figures();
     const column = FIGURE_COLUMNS.find((c) => c.id === sort);
-    if (column) return level.sorted(tree.amountsOf(level, this.column(column.column)));
-    if (sort === "blocks") return level.sorted(tree.amountsOf(level, blocks));
-    if (sort === "self") {
-      const own = tree.ownAmountsOf(level, values, parent);
-      return level.sorted((child) => Math.abs(own(child)));
-    }
-    if (sort !== "name") return level.order;
-    const places = this.app.profile.namePlaces();
-    const { frame } = level.children;
-    return level.sorted((child) => (level.size(child) === 0 ? -(2 ** 32) : 0) - places[frame[child]!]!);
+    if (column) return level.sorted(sort, () => tree.amountsOf(level, this.column(column.column)));
+    if (sort === "blocks") return level.sorted(sort, () => tree.amountsOf(level, tree.figures().blocks));
+    if (sort === "self") return level.sorted(sort, () => tree.ownSizesOf(level, tree.figures().values, parent));
+    return sort === "name" ? level.sorted(sort, () => level.placesOf(this.app.profile.namePlaces())) : level.order;
   }
 
   private flatten(chosen: TreeNode | null): void {
