@@ -96,6 +96,32 @@ def test_of_a_long_table_what_is_in_sight_is_there_at_once_and_a_little_more_a_m
     assert len(later) == len(first) + 8 and all(b - a == 24 for a, b in zip(later, later[1:]))
 
 
+ROW_ELEMENTS = "[...document.querySelectorAll('.rows-inner, .rows-inner *')].map(e => [e.tagName, [...e.attributes].map(a => `${a.name}=${a.value}`).sort(), e.children.length ? '' : e.textContent])"
+
+
+def test_rows_that_take_on_other_figures_are_like_rows_made_anew(page, tree):
+    ways = (("#table", "#table?inverted=1&sort=calls"), ("#table?inverted=1&byLine=1&sort=name", "#table?figure=leaked"), ("#callers?search=table", "#callers?sort=total"))
+    for first, then in ways:
+        (changed,) = page(tree, ("goto", first), ("wait", ".rows-inner .row"), ("goto", then), ("eval", ROW_ELEMENTS))
+        (made,) = page(tree, ("goto", then), ("wait", ".rows-inner .row"), ("eval", ROW_ELEMENTS))
+        assert changed == made and len(made) > 20
+
+
+def test_rows_are_where_the_table_is_whatever_it_was_before(page, record):
+    profile = record.victim("deep_stack", "300").path
+    rows = """(() => { const list = document.querySelector('.rows'), { top, bottom } = list.getBoundingClientRect();
+        const all = [...document.querySelectorAll('.rows-inner .row')].map(row => row.getBoundingClientRect());
+        return [list.scrollTop > 0, all.length > 0 && all[0].top - list.firstChild.offsetHeight <= top + 2, all.at(-1)?.bottom >= bottom - 2, all.length]; })()"""
+    seen = page(
+        profile, ("size", 900, 500), ("goto", "#table"), ("wait", ".rows-inner .row"), ("focus", ".rows"), ("press", "End"), ("eval", rows),
+        ("goto", "#time"), ("goto", "#table"), ("eval", rows), ("goto", "#time"), ("size", 900, 900), ("goto", "#table"), ("eval", rows),
+        ("goto", "#table?functions=nothing-has-this"), ("eval", rows), ("goto", "#table"), ("eval", rows), ("goto", "#table?inverted=1&sort=name"), ("eval", rows),
+    )
+    assert seen[0][:3] == [True] * 3
+    assert seen[1][1:3] == seen[2][1:3] == seen[4][1:3] == [True] * 2 and seen[3][3] == 0
+    assert seen[5][1] is True
+
+
 def test_sizes_over_time_are_drawn_when_they_come_into_sight_and_when_the_page_comes_back(page, tree):
     # Colours of the picture; a canvas that nobody has drawn on has one.
     count = "new Set(new Uint32Array(document.querySelector('#size-by-time').getContext('2d').getImageData(0, 0, 300, 150).data.buffer)).size"

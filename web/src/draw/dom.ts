@@ -18,7 +18,7 @@ const shown = (child: Node | string): Node | string => (typeof child === "string
 const known = new Map<string, { name: string; classes: string }>();
 
 /** "div.row.head": tables are made of thousands of a few kinds. */
-function partsOf(tag: string): { name: string; classes: string } {
+export function partsOf(tag: string): { name: string; classes: string } {
   let parts = known.get(tag);
   if (!parts) {
     const [name, ...classes] = tag.split(".");

@@ -4,6 +4,7 @@
 import { whenIdleAfter } from "../idle.ts";
 import { isPrinting } from "./colours.ts";
 import { h } from "./dom.ts";
+import { Fitted, part, type Part } from "./fit.ts";
 
 const ROW = 24; // pixels, as in the style sheet
 const PRINTED = 500; // rows at most
@@ -13,17 +14,22 @@ const LATER_MS = 1000; // who goes on before does not wait for what nobody has l
 export class Rows {
   readonly element: HTMLElement;
   private readonly inner = h("div.rows-inner");
+  private readonly shown: Fitted[] = []; // the rows in the page
   private count = 0;
-  private make: (i: number) => HTMLElement = () => h("div");
+  private make: (i: number) => Part = () => part("div");
   private prepare: (first: number, last: number) => void = () => {};
   private first = 0; // of the rows in the page, and the one after the last
   private last = 0;
+  // Of the list, as they were when they were last looked up.
+  private top = 0;
+  private height = 0;
+  private headHeight = 0;
 
-  /** The head stays in sight above the rows, and moves sideways with them. */
+  /** The head stays in sight above the rows, and moves sideways with them. All rows are of the same elements. */
   constructor(label: string, private readonly head: HTMLElement) {
     this.element = h("div.rows", { tabindex: 0, role: "treegrid", "aria-label": label }, head, this.inner);
     this.element.addEventListener("scroll", () => this.draw());
-    new ResizeObserver(() => this.last < this.lastWith(0) && this.draw()).observe(this.element);
+    new ResizeObserver(() => this.check()).observe(this.element);
     window.addEventListener("beforeprint", () => this.print(Math.min(this.count, PRINTED)));
     window.addEventListener("afterprint", () => this.set(this.count, this.make));
   }
@@ -36,14 +42,38 @@ export class Rows {
   }
 
   /** What is to be shown from now on. `prepare` is told which rows are made next. */
-  set(count: number, make: (i: number) => HTMLElement, prepare = this.prepare): void {
+  set(count: number, make: (i: number) => Part, prepare = this.prepare): void {
     this.count = count;
     this.make = make;
     this.prepare = prepare;
     this.first = this.last = 0;
     this.inner.style.height = `${count * ROW}px`;
-    this.draw(0);
+    this.begin();
     whenIdleAfter(LATER_MS, () => this.make === make && this.addBelow());
+  }
+
+  /** Fills the list as it most likely is, and looks when the next picture is made: to ask now would have the browser lay
+   * out what is about to change. */
+  private begin(): void {
+    if (!this.element.isConnected) return this.fill(0, 0);
+    if (this.height === 0) this.look();
+    this.top = Math.max(0, Math.min(this.top, this.headHeight + this.count * ROW - this.height));
+    this.fill(this.firstInSight(), this.lastWith(0));
+    requestAnimationFrame(() => this.check());
+  }
+
+  private look(): void {
+    this.top = this.element.scrollTop;
+    this.height = this.element.clientHeight;
+    this.headHeight = this.head.offsetHeight;
+  }
+
+  /** What is in sight is there, wherever the list has gone by itself. */
+  private check(): void {
+    if (!this.element.isConnected) this.top = 0; // where it most likely is when it comes back
+    if (!this.element.isConnected || isPrinting()) return;
+    this.look();
+    if (this.first > this.firstInSight() || this.last < this.lastWith(0)) this.fill(this.firstInSight(), this.lastWith(0));
   }
 
   scrollTo(i: number): void {
@@ -55,41 +85,60 @@ export class Rows {
     this.draw();
   }
 
+  /** The row that an element is in; -1: in none. */
+  rowOf(element: Element): number {
+    const at = this.shown.findIndex((row) => row.element.contains(element));
+    return at < 0 ? -1 : this.first + at;
+  }
+
   /** A page that is not in sight is filled anew when it comes back: what its rows are made of may be gone by now. */
-  private draw(below = SPARE): void {
+  private draw(): void {
     if (!this.element.isConnected) return;
-    const first = Math.max(0, Math.floor(this.element.scrollTop / ROW) - SPARE);
-    const last = this.lastWith(below);
+    this.look();
+    const [first, last] = [this.firstInSight(), this.lastWith(SPARE)];
     if (first === this.first && last === this.last && last > 0) return;
     this.fill(first, last);
   }
 
+  /** With some above it. */
+  private firstInSight(): number {
+    return Math.max(0, Math.floor(this.top / ROW) - SPARE);
+  }
+
   private lastWith(below: number): number {
-    return Math.min(this.count, Math.ceil((this.element.scrollTop + this.element.clientHeight) / ROW) + below);
+    return Math.min(this.count, Math.ceil((this.top + this.height) / ROW) + below);
   }
 
   private fill(first: number, last: number): void {
     [this.first, this.last] = [first, last];
-    this.inner.replaceChildren(...this.makeRows(first, last));
+    for (const row of this.shown.splice(Math.max(0, last - first))) row.element.remove();
+    this.showRows(first, last);
   }
 
-  private makeRows(first: number, last: number): HTMLElement[] {
-    const rows: HTMLElement[] = [];
+  /** Rows from one of those in the page on. */
+  private showRows(first: number, last: number): void {
     this.prepare(first, last);
     for (let i = first; i < last; i++) {
-      const row = this.make(i);
-      row.style.top = `${i * ROW}px`;
-      rows.push(row);
+      const row = this.rowFor(i);
+      const top = `${i * ROW}px`;
+      if (row.element.style.top !== top) row.element.style.top = top;
     }
-    return rows;
+    this.inner.append(...this.shown.slice(this.inner.childElementCount).map((row) => row.element));
+  }
+
+  private rowFor(i: number): Fitted {
+    const row = this.shown[i - this.first];
+    if (!row) this.shown.push(new Fitted(this.make(i)));
+    else row.show(this.make(i));
+    return this.shown[i - this.first]!;
   }
 
   /** What is not in sight, but will be with the first step down. */
   private addBelow(): void {
     if (!this.element.isConnected || isPrinting()) return;
-    const last = this.lastWith(SPARE);
-    if (last <= this.last) return;
-    this.inner.append(...this.makeRows(this.last, last));
+    const [from, last] = [this.last, this.lastWith(SPARE)];
+    if (last <= from) return;
     this.last = last;
+    this.showRows(from, last);
   }
 }

@@ -3,6 +3,7 @@
 
 import type { App, View } from "../app.ts";
 import { clear, h } from "../draw/dom.ts";
+import { part, type Part } from "../draw/fit.ts";
 import { formatBytes, formatCount, formatShare } from "../draw/format.ts";
 import { Rows } from "../draw/rows.ts";
 import { appendInPieces } from "../idle.ts";
@@ -84,20 +85,20 @@ class CallersPage {
     return { head: ["self", "total", "function", "module"], rows: Array.from(this.list, (group) => [this.all!.self[group]!, this.all!.total[group]!, profile.functionName(group), profile.modulePath(group)]) };
   }
 
-  private makeRow(group: number): HTMLElement {
+  private makeRow(group: number): Part {
     const { app } = this;
     const { self, total, selfVariance, totalVariance } = this.all!;
     const chosen = app.state.zoom[0] === group;
-    return h(`div.row.functions${chosen ? ".chosen" : ""}`, { role: "row", "data-self": self[group]!, "data-total": total[group]! },
-      h("span.cell.name", {}, h("a", { href: app.link({ zoom: [group] }), "aria-current": chosen ? "true" : undefined, title: app.profile.modulePath(group) }, app.profile.functionName(group)),
-        h("span.place", {}, ` ${app.profile.moduleName(group)}`)),
+    return part(`div.row.functions${chosen ? ".chosen" : ""}`, { role: "row", "data-self": self[group]!, "data-total": total[group]! },
+      part("span.cell.name", {}, part("a", { href: app.link({ zoom: [group] }), "aria-current": chosen ? "true" : undefined, title: app.profile.modulePath(group) }, app.profile.functionName(group)),
+        part("span.place", {}, ` ${app.profile.moduleName(group)}`)),
       this.figure(self[group]!, selfVariance?.[group] ?? 0),
       this.figure(total[group]!, totalVariance?.[group] ?? 0));
   }
 
-  private figure(value: number, variance: number): HTMLElement {
+  private figure(value: number, variance: number): Part {
     const text = value ? `${formatShare(value, this.answer!.total)}  ${this.show(value)}` : "";
-    return h("span.cell", { title: text + within(this.app, this.answer!, value, variance) }, text);
+    return part("span.cell", { title: text + within(this.app, this.answer!, value, variance) }, text);
   }
 
   private neighbours(title: string, list: Neighbour[], total: number, none: string): HTMLElement {

@@ -4,6 +4,7 @@
 import type { App, View } from "../app.ts";
 import { changeColour, cssColour, drawingWidth, isDark } from "../draw/colours.ts";
 import { clear, h } from "../draw/dom.ts";
+import { part, type Part } from "../draw/fit.ts";
 import { formatBytes, formatCount } from "../draw/format.ts";
 import { boxAt, countRows, flameInk, layOut, paintAhead, painter, ROW, type Box, type IcicleSource } from "../draw/icicle.ts";
 import { Rows } from "../draw/rows.ts";
@@ -222,14 +223,14 @@ class ComparePage {
     return svg({ boxes: this.boxes, width: this.drawnWidth, label, colour, title: (n) => `${label(n)}: ${this.told(n)}` });
   }
 
-  private makeRow(id: number): HTMLElement {
+  private makeRow(id: number): Part {
     const u = this.union!;
     const { variance } = this.changes!;
     const [now, old] = [this.changes!.now[id]!, this.changes!.old[id]!];
     const status = old === 0 ? "new" : now === 0 ? "gone" : now > old ? "grown" : "shrunk";
-    return h("div.row.changes", { role: "row", "data-old": old, "data-now": now },
-      h("span.cell.name", {}, u.functionName(id), h("span.place", {}, ` ${u.moduleName(id)}`)),
-      h("span.cell", {}, status), h("span.cell", {}, this.show(old)), h("span.cell", {}, this.show(now)), h("span.cell", { title: this.signed(now - old) + this.off(variance?.[id] ?? 0) }, this.signed(now - old)));
+    return part("div.row.changes", { role: "row", "data-old": old, "data-now": now },
+      part("span.cell.name", {}, u.functionName(id), part("span.place", {}, ` ${u.moduleName(id)}`)),
+      part("span.cell", {}, status), part("span.cell", {}, this.show(old)), part("span.cell", {}, this.show(now)), part("span.cell", { title: this.signed(now - old) + this.off(variance?.[id] ?? 0) }, this.signed(now - old)));
   }
 }
 

@@ -4,6 +4,7 @@
 
 import type { App, View } from "../app.ts";
 import { clear, h } from "../draw/dom.ts";
+import { part, type Part } from "../draw/fit.ts";
 import { formatBytes, formatCount, formatShare } from "../draw/format.ts";
 import { Rows } from "../draw/rows.ts";
 import type { CallTree, NodeSums, TreeNode } from "../model/calltree.ts";
@@ -30,6 +31,7 @@ class TablePage {
     this.controls = makeControls(app, { direction: true, lines: true });
     this.element = h("div.table-page", {}, this.controls.element, makeSaving(app, null), this.rows.element);
     this.rows.element.addEventListener("keydown", (e) => this.onKey(e));
+    this.rows.element.addEventListener("click", (e) => (e.target as Element).closest(".twist") && this.toggle(this.rows.rowOf(e.target as Element)));
   }
 
   update(): void {
@@ -122,7 +124,7 @@ class TablePage {
     }, title)));
   }
 
-  private makeRow(i: number): HTMLElement {
+  private makeRow(i: number): Part {
     const node = this.list!.at(i)!;
     const { profile } = this.app;
     const tree = this.tree!;
@@ -131,15 +133,15 @@ class TablePage {
     const sums = this.sums.get(node)!;
     const isOpen = this.open.has(node);
     const leaf = isOpen && tree.level(node).order.length === 0;
-    const name = h("span.cell.name", { style: `padding-left:calc(${node.depth - 1} * var(--indent))` },
-      h("button.twist", { type: "button", tabindex: -1, "aria-label": isOpen ? "close" : "open", onclick: () => this.toggle(i) }, leaf ? "·" : isOpen ? "▾" : "▸"),
-      h("a", { href: this.app.link({ page: "callers", functions: "", file: 0, zoom: [profile.frameGroup[node.frame]!] }), title: profile.modulePath(node.frame) }, profile.functionName(node.frame)),
-      h("span.place", {}, ` ${profile.place(node.frame)}`));
-    return h(`div.row${i === this.at ? ".chosen" : ""}`, { role: "row", "aria-level": node.depth, "aria-expanded": leaf ? undefined : String(isOpen), "data-depth": node.depth, "data-bytes": sums.bytes, "data-blocks": sums.blocks }, name,
-      h("span.cell", { title: show(node.value) + this.doubt(node) }, `${formatShare(node.value, tree.root.value)}  ${show(node.value)}`),
-      h("span.cell", {}, sums.self ? show(sums.self) : ""),
-      h("span.cell", {}, formatCount(sums.blocks)),
-      ...FIGURE_COLUMNS.map((c, k) => h("span.cell", { "data-figure": c.id, "data-value": sums.others[k]!, title: this.doubtOf(node, c) }, (c.bytes ? formatBytes : formatCount)(sums.others[k]!))));
+    const name = part("span.cell.name", { style: `padding-left:calc(${node.depth - 1} * var(--indent))` },
+      part("button.twist", { type: "button", tabindex: -1, "aria-label": isOpen ? "close" : "open" }, leaf ? "·" : isOpen ? "▾" : "▸"),
+      part("a", { href: this.app.link({ page: "callers", functions: "", file: 0, zoom: [profile.frameGroup[node.frame]!] }), title: profile.modulePath(node.frame) }, profile.functionName(node.frame)),
+      part("span.place", {}, ` ${profile.place(node.frame)}`));
+    return part(`div.row${i === this.at ? ".chosen" : ""}`, { role: "row", "aria-level": node.depth, "aria-expanded": leaf ? undefined : String(isOpen), "data-depth": node.depth, "data-bytes": sums.bytes, "data-blocks": sums.blocks }, name,
+      part("span.cell", { title: show(node.value) + this.doubt(node) }, `${formatShare(node.value, tree.root.value)}  ${show(node.value)}`),
+      part("span.cell", {}, sums.self ? show(sums.self) : ""),
+      part("span.cell", {}, formatCount(sums.blocks)),
+      ...FIGURE_COLUMNS.map((c, k) => part("span.cell", { "data-figure": c.id, "data-value": sums.others[k]!, title: this.doubtOf(node, c) }, (c.bytes ? formatBytes : formatCount)(sums.others[k]!))));
   }
 
   private doubt(node: TreeNode): string {
