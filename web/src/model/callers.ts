@@ -4,9 +4,10 @@
 import { addTo, inRuns } from "../runs.ts";
 import { withArrays, type Arrays } from "./memory.ts";
 import type { Answer } from "./question.ts";
-import { largestOf, orderBy } from "./order.ts";
+import { orderBy, readSizes } from "./order.ts";
 import { OF_FUNCTION } from "./outermost.ts";
 import type { Profile } from "./profile.ts";
+import { Ranking } from "./ranking.ts";
 import { valuesThrough } from "./stacks.ts";
 
 export interface Neighbour {
@@ -89,7 +90,7 @@ function addEnds(from: number, to: number, sum: { self: number }, ofSite: Uint32
 
 /** Figures by function. They are the answer's, and go with it. */
 export interface Functions {
-  groups: Uint32Array; // those that have anything, in order
+  groups: Uint32Array; // those that have anything, by their numbers
   total: Float64Array; // by group, as all that follows
   self: Float64Array;
   /** How doubtful both are; null: not at all. */
@@ -111,8 +112,7 @@ function sumByFunction(p: Profile, values: Float64Array, through: Float64Array, 
 export function allFunctions(p: Profile, a: Answer): Functions {
   const [total, self] = sumByFunction(p, a.values, p.through(a.values), a.arrays);
   const [totalVariance, selfVariance] = a.variance ? withArrays(p.memory, (own) => sumByFunction(p, a.variance!, valuesThrough(p, a.variance!, own.f64(p.parents.length)), a.arrays)) : [null, null];
-  const functions = { groups: thoseWithSome(total, self), total, self, totalVariance, selfVariance };
-  return { ...functions, groups: sortFunctions(functions, "self") };
+  return { groups: thoseWithSome(total, self), total, self, totalVariance, selfVariance };
 }
 
 function thoseWithSome(total: Float64Array, self: Float64Array): Uint32Array {
@@ -128,55 +128,9 @@ function chooseRun(from: number, to: number, total: Float64Array, self: Float64A
   found.count = count;
 }
 
-/** Those with most of one first; of several with as much, those with most of the other. Most have nothing of one: they go
- * by the other alone. */
-export function sortFunctions(f: Functions, by: "self" | "total"): Uint32Array {
+/** Some functions: those with most of one first; of several with as much, those with most of the other. Places are those
+ * of `groups`. */
+export function rankFunctions(f: Functions, groups: Uint32Array, by: "self" | "total"): Ranking {
   const [figure, other] = by === "self" ? [f.self, f.total] : [f.total, f.self];
-  const [some, none] = [new Uint32Array(f.groups.length), new Uint32Array(f.groups.length)];
-  const count = divide(f.groups, figure, some, none);
-  const sorted = new Uint32Array(f.groups.length);
-  sorted.set(sortRuns(largestOf(some.subarray(0, count), figure), figure, other));
-  sorted.set(largestOf(none.subarray(0, sorted.length - count), other), count);
-  return sorted;
-}
-
-/** Returns how many have something. */
-function divide(groups: Uint32Array, figure: Float64Array, some: Uint32Array, none: Uint32Array): number {
-  const found = { count: 0 };
-  inRuns(groups.length, divideRun, groups, figure, [some, none], found);
-  return found.count;
-}
-
-function divideRun(from: number, to: number, groups: Uint32Array, figure: Float64Array, [some, none]: [Uint32Array, Uint32Array], found: { count: number }): void {
-  let { count } = found;
-  for (let i = from; i < to; i++) {
-    const group = groups[i]!;
-    if (figure[group] !== 0) some[count++] = group;
-    else none[i - count] = group;
-  }
-  found.count = count;
-}
-
-/** Those that have as much of a figure, by another. */
-function sortRuns(sorted: Uint32Array, figure: Float64Array, other: Float64Array): Uint32Array {
-  for (let from = 0, to = 1; from < sorted.length; from = to++) {
-    const size = Math.abs(figure[sorted[from]!]!);
-    while (to < sorted.length && Math.abs(figure[sorted[to]!]!) === size) to++;
-    if (to - from > FEW) sorted.set(largestOf(sorted.subarray(from, to), other), from);
-    else putInPlace(sorted, from, to, other);
-  }
-  return sorted;
-}
-
-const FEW = 12;
-
-/** The same of a few, one by one. */
-function putInPlace(sorted: Uint32Array, from: number, to: number, other: Float64Array): void {
-  for (let i = from + 1; i < to; i++) {
-    const group = sorted[i]!;
-    const size = Math.abs(other[group]!);
-    let at = i;
-    for (; at > from && Math.abs(other[sorted[at - 1]!]!) < size; at--) sorted[at] = sorted[at - 1]!;
-    sorted[at] = group;
-  }
+  return new Ranking(groups.length, [figure, other].map((of) => (keys) => inRuns(groups.length, readSizes, groups, of, keys)), groups);
 }

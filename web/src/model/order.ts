@@ -96,7 +96,8 @@ export function largestOf(numbers: Uint32Array, figure: Float64Array): Uint32Arr
   return sorted;
 }
 
-function readSizes(from: number, to: number, numbers: Uint32Array, figure: Float64Array, keys: Float64Array): void {
+/** What each number has of a figure, more or less than 0. */
+export function readSizes(from: number, to: number, numbers: Uint32Array, figure: Float64Array, keys: Float64Array): void {
   for (let i = from; i < to; i++) keys[i] = Math.abs(figure[numbers[i]!]!);
 }
 

@@ -163,27 +163,58 @@ function ofColumns(p: Profile, q: Question, arrays: Arrays): [Float64Array, Floa
   return [bytes ? column(bytes) : arrays.f64(p.siteCount), column(blocks)];
 }
 
+/** What a thread has: sites that are its alone, and its rows of `part`. */
+interface Share {
+  serial: number;
+  sites: Uint32Array;
+  parts: Uint32Array;
+}
+
+/** By profile, of the thread that was asked for last: a table asks for a column after the other. */
+const shares = new WeakMap<Profile, Share>();
+
+function shareOf(p: Profile, serial: number): Share {
+  let share = shares.get(p);
+  if (share?.serial !== serial) shares.set(p, (share = { serial, sites: rowsWith(p.pack.u32("site.thread"), serial), parts: rowsWith(p.pack.u32("part.thread"), serial) }));
+  return share;
+}
+
+function rowsWith(threads: Uint32Array, serial: number): Uint32Array {
+  const found = { count: 0 };
+  inRuns(threads.length, countSame, threads, serial, found);
+  const rows = new Uint32Array(found.count);
+  found.count = 0;
+  inRuns(threads.length, takeSame, threads, serial, rows, found);
+  return rows;
+}
+
+function countSame(from: number, to: number, threads: Uint32Array, serial: number, found: { count: number }): void {
+  let { count } = found;
+  for (let i = from; i < to; i++) if (threads[i] === serial) count++;
+  found.count = count;
+}
+
+function takeSame(from: number, to: number, threads: Uint32Array, serial: number, rows: Uint32Array, found: { count: number }): void {
+  let { count } = found;
+  for (let i = from; i < to; i++) if (threads[i] === serial) rows[count++] = i;
+  found.count = count;
+}
+
 /** A thread's share of every site. */
 export function ofThread(p: Profile, column: string, serial: number, arrays: Arrays): Float64Array {
-  const only = p.pack.u32("site.thread");
-  const whole = p.pack.f64(`site.${column}`);
+  const { sites, parts } = shareOf(p, serial);
   const values = arrays.f64(p.siteCount);
-  inRuns(values.length, takeThread, only, serial, whole, values);
-  const site = p.pack.u32("part.site");
-  const thread = p.pack.u32("part.thread");
-  const part = p.pack.f64(`part.${column}`);
-  inRuns(site.length, takeParts, { site, thread, part }, serial, values);
+  inRuns(sites.length, takeWhole, sites, p.pack.f64(`site.${column}`), values);
+  inRuns(parts.length, takeParts, parts, p.pack.u32("part.site"), p.pack.f64(`part.${column}`), values);
   return values;
 }
 
-function takeThread(from: number, to: number, only: Uint32Array, serial: number, whole: Float64Array, values: Float64Array): void {
-  for (let i = from; i < to; i++) if (only[i] === serial) values[i] = whole[i]!;
+function takeWhole(from: number, to: number, sites: Uint32Array, whole: Float64Array, values: Float64Array): void {
+  for (let i = from; i < to; i++) values[sites[i]!] = whole[sites[i]!]!;
 }
 
-type Parts = { site: Uint32Array; thread: Uint32Array; part: Float64Array };
-
-function takeParts(from: number, to: number, { site, thread, part }: Parts, serial: number, values: Float64Array): void {
-  for (let i = from; i < to; i++) if (thread[i] === serial) values[site[i]!] = part[i]!;
+function takeParts(from: number, to: number, parts: Uint32Array, site: Uint32Array, part: Float64Array, values: Float64Array): void {
+  for (let i = from; i < to; i++) values[site[parts[i]!]!] = part[parts[i]!]!;
 }
 
 function ofTime(p: Profile, q: Question, arrays: Arrays): [Float64Array, Float64Array, string] {

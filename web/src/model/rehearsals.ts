@@ -4,7 +4,7 @@
 
 import { Answers, type TreeOptions } from "./answers.ts";
 import { BottomUp } from "./bottomup.ts";
-import { allFunctions, findCallers, sortFunctions } from "./callers.ts";
+import { allFunctions, findCallers, rankFunctions } from "./callers.ts";
 import type { CallTree, TreeNode } from "./calltree.ts";
 import { FIGURE_COLUMNS, figureColumn } from "./figures.ts";
 import { allFiles, hottestFrames, linesOf } from "./lines.ts";
@@ -108,7 +108,10 @@ function* partsOf(p: Profile): Generator<(answers: Answers) => void> {
   if (last <= 1) return;
   yield (answers) => void answers.tree(p, { ...ALL, range }, FLAME);
   yield (answers) => void answers.tree(p, { ...ALL, range: { from: 0, to: last >> 1 }, figure: "growth" }, FLAME);
-  yield (answers) => void sortFunctions(allFunctions(p, answers.of(p, { ...ALL, range, figure: "growth" })), "total");
+  yield (answers) => {
+    const functions = allFunctions(p, answers.of(p, { ...ALL, range, figure: "growth" }));
+    rankFunctions(functions, functions.groups, "total").at(0);
+  };
 }
 
 /** Of the time line: things began before it, and within. */

@@ -6,9 +6,10 @@
 
 import { addTo, inRuns } from "../runs.ts";
 import { Arrays, Memory } from "./memory.ts";
-import { largestOf } from "./order.ts";
+import { readSizes } from "./order.ts";
 import type { Profile } from "./profile.ts";
 import { answer, type Answer, type Question } from "./question.ts";
+import { Ranking } from "./ranking.ts";
 import { Reversed } from "./reversed.ts";
 import { Shape } from "./shape.ts";
 import { finish, Links, type Stacks, type Work } from "./stacks.ts";
@@ -38,9 +39,10 @@ export interface Compared {
   totals: [now: number, old: number];
 }
 
-/** By function: what it allocates itself; those that differ are in `order`, the largest difference first. */
+/** By function: what it allocates itself. */
 export interface Changes {
-  order: Uint32Array;
+  differing: Uint32Array;
+  order: Ranking; // of those: the largest difference first
   now: Float64Array;
   old: Float64Array;
   variance: Float64Array | null; // of the difference
@@ -173,7 +175,9 @@ export class Union implements Stacks, Work {
     const old = this.sumByFunction(values, this.now.siteCount, this.siteCount);
     const found = { differences: new Float64Array(now.length), differing: new Uint32Array(now.length), count: 0 };
     inRuns(now.length, findDiffering, now, old, found);
-    return { order: largestOf(found.differing.subarray(0, found.count), found.differences), now, old, variance: variance && this.sumByFunction(variance, 0, this.siteCount) };
+    const differing = found.differing.subarray(0, found.count);
+    const order = new Ranking(differing.length, [(keys) => inRuns(differing.length, readSizes, differing, found.differences, keys)], differing);
+    return { differing, order, now, old, variance: variance && this.sumByFunction(variance, 0, this.siteCount) };
   }
 
   /** `ofNow`: the new profile's answer, if that is known. */

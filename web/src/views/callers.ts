@@ -7,8 +7,9 @@ import { part, type Part } from "../draw/fit.ts";
 import { formatBytes, formatCount, formatShare } from "../draw/format.ts";
 import { Rows } from "../draw/rows.ts";
 import { appendInPieces } from "../idle.ts";
-import { allFunctions, findCallers, sortFunctions, type Callers, type Functions, type Neighbour } from "../model/callers.ts";
+import { allFunctions, findCallers, rankFunctions, type Callers, type Functions, type Neighbour } from "../model/callers.ts";
 import { countsBlocks, type Answer } from "../model/question.ts";
+import type { Ranking } from "../model/ranking.ts";
 import type { Work } from "../model/stacks.ts";
 import type { State } from "../state.ts";
 import { makeControls } from "./controls.ts";
@@ -26,8 +27,8 @@ class CallersPage {
   private readonly side = h("div.neighbours", { id: "neighbours" });
   private answer: Answer | null = null;
   private all: Functions | null = null;
-  private list: Uint32Array = new Uint32Array(0); // of those: groups
-  private sorted = "";
+  private list: Uint32Array = new Uint32Array(0); // of those: groups that the search leaves
+  private order: Ranking | null = null; // of these
   private found: { answer: Answer | null; group: number; callers: Callers | null } = { answer: null, group: -1, callers: null };
   private readonly search: HTMLInputElement;
   private readonly count = h("output", { id: "functions-found" });
@@ -48,12 +49,11 @@ class CallersPage {
     this.controls.update();
     this.ask();
     const sort = this.app.state.sort === "total" ? "total" : "self";
-    if (sort !== this.sorted) this.all = { ...this.all!, groups: sortFunctions(this.all!, sort) };
-    this.sorted = sort;
     this.choose();
+    this.order = rankFunctions(this.all!, this.list, sort);
     clear(this.head, h("span.cell", {}, "Function"),
       ...(["self", "total"] as const).map((id) => h("button.cell", { type: "button", id: `sort-${id}`, "aria-pressed": String(sort === id), onclick: () => this.app.go({ sort: id }) }, id === "self" ? "Self" : "With callees")));
-    this.rows.set(this.list.length, (i) => this.makeRow(this.list[i]!));
+    this.rows.set(this.list.length, (i) => this.makeRow(this.groupAt(i)));
     this.showNeighbours();
   }
 
@@ -62,7 +62,6 @@ class CallersPage {
     if (answer === this.answer) return;
     this.answer = answer;
     this.all = allFunctions(this.app.profile, answer);
-    this.sorted = "self";
   }
 
   /** Ahead of time: what the first look at the page would have to wait for. */
@@ -80,9 +79,14 @@ class CallersPage {
     clear(this.count, hits ? `${formatCount(this.list.length)} of ${formatCount(groups.length)} functions` : `${formatCount(groups.length)} functions`);
   }
 
+  private groupAt(i: number): number {
+    return this.list[this.order!.at(i)!]!;
+  }
+
   private sheet(): Sheet {
     const { profile } = this.app;
-    return { head: ["self", "total", "function", "module"], rows: Array.from(this.list, (group) => [this.all!.self[group]!, this.all!.total[group]!, profile.functionName(group), profile.modulePath(group)]) };
+    const groups = Array.from(this.list, (_, i) => this.groupAt(i));
+    return { head: ["self", "total", "function", "module"], rows: groups.map((group) => [this.all!.self[group]!, this.all!.total[group]!, profile.functionName(group), profile.modulePath(group)]) };
   }
 
   private makeRow(group: number): Part {

@@ -210,12 +210,13 @@ class ComparePage {
 
   private fillRows(): void {
     const changes = (this.changes = this.union!.changes(this.data!));
-    this.rows.set(changes.order.length, (i) => this.makeRow(changes.order[i]!));
+    this.rows.set(changes.order.length, (i) => this.makeRow(changes.differing[changes.order.at(i)!]!));
   }
 
   private sheet(): Sheet {
-    const { order, now, old } = this.changes!;
-    return { head: ["old", "now", "difference", "function", "module"], rows: Array.from(order, (id) => [old[id]!, now[id]!, now[id]! - old[id]!, this.union!.functionName(id), this.union!.moduleName(id)]) };
+    const { order, differing, now, old } = this.changes!;
+    const ids = order.slice(Infinity).map((place) => differing[place]!);
+    return { head: ["old", "now", "difference", "function", "module"], rows: ids.map((id) => [old[id]!, now[id]!, now[id]! - old[id]!, this.union!.functionName(id), this.union!.moduleName(id)]) };
   }
 
   private drawing(): string {

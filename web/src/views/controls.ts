@@ -4,6 +4,7 @@
 import type { App } from "../app.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatTime } from "../draw/format.ts";
+import type { Profile } from "../model/profile.ts";
 import { figuresOf, isOfPages, MAP_KINDS, type Figure } from "../model/question.ts";
 
 export const FIGURE_NAMES: Record<Figure, string> = {
@@ -31,6 +32,7 @@ type Options = [value: string, text: string][];
 export class Choice {
   readonly element: HTMLElement;
   private readonly select: HTMLSelectElement;
+  private options: Options | null = null;
   private listed = "";
 
   constructor(label: string, id: string, take: (v: string) => void) {
@@ -42,10 +44,10 @@ export class Choice {
   show(options: Options | null, value: string): void {
     this.element.hidden = !options;
     if (!options) return;
-    const key = JSON.stringify(options);
+    const key = options === this.options ? this.listed : JSON.stringify(options);
     if (key !== this.listed) clear(this.select, ...options.map(([v, text]) => h("option", { value: v }, text)));
-    this.listed = key;
-    this.select.value = value;
+    [this.options, this.listed] = [options, key];
+    if (this.select.value !== value) this.select.value = value;
   }
 }
 
@@ -64,14 +66,19 @@ class Tick {
   }
 }
 
-function threadOptions(app: App): Options {
-  const serials = [...app.profile.pack.u32("thread.serial")];
-  return [["0", "all threads"], ...serials.map((s, i): [string, string] => [String(s), app.profile.threadName(i)])];
+/** Of a profile they stay the same, and every page asks for them at every click. */
+function remembered(make: (p: Profile) => Options): (app: App) => Options {
+  const known = new WeakMap<Profile, Options>();
+  return ({ profile }) => {
+    let options = known.get(profile);
+    if (!options) known.set(profile, (options = make(profile)));
+    return options;
+  };
 }
 
-function moduleOptions(app: App): Options {
-  return [["", "all modules"], ...[...app.profile.modules()].sort().map((m): [string, string] => [m, m])];
-}
+const threadOptions = remembered((p) => [["0", "all threads"], ...[...p.pack.u32("thread.serial")].map((s, i): [string, string] => [String(s), p.threadName(i)])]);
+
+const moduleOptions = remembered((p) => [["", "all modules"], ...[...p.modules()].sort().map((m): [string, string] => [m, m])]);
 
 export function wholeButton(app: App): HTMLElement {
   return h("button", { type: "button", id: "whole-range", onclick: () => app.go({ from: -1, to: -1, zoom: [] }) }, "whole recording");

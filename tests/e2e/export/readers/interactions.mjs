@@ -84,7 +84,8 @@ try {
 	await session.send("Emulation.setCPUThrottlingRate", { rate: Number(times) });
 	for (const [name, what, ...where] of steps) {
 		const words = await aim(page, what, where);
-		const [began, used] = [performance.now(), await processor()];
+		const used = await processor();
+		const began = performance.now();
 		await doSteps[what](page, ...words);
 		await painted(page);
 		result.steps.push({ name, wall_ms: performance.now() - began, cpu_ms: (await processor()) - used });
