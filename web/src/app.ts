@@ -30,6 +30,8 @@ export interface ViewInstance {
   element: HTMLElement;
   /** The state or the profile has changed. Called only while the view is shown. */
   update(): void;
+  /** Another page takes its place. */
+  leave?(): void;
   /** What can be worked out before the view is shown, `width` pixels wide. */
   prepare?(width: number): Work[];
 }

@@ -96,3 +96,25 @@ export function appendInPieces(element: Element, count: number, make: (i: number
   unfinished.add(finish);
   wait(BEGIN_MS);
 }
+
+/** A list that is filled in pieces, and is empty while its page is out of sight: what comes back has to be laid out, and
+ * most of it is not in sight. Its children stay what they are. */
+export class List {
+  readonly element = document.createElement("div");
+  private readonly made: Element[] = [];
+
+  constructor(private readonly count: number, private readonly make: (i: number) => Element) {
+    this.fill();
+  }
+
+  fill(): void {
+    if (this.element.firstChild) return;
+    const inner = document.createElement("div"); // another one each time: who still fills the last one ends
+    appendInPieces(inner, this.count, (i) => (this.made[i] ??= this.make(i)));
+    this.element.append(inner);
+  }
+
+  empty(): void {
+    this.element.replaceChildren();
+  }
+}

@@ -149,6 +149,7 @@ function start(app: App, root: HTMLElement): () => void {
     }
     return instance;
   };
+  let shownView: ViewInstance | null = null;
   app.onChange = () => {
     const views = shown();
     const view = views.find((v) => v.id === app.state.page) ?? views[0]!;
@@ -156,7 +157,11 @@ function start(app: App, root: HTMLElement): () => void {
     note.hidden = !view.isOfAll || app.state.from < 0;
     if (!note.hidden) clear(note, `This page shows the whole recording, not ${rangeText(app)}. `, wholeButton(app));
     const instance = instanceOf(view);
-    if (main.firstChild !== instance.element) clear(main, instance.element);
+    if (main.firstChild !== instance.element) {
+      shownView?.leave?.();
+      clear(main, instance.element);
+    }
+    shownView = instance;
     instance.update();
   };
   listenForKeys(app, shown, help.open);

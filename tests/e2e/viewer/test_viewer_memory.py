@@ -151,6 +151,19 @@ def test_lost_blocks_are_those_of_the_command(page, midden, recorder, need_victi
     assert "main" in seen[5]
 
 
+def test_lists_of_leaks_are_the_same_when_the_page_comes_back(page, recorder, need_victim):
+    profile = recorder.victim(need_victim("lost_shapes"), options=("--leaks",)).path
+    items = "[...document.querySelectorAll('details.leak')].map(d => [d.parentElement.closest('section').id, d.dataset.site, d.open, d.textContent])"
+    all_there = f"new Promise(done => {{ let last = -1; const look = () => {{ const now = {items}; now.length === last ? done(now) : setTimeout(look, 700); last = now.length; }}; look(); }})"
+    back = f"new Promise(done => {{ location.hash = '#leaks'; addEventListener('hashchange', () => done({items}.length), {{ once: true }}) }})"
+    before, at_once, after = page(
+        profile, ("goto", "#leaks"), ("click", "#lost-definite summary"), ("wait", "#lost-definite ol.stack"), ("eval", all_there),
+        ("goto", "#time"), ("eval", back), ("goto", "#time"), ("goto", "#leaks"), ("eval", all_there),
+    )
+    assert before == after and any(is_open for _, _, is_open, _ in before)
+    assert 20 <= at_once < len(before)
+
+
 def test_globals_are_those_of_the_command(page, midden, recorder):
     profile = recorder.victim("known_globals").path
     wanted = ask(midden, "report", "--globals", "--json", profile)["globals"]

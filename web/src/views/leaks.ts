@@ -4,7 +4,7 @@
 import type { App, View } from "../app.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount } from "../draw/format.ts";
-import { appendInPieces } from "../idle.ts";
+import { List } from "../idle.ts";
 import { findLeaks, type Leak, type LeakGroup, type LeakKind } from "../model/leaks.ts";
 import { hasLost } from "../model/lost.ts";
 import { orderBy } from "../model/order.ts";
@@ -49,15 +49,15 @@ function leakItem(app: App, leak: Leak): HTMLElement {
   return details;
 }
 
-function section(app: App, kind: LeakKind, group: LeakGroup): HTMLElement | null {
+function section(app: App, kind: LeakKind, group: LeakGroup, lists: List[]): HTMLElement | null {
   if (!group.stacks) return null;
   const rest = group.stacks - group.largest.length;
   const title = kind === "one-off" && app.blocks.pack.header.findings?.has_time_line === false ? TOO_SHORT : TITLES[kind];
-  const list = h("div");
-  appendInPieces(list, group.largest.length, (i) => leakItem(app, group.largest[i]!));
+  const list = new List(group.largest.length, (i) => leakItem(app, group.largest[i]!));
+  lists.push(list);
   return h("section", { id: `leaks-${kind}`, "data-bytes": group.bytes, "data-blocks": group.blocks }, h("h2", {}, title),
     h("p.note", {}, `${formatBytes(group.bytes)} in ${formatCount(group.blocks)} blocks, ${formatCount(group.stacks)} stacks`),
-    list,
+    list.element,
     rest ? h("p.note", {}, `and ${formatCount(rest)} stacks with less; the tree has them all`) : null);
 }
 
@@ -79,16 +79,19 @@ export const leaks: View = {
   create(app) {
     const element = h("div.leaks-page");
     let of: Profile | null = null;
+    let lists: List[] = [];
     let found: { of: Profile; groups: Record<LeakKind, LeakGroup> } | null = null;
     const find = () => (found?.of === app.blocks ? found : (found = { of: app.blocks, groups: findLeaks(app.blocks, SHOWN) })).groups;
     const update = () => {
-      if (of === app.blocks) return;
+      if (of === app.blocks) return lists.forEach((list) => list.fill());
       of = app.blocks;
+      lists = [];
       const groups = find();
-      const sections = (["growing", "one-off", "suppressed"] as const).map((k) => section(app, k, groups[k]));
+      const sections = (["growing", "one-off", "suppressed"] as const).map((k) => section(app, k, groups[k], lists));
       const isLost = hasLost(app.blocks);
-      clear(element, sections.some(Boolean) && h("p", {}, makeSheetSaving(app, "leaks", () => sheet(app))), ...(isLost ? lostSections(app) : []), isLost && sections.some(Boolean) && h("h2.part", {}, "All that was not freed, by how it grew"), ...(sections.some(Boolean) ? sections : ["Nothing was left when the program ended."]));
+      clear(element, sections.some(Boolean) && h("p", {}, makeSheetSaving(app, "leaks", () => sheet(app))), ...(isLost ? lostSections(app, lists) : []), isLost && sections.some(Boolean) && h("h2.part", {}, "All that was not freed, by how it grew"), ...(sections.some(Boolean) ? sections : ["Nothing was left when the program ended."]));
     };
-    return { element, update, prepare: () => [{ step: () => Boolean(find()) }, { step: () => !hasLost(app.blocks) || Boolean(lostGroups(app)) }] };
+    const leave = () => lists.forEach((list) => list.empty());
+    return { element, update, leave, prepare: () => [{ step: () => Boolean(find()) }, { step: () => !hasLost(app.blocks) || Boolean(lostGroups(app)) }] };
   },
 };

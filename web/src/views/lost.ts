@@ -4,7 +4,7 @@
 import type { App } from "../app.ts";
 import { h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatTime } from "../draw/format.ts";
-import { appendInPieces } from "../idle.ts";
+import { List } from "../idle.ts";
 import { chainOf, findLost, LOST_CLASSES, type Link, type Lost, type LostClass, type LostGroup } from "../model/lost.ts";
 import type { Profile } from "../model/profile.ts";
 import { ownFrame } from "../model/resident.ts";
@@ -66,13 +66,13 @@ function item(app: App, kind: LostClass, lost: Lost): HTMLElement {
   return details;
 }
 
-function section(app: App, kind: LostClass, group: LostGroup): HTMLElement | null {
+function section(app: App, kind: LostClass, group: LostGroup, lists: List[]): HTMLElement | null {
   if (!group.stacks) return null;
   const rest = group.stacks - group.largest.length;
-  const list = h("div");
-  appendInPieces(list, group.largest.length, (i) => item(app, kind, group.largest[i]!));
+  const list = new List(group.largest.length, (i) => item(app, kind, group.largest[i]!));
+  lists.push(list);
   return h("section", { id: `lost-${kind}`, "data-bytes": group.bytes, "data-blocks": group.blocks, "data-stacks": group.stacks }, h("h2", {}, TITLES[kind]),
-    h("p.note", {}, `${formatBytes(group.bytes)} in ${blocksOf(group.blocks)}, ${formatCount(group.stacks)} ${group.stacks === 1 ? "stack" : "stacks"}`), list,
+    h("p.note", {}, `${formatBytes(group.bytes)} in ${blocksOf(group.blocks)}, ${formatCount(group.stacks)} ${group.stacks === 1 ? "stack" : "stacks"}`), list.element,
     rest ? h("p.note", {}, `and ${formatCount(rest)} stacks with less`) : null);
 }
 
@@ -85,9 +85,9 @@ export function lostGroups(app: App): Record<LostClass, LostGroup> {
   return groups;
 }
 
-/** What goes first on the page, if the profile has it. */
-export function lostSections(app: App): (HTMLElement | null)[] {
+/** What goes first on the page, if the profile has it. Its lists are added to those of the page. */
+export function lostSections(app: App, lists: List[]): (HTMLElement | null)[] {
   const groups = lostGroups(app);
   const lost = groups.definite.stacks + groups.indirect.stacks;
-  return [about(app), lost ? null : h("p", { id: "nothing-lost" }, "Nothing is lost: whatever is left, something points to it."), ...LOST_CLASSES.map((kind) => section(app, kind, groups[kind]))];
+  return [about(app), lost ? null : h("p", { id: "nothing-lost" }, "Nothing is lost: whatever is left, something points to it."), ...LOST_CLASSES.map((kind) => section(app, kind, groups[kind], lists))];
 }
