@@ -107,6 +107,16 @@ def test_rows_that_take_on_other_figures_are_like_rows_made_anew(page, tree):
         assert changed == made and len(made) > 20
 
 
+def test_who_sorts_a_table_stays_on_the_head_of_the_column(page, tree):
+    heads = "[document.activeElement.id, [...document.querySelectorAll('.head [aria-pressed=true]')].map(b => b.id), document.querySelectorAll('.head .cell').length]"
+    seen = page(
+        tree, ("goto", "#table"), ("wait", ".rows-inner .row"), ("eval", heads), ("click", "#sort-calls"), ("eval", heads), ("choose", "#figure", "leaked"), ("text", "#sort-value"),
+        ("goto", "#callers"), ("wait", ".rows-inner .row"), ("click", "#sort-total"), ("eval", heads),
+    )
+    assert seen[0][1:] == [["sort-value"], 9] and seen[1] == ["sort-calls", ["sort-calls"], 9]
+    assert seen[2] == "Share of leaked" and seen[3] == ["sort-total", ["sort-total"], 3]
+
+
 def test_rows_are_where_the_table_is_whatever_it_was_before(page, record):
     profile = record.victim("deep_stack", "300").path
     rows = """(() => { const list = document.querySelector('.rows'), { top, bottom } = list.getBoundingClientRect();

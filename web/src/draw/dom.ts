@@ -47,3 +47,8 @@ export function clear(element: Element, ...children: Child[]): void {
   const isText = !element.firstElementChild && kept.every((c) => typeof c === "string");
   if (!isText || element.textContent !== kept.join("")) element.replaceChildren(...kept);
 }
+
+/** Of a button that stays pressed. */
+export function press(button: Element, isPressed: boolean): void {
+  if (button.getAttribute("aria-pressed") !== String(isPressed)) button.setAttribute("aria-pressed", String(isPressed));
+}

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { App, View } from "../app.ts";
-import { clear, h } from "../draw/dom.ts";
+import { clear, h, press } from "../draw/dom.ts";
 import { part, type Part } from "../draw/fit.ts";
 import { formatBytes, formatCount, formatShare } from "../draw/format.ts";
 import { Rows } from "../draw/rows.ts";
@@ -22,7 +22,8 @@ const FIRST = 16; // of either: those in sight
 class CallersPage {
   readonly element: HTMLElement;
   private readonly controls;
-  private readonly head = h("div.row.head.functions", { role: "row" });
+  private readonly heads = (["self", "total"] as const).map((id) => h("button.cell", { type: "button", id: `sort-${id}`, onclick: () => this.app.go({ sort: id }) }, id === "self" ? "Self" : "With callees"));
+  private readonly head = h("div.row.head.functions", { role: "row" }, h("span.cell", {}, "Function"), ...this.heads);
   private readonly rows = new Rows("functions", this.head);
   private readonly side = h("div.neighbours", { id: "neighbours" });
   private answer: Answer | null = null;
@@ -51,8 +52,7 @@ class CallersPage {
     const sort = this.app.state.sort === "total" ? "total" : "self";
     this.choose();
     this.order = rankFunctions(this.all!, this.list, sort);
-    clear(this.head, h("span.cell", {}, "Function"),
-      ...(["self", "total"] as const).map((id) => h("button.cell", { type: "button", id: `sort-${id}`, "aria-pressed": String(sort === id), onclick: () => this.app.go({ sort: id }) }, id === "self" ? "Self" : "With callees")));
+    this.heads.forEach((button) => press(button, button.id === `sort-${sort}`));
     this.rows.set(this.list.length, (i) => this.makeRow(this.groupAt(i)));
     this.showNeighbours();
   }

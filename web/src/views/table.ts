@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { App, View } from "../app.ts";
-import { clear, h } from "../draw/dom.ts";
+import { clear, h, press } from "../draw/dom.ts";
 import { part, type Part } from "../draw/fit.ts";
 import { formatBytes, formatCount, formatShare } from "../draw/format.ts";
 import { Rows } from "../draw/rows.ts";
@@ -15,6 +15,9 @@ import type { Ranking } from "../model/ranking.ts";
 import { makeControls } from "./controls.ts";
 import { makeSaving } from "./saving.ts";
 import { within, withinColumn } from "./within.ts";
+
+/** What rows can be sorted by, and the titles of the columns; that of the second goes by the figure. */
+const HEADS: [id: string, title: string][] = [["name", "Function"], ["", ""], ["self", "Self"], ["blocks", "Blocks"], ...FIGURE_COLUMNS.map((c): [string, string] => [c.id, c.title])];
 
 class TablePage {
   readonly element: HTMLElement;
@@ -30,6 +33,7 @@ class TablePage {
   constructor(private readonly app: App) {
     this.controls = makeControls(app, { direction: true, lines: true });
     this.element = h("div.table-page", {}, this.controls.element, makeSaving(app, null), this.rows.element);
+    this.head.append(...HEADS.map(([id, title]) => h("button.cell", { type: "button", id: `sort-${id || "value"}`, onclick: () => app.go({ sort: id }) }, title)));
     this.rows.element.addEventListener("keydown", (e) => this.onKey(e));
     this.rows.element.addEventListener("click", (e) => (e.target as Element).closest(".twist") && this.toggle(this.rows.rowOf(e.target as Element)));
   }
@@ -117,11 +121,9 @@ class TablePage {
   }
 
   private showHead(): void {
-    const figure = this.app.state.figure;
-    const columns: [string, string][] = [["name", "Function"], ["", `Share of ${figure}`], ["self", "Self"], ["blocks", "Blocks"], ...FIGURE_COLUMNS.map((c): [string, string] => [c.id, c.title])];
-    clear(this.head, ...columns.map(([id, title]) => h("button.cell", {
-      type: "button", id: `sort-${id || "value"}`, "aria-pressed": String(this.app.state.sort === id), onclick: () => this.app.go({ sort: id }),
-    }, title)));
+    const { figure, sort } = this.app.state;
+    clear(this.head.children[1]!, `Share of ${figure}`);
+    HEADS.forEach(([id], i) => press(this.head.children[i]!, sort === id));
   }
 
   private makeRow(i: number): Part {
