@@ -79,7 +79,7 @@ static bool is_ready(int fd, int ms)
 
 /* ---- the collector --------------------------------------------------------------------------- */
 
-int control_open(pid_t target)
+static int listen_for(pid_t target)
 {
 	struct sockaddr_un address;
 	socklen_t bytes = build_address(&address, target);
@@ -91,6 +91,20 @@ int control_open(pid_t target)
 		return fd;
 	close(fd);
 	return -1;
+}
+
+void control_open(struct control_listeners *l)
+{
+	for (unsigned i = 0; i < 2; i++)
+		if (l->fds[i] < 0 && l->pids[i])
+			l->fds[i] = listen_for(l->pids[i]);
+}
+
+void control_close(const struct control_listeners *l)
+{
+	for (unsigned i = 0; i < 2; i++)
+		if (l->fds[i] >= 0)
+			close(l->fds[i]);
 }
 
 static bool send_answer(int connection, const struct answer *answer, int pipe)
@@ -193,7 +207,7 @@ static void answer_request(int connection, struct control_duty *duty)
 		keep_snapshot(connection, duty, request.name);
 }
 
-bool control_serve(int listener, struct control_duty *duty)
+static bool serve_one(int listener, struct control_duty *duty)
 {
 	int connection = listener < 0 ? -1 : accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 
@@ -203,6 +217,16 @@ bool control_serve(int listener, struct control_duty *duty)
 	answer_request(connection, duty);
 	close(connection);
 	return true;
+}
+
+bool control_serve(struct control_listeners *l, struct control_duty *duty)
+{
+	bool any = false;
+
+	control_open(l);
+	for (unsigned i = 0; i < 2; i++)
+		any |= serve_one(l->fds[i], duty);
+	return any;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */

@@ -19,9 +19,16 @@
 
 #define CONTROL_NAME "midden-recording-" /* of the socket, before the process id */
 
-/* Listens for requests on behalf of the process, or of its recorder. The descriptor, or -1: another
- * one does (the collector of the program that it was before an exec); to be tried again. */
-int control_open(pid_t target);
+/* By what ids others may know a recording. */
+struct control_listeners {
+	pid_t pids[2]; /* the process; the recorder, if it is the one that it was given, or 0 */
+	int fds[2];    /* -1: not open yet */
+};
+
+/* Listens for requests on behalf of these. Where another one does (the collector of the program
+ * that it was before an exec), control_serve tries again. */
+void control_open(struct control_listeners *l);
+void control_close(const struct control_listeners *l);
 
 /* What a collector has for those who ask. */
 struct control_duty {
@@ -35,8 +42,8 @@ struct control_duty {
 	struct surveying *surveying; /* for those who ask what is resident */
 };
 
-/* Answers what has come in, and tells whether anything had. `listener` may be -1. */
-bool control_serve(int listener, struct control_duty *duty);
+/* Answers what has come in, and tells whether anything had. */
+bool control_serve(struct control_listeners *l, struct control_duty *duty);
 
 /* Asks the process's collector for a snapshot. 0, or -1 with `e`. */
 int control_take_snapshot(pid_t target, const char *name, struct collect_snapshot *kept,

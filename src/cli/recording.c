@@ -272,36 +272,11 @@ static void note_end(struct profile *p, const struct collector *c, enum collect_
 	}
 }
 
-/* By what ids others may know a recording. */
-struct listeners {
-	pid_t pids[2]; /* the process; the recorder, if it is the one that it was given, or 0 */
-	int fds[2];    /* -1: not open yet */
-};
-
-static struct listeners list_listeners(const struct recording_wires *wires, pid_t pid)
+static struct control_listeners list_listeners(const struct recording_wires *wires, pid_t pid)
 {
 	pid_t recorder = wires->is_program && wires->report_out >= 0 ? getppid() : 0;
 
-	return (struct listeners){{pid, recorder > 1 ? recorder : 0}, {-1, -1}};
-}
-
-static bool serve(struct listeners *l, struct control_duty *duty)
-{
-	bool any = false;
-
-	for (unsigned i = 0; i < 2; i++) {
-		if (l->fds[i] < 0 && l->pids[i])
-			l->fds[i] = control_open(l->pids[i]);
-		any |= control_serve(l->fds[i], duty);
-	}
-	return any;
-}
-
-static void close_listeners(const struct listeners *l)
-{
-	for (unsigned i = 0; i < 2; i++)
-		if (l->fds[i] >= 0)
-			close(l->fds[i]);
+	return (struct control_listeners){{pid, recorder > 1 ? recorder : 0}, {-1, -1}};
 }
 
 /* What a copy of this process needs to know. */
@@ -335,7 +310,8 @@ static void make_absolute(char *to, size_t room, const char *path)
 
 /* Looks up now and then from the events: at what others ask for, and to tell how it goes. */
 static enum collect_end run_to_end(struct collector *c, const struct recording_job *job,
-				   const struct recording_report *report)
+				   const struct recording_report *report,
+				   struct control_listeners *listeners)
 {
 	struct so_far so_far = {.collector = c, .job = job};
 	struct control_duty duty = {.collector = c, .build = build_so_far, .context = &so_far};
@@ -345,14 +321,13 @@ static enum collect_end run_to_end(struct collector *c, const struct recording_j
 				      .wanted = job->options->collect.surveys,
 				      .answer = control_answer_survey};
 	struct recording_report now = {0};
-	struct listeners listeners = list_listeners(job->wires, report->pid);
 	uint64_t told_ns = 0, tick_ns = CONTROL_NS;
 	enum collect_end end;
 
 	duty.surveying = &surveying;
 	make_absolute(duty.path, sizeof(duty.path), report->path);
 	while ((end = collect_run(c, tick_ns, &replaced)) == COLLECT_END_TICK) {
-		tick_ns = serve(&listeners, &duty) ? BUSY_NS : CONTROL_NS;
+		tick_ns = control_serve(listeners, &duty) ? BUSY_NS : CONTROL_NS;
 		writing_serve(&writing);
 		triggers_look(&triggers, c);
 		surveying_serve(&surveying);
@@ -362,7 +337,7 @@ static enum collect_end run_to_end(struct collector *c, const struct recording_j
 		told_ns = now.status.elapsed_ns;
 		recording_report_send(job->wires->report_out, &now);
 	}
-	close_listeners(&listeners);
+	control_close(listeners);
 	writing_fini(&writing);
 	surveying_fini(&surveying);
 	return end;
@@ -580,15 +555,20 @@ int recording_run(const struct recording_options *options, const struct segment_
 	struct collector *c = collect_new(&config, hello, &e);
 	if (!c)
 		recording_refuse(wires->connection);
+	/* From its first line on the program can be asked about: it waits for the welcome. */
+	struct control_listeners listeners = list_listeners(wires, hello->pid);
+	if (c)
+		control_open(&listeners);
 	int result = c ? welcome_target(c, wires->connection, &e) : -1;
 	close(wires->connection);
 	if (result == 0) {
-		enum collect_end end = run_to_end(c, &job, &report);
+		enum collect_end end = run_to_end(c, &job, &report, &listeners);
 
 		servant_stop(&servant); /* what it could be asked for is in the file, or will be */
 		result = collect_has_begun(c) ? keep(c, end, &job, &report)
 					      : fail_to_begin(&report, &job);
 	} else {
+		control_close(&listeners);
 		trace_write_abandon(job.trace);
 		(void)fail(&report, &e, wires->report_out);
 	}

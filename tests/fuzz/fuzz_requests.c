@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 #define IS_HELLO      0x40u
 #define REQUEST_BYTES 112u
 
-static int listener = -1;
+static struct control_listeners listeners = {.fds = {-1, -1}};
 
 static struct collector *new_collector(void)
 {
@@ -84,7 +84,7 @@ static void ask(struct collector *c, const char *packet, size_t bytes)
 		abort();
 	(void)send(fd, packet, bytes, MSG_DONTWAIT);
 	(void)shutdown(fd, SHUT_WR);
-	control_serve(listener, &duty);
+	control_serve(&listeners, &duty);
 	(void)close(fd);
 	while (offshoot_is_busy(&duty.offshoot))
 		(void)usleep(100);
@@ -125,9 +125,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	struct cursor c = cursor_init(data, bytes);
 	struct collector *collector = new_collector();
 
-	if (listener < 0)
-		listener = control_open(getpid());
-	if (listener < 0)
+	listeners.pids[0] = getpid();
+	control_open(&listeners);
+	if (listeners.fds[0] < 0)
 		abort();
 	for (unsigned i = 0; i < PACKETS_MOST && cursor_get_left(&c); i++) {
 		char packet[PACKET_BYTES];

@@ -287,6 +287,14 @@ def test_a_file_that_cannot_be_written_is_told_in_one_line(midden, record, tmp_p
     assert done.returncode == 1 and "nowhere" in done.stderr and done.stderr.count("\n") == 1
 
 
+def test_a_program_can_be_asked_about_from_its_first_line_on(midden, record):
+    script = f'"{midden}" snapshot $$ first && "{midden}" snapshot $$ second; exit'
+    recording = record.start(["/bin/sh", "-c", script]).finish()
+    assert "is not being recorded" not in recording.stderr
+    assert recording.status == 0
+    assert recording.stdout.startswith(b"snapshot 1 at ") and b"\nsnapshot 2 at " in recording.stdout
+
+
 def test_a_process_that_is_not_recorded_is_told_in_one_line(midden):
     done = snapshot(midden, os.getpid())
     assert done.returncode == 1 and "is not being recorded" in done.stderr and done.stderr.count("\n") == 1
