@@ -48,9 +48,26 @@ static uint64_t find_pointer(pid_t tid, const uint64_t *words, uint32_t count)
 	return count > TP_WORD ? words[TP_WORD] : 0;
 }
 
+static bool is_in_call(pid_t tid, const uint64_t *words)
+{
+	(void)tid;
+	return (int64_t)words[offsetof(struct user_regs_struct, orig_rax) / sizeof(uint64_t)] >= 0;
+}
+
+/* A called function keeps none. */
+static uint32_t keep_kept(uint64_t *vectors, uint32_t count)
+{
+	(void)vectors;
+	(void)count;
+	return 0;
+}
+
 #else
 
-#define SP_WORD (offsetof(struct user_regs_struct, sp) / sizeof(uint64_t))
+#define SP_WORD	   (offsetof(struct user_regs_struct, sp) / sizeof(uint64_t))
+#define SVC_CODE   0xd4000001u /* svc #0 */
+#define KEPT_FIRST 8u	       /* v8 to v15 */
+#define KEPT_END   16u
 
 static uint64_t find_pointer(pid_t tid, const uint64_t *words, uint32_t count)
 {
@@ -59,6 +76,33 @@ static uint64_t find_pointer(pid_t tid, const uint64_t *words, uint32_t count)
 	(void)words;
 	(void)count;
 	return read_set(tid, NT_ARM_TLS, pointer, 2) ? pointer[0] : 0;
+}
+
+/* The kernel has forgotten it by now: it is told by the instruction that makes calls, which the
+ * thread is at again, or just behind. */
+static bool is_in_call(pid_t tid, const uint64_t *words)
+{
+	uint64_t place = words[offsetof(struct user_regs_struct, pc) / sizeof(uint64_t)];
+	uint32_t codes[2] = {0};
+
+	if (place < sizeof(codes[0]))
+		return false;
+	for (unsigned i = 0; i < 2; i++) {
+		errno = 0;
+		long word = ptrace(PTRACE_PEEKTEXT, tid, place - i * sizeof(codes[0]), NULL);
+		codes[i] = errno ? 0 : (uint32_t)word;
+	}
+	return codes[0] == SVC_CODE || codes[1] == SVC_CODE;
+}
+
+/* A called function keeps the lower halves of these. */
+static uint32_t keep_kept(uint64_t *vectors, uint32_t count)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 2 * KEPT_FIRST; i < 2 * KEPT_END && i < count; i += 2)
+		vectors[kept++] = vectors[i];
+	return kept;
 }
 
 #endif
@@ -70,7 +114,13 @@ struct registers registers_read(pid_t tid, uint64_t *words, uint32_t room)
 	if (r.count > SP_WORD)
 		r.sp = words[SP_WORD];
 	r.pointer = find_pointer(tid, words, r.count);
-	r.count += read_set(tid, NT_PRFPREG, words + r.count, room - r.count);
+	uint64_t *vectors = words + r.count;
+	uint32_t count = read_set(tid, NT_PRFPREG, vectors, room - r.count);
+	/* Whoever waits has called a function that waits: what is in the other vector registers was
+	 * left there by some function that is over, the library's hooks among them. */
+	if (r.count >= SET_WORDS && is_in_call(tid, words))
+		count = keep_kept(vectors, count);
+	r.count += count;
 	return r;
 }
 
@@ -258,7 +308,7 @@ void registers_set_result(struct registers_set *s, int64_t value)
 #define STATE_32_BITS 0x10u  /* of pstate */
 #define STATE_BRANCH  0xc00u /* an indirect branch is under way: only some targets will do */
 #define GATE_BYTES    4u     /* svc #0 */
-#define GATE_CODE     0xd4000001u
+#define GATE_CODE     SVC_CODE
 #define NO_CALL	      (-1)
 
 bool registers_is_native(const struct registers_set *s)

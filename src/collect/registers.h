@@ -20,7 +20,8 @@ struct registers {
 	uint32_t count;	  /* words that were read */
 };
 
-/* Reads all general and vector registers of a thread that is stopped into `words`. */
+/* Reads the general and vector registers of a thread that is stopped into `words`: all of them, or
+ * those that are kept over a call if it was in a system call. */
 struct registers registers_read(pid_t tid, uint64_t *words, uint32_t room);
 
 /* ---- system calls ---------------------------------------------------------------------------- */

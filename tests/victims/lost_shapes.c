@@ -324,6 +324,23 @@ SHAPE void *shape_thread_register(void)
 {
 	return block(64);
 }
+SHAPE void *shape_thread_vector(void)
+{
+	return block(64);
+}
+
+/* As functions do that use vector registers, and of which none is left when they return. */
+SHAPE void leave_in_vector(void)
+{
+	void *volatile made = shape_thread_vector();
+
+#if defined(__x86_64__)
+	__asm__ volatile("movq %0, %%xmm9" : : "m"(made) : "xmm9");
+#elif defined(__aarch64__)
+	__asm__ volatile("ldr d21, %0" : : "m"(made) : "v21");
+#endif
+	made = NULL;
+}
 
 static void *live_thread(void *unused)
 {
@@ -331,6 +348,7 @@ static void *live_thread(void *unused)
 	shape_thread_local();
 	shape_thread_specific();
 	void *volatile here = shape_thread_stack();
+	leave_in_vector();
 	scrub();
 	pthread_barrier_wait(&ready);
 	for (;;)

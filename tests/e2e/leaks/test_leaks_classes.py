@@ -59,12 +59,15 @@ SHAPES = {
     "thread_specific": {REACHABLE: (64, 1)},
     "thread_stack": {REACHABLE: (64, 1)},
     "thread_register": {REACHABLE: (64, 1)},
+    "thread_vector": {DEFINITE: (64, 1)},
     "ended_thread": {DEFINITE: (64, 1)},
 }
 
-# LeakSanitizer looks at no memory that was mapped; a whole circle is indirect for it; a block of no bytes has one.
+# LeakSanitizer looks at no memory that was mapped, and at all vector registers of threads that wait; a whole circle is
+# indirect for it; a block of no bytes has one.
 LSAN_OTHERWISE = {
     "mapped": {DEFINITE: (64, 1)},
+    "thread_vector": {},
     "lost_circle": {INDIRECT: (192, 3)},
     "lost_zero_bytes": {DEFINITE: (1, 1)},
 }

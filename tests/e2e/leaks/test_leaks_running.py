@@ -139,7 +139,7 @@ def test_a_stopped_process_stays_stopped(record, midden, need_victim):
     state = lambda: open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[0]  # noqa: E731
     subprocess.run(["kill", "-STOP", str(pid)], check=True)
     wait_until(lambda: state() == "T", "the process has stopped")
-    assert sums(ask_json(midden, pid))["definite"][1] == 23
+    assert sums(ask_json(midden, pid))["definite"][1] == 24
     wait_until(lambda: state() == "T", "the process is as it was")
     subprocess.run(["kill", "-CONT", str(pid)], check=True)
     assert running.finish(input=b"\n").status == 7
@@ -162,7 +162,7 @@ def test_the_text_names_classes_stacks_and_holders(record, midden, need_victim):
     recording = record.victim(need_victim("lost_shapes"), options=("--leaks",))
     text = ask(midden, "--show", "all", "--limit", "0", recording.path).stdout
     for words in (
-        "lost                                 1.00 MiB in 23 blocks",
+        "lost                                 1.00 MiB in 24 blocks",
         "lost: 64 B in 1 block, and with them 384 B in 2 blocks",
         "shape_lost_list",
         "from the variable zeroed_global\n",
@@ -189,7 +189,7 @@ def test_lost_blocks_can_fail_a_test_and_be_suppressed(record, midden, need_vict
     done = ask(midden, "--fail", "--suppressions", rules, recording.path)
     assert done.returncode == 0
     assert "held by pointers to the inside only  0 B in 0 blocks" in done.stdout
-    assert "suppressed                           1.00 MiB in 50 blocks" in done.stdout
+    assert "suppressed                           1.00 MiB in 51 blocks" in done.stdout
     suppressed = ["--suppressions", rules, recording.path]
     assert subprocess.run([*check, "0B", *suppressed], capture_output=True).returncode == 0
     silent = record.victim("lost_shapes")
@@ -244,7 +244,7 @@ def test_nothing_is_pointed_to_where_nothing_is_lost(native, midden, tmp_path):
     path = tmp_path / "out.mdn"
     for victim, words in (
         (native.command("dying", "exit", 300), "nothing lost"),
-        (native.command("lost_shapes"), f"lost 1.00 MiB in 45 blocks; see `midden leaks {path}`"),
+        (native.command("lost_shapes"), f"lost 1.00 MiB in 46 blocks; see `midden leaks {path}`"),
     ):
         done = subprocess.run([midden, "record", "--leaks", "-o", path, *victim], capture_output=True, text=True)
         told = done.stderr.splitlines()

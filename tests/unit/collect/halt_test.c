@@ -364,6 +364,64 @@ static void test_an_exec_and_a_stop_do_not_wait_for_each_other(void **state)
 	munmap(execs, sizeof(*execs));
 }
 
+/* ---- registers ------------------------------------------------------------------------------- */
+
+#define LEFT_OVER UINT64_C(0x123456789abcdef0)
+
+/* A process that has a number in a vector register that calls do not keep, and waits, or works. */
+static pid_t start_with_vector(bool waits)
+{
+	static const uint64_t number = LEFT_OVER;
+	char byte;
+
+	assert_int_equal(pipe(ready), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		(void)!write(ready[1], "r", 1);
+#if defined(__x86_64__)
+		__asm__ volatile("movq %0, %%xmm9" : : "m"(number) : "xmm9");
+#else
+		__asm__ volatile("ldr d21, %0" : : "m"(number) : "v21");
+#endif
+		while (waits)
+			pause();
+		for (;;)
+			__asm__ volatile("");
+	}
+	assert_true(pid > 0);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+	(void)usleep(100000);
+	return pid;
+}
+
+static bool has_left_over(pid_t pid)
+{
+	struct halt h = {0};
+	struct error e = {0};
+	bool found = false;
+
+	assert_int_equal(halt_start(&h, pid, &e), 0);
+	for (uint32_t i = 0; i < h.threads.at[0].word_count; i++)
+		found |= h.threads.at[0].words[i] == LEFT_OVER;
+	halt_end(&h);
+	(void)kill(pid, SIGKILL);
+	for (int i = 0; i < 60000 && (!halt_settle(&h) || h.threads.count); i++)
+		(void)usleep(1000);
+	halt_fini(&h);
+	(void)waitpid(pid, NULL, 0);
+	return found;
+}
+
+static void test_of_vector_registers_in_a_call_only_those_count_that_are_kept(void **state)
+{
+	(void)state;
+	assert_true(has_left_over(start_with_vector(false)));
+	assert_false(has_left_over(start_with_vector(true)));
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -373,6 +431,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_who_is_not_stopped_in_time_goes_on),
 		cmocka_unit_test(test_a_thread_is_not_dead_for_want_of_descriptors),
 		cmocka_unit_test(test_an_exec_and_a_stop_do_not_wait_for_each_other),
+		cmocka_unit_test(test_of_vector_registers_in_a_call_only_those_count_that_are_kept),
 	};
 
 	if (argc > 1 && strcmp(argv[1], "wait") == 0) {
