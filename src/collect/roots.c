@@ -10,12 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collect/libc_arenas.h"
 #include "collect/registers.h"
 
 #define LOCAL_BYTES  4096u		   /* around a thread pointer; most have less */
 #define TABLE_WORDS  2u			   /* where in its descriptor a thread has its table */
 #define TABLE_OFFSET 16u		   /* glibc's: behind the number of entries */
-#define ARENA_BYTES  (UINT64_C(64) << 20)  /* glibc's further arenas lie at multiples of it */
 #define SLICE_BYTES  (UINT64_C(1) << 30)   /* a millisecond, and a multiple of every page */
 #define SMALL_BYTES  (UINT64_C(128) << 10) /* the loader's maps are small, an allocator's are not */
 
@@ -286,7 +286,7 @@ static uint64_t add_variables(struct roots *r, struct root_span span, const stru
 	return !span.module && own_end > span.start && own_end < span.end ? own_end : span.end;
 }
 
-static void add_region(struct roots *r, const struct halt *h, uint32_t index)
+static void add_region(struct roots *r, const struct halt *h, pid_t pid, uint32_t index)
 {
 	const struct region *region = &r->regions.list.at[index];
 	const struct region *owner = find_owner(r, region);
@@ -296,6 +296,7 @@ static void add_region(struct roots *r, const struct halt *h, uint32_t index)
 	if (!is_wanted(r, region))
 		return;
 	span.is_apart = is_among(r->apart.at, r->apart.count, region);
+	span.is_arena = r->is_libc && libc_arenas_is_one(pid, region);
 	if (owner)
 		span.start = add_variables(r, span, owner);
 	if (span.start >= span.end)
@@ -395,7 +396,7 @@ int roots_plan(struct roots *r, const struct halt *h, pid_t pid, struct error *e
 	r->is_cut = false;
 	find_malloc(r);
 	for (uint32_t i = 0; i < r->regions.list.count && !is_cut_short(r); i++)
-		add_region(r, h, i);
+		add_region(r, h, pid, i);
 	return 0;
 }
 
@@ -489,7 +490,7 @@ static void settle(struct roots *r, const struct reach *reach, struct root_span 
 	const struct region *region = &r->regions.list.at[span.region];
 	bool is_heap = strcmp(regions_get_name(&r->regions, region), "[heap]") == 0;
 
-	if (r->is_libc && !is_heap && region->start % ARENA_BYTES != 0) {
+	if (r->is_libc && !is_heap && !span.is_arena) {
 		settle_joined(r, reach, span);
 		return;
 	}

@@ -40,6 +40,7 @@ struct root_span {
 	pid_t tid;	  /* of STACK, LOCAL, REGISTER; 0: of no thread that lives */
 	enum root_kind kind;
 	bool is_apart; /* a copy of the process would not have it */
+	bool is_arena; /* of libc's malloc, which has it for threads */
 };
 
 /* Zero-initialise. */

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collect/libc_arenas.h"
 #include "collect/collector.h"
 #include "collect/obey.h"
 #include "collect/regions.h"
@@ -47,6 +48,7 @@ struct gathering {
 	struct run_list kept; /* of the heap */
 	VEC(struct residency_extent) extents;
 	enum usable_allocator allocator;
+	pid_t pid;
 };
 
 /* A page without one of the samples may be full of objects all the same. */
@@ -153,7 +155,14 @@ static bool has_blocks(const struct gathering *g, const struct region *region, s
 	return any;
 }
 
-/* The heap: what malloc grows by brk, and all memory in which a block lives. */
+/* What malloc has for itself, also if all blocks in it are freed. */
+static bool is_allocators(const struct gathering *g, const struct region *region)
+{
+	return is_brk_heap(g, region) ||
+	       (g->allocator == USABLE_GLIBC && libc_arenas_is_one(g->pid, region));
+}
+
+/* The heap: what malloc grows by brk, its arenas, and all memory in which a block lives. */
 static int keep_heap(struct gathering *g, struct pagemap *map, struct error *e)
 {
 	size_t block = 0, run = 0;
@@ -163,7 +172,7 @@ static int keep_heap(struct gathering *g, struct pagemap *map, struct error *e)
 	for (size_t i = 0; result == 0 && i < g->regions.list.count; i++) {
 		const struct region *region = &g->regions.list.at[i];
 
-		if (!has_blocks(g, region, &block, &reached) && !is_brk_heap(g, region))
+		if (!has_blocks(g, region, &block, &reached) && !is_allocators(g, region))
 			continue;
 		*vec_push(&g->extents) = (struct residency_extent){region->start, region->end};
 		if (region_is_anonymous(region))
@@ -235,7 +244,7 @@ static int check_alive(const struct collector *c, struct error *e)
 
 static int join(struct collector *c, struct residency *r, struct error *e)
 {
-	struct gathering g = {0};
+	struct gathering g = {.pid = c->watch.pid};
 
 	if (has_samples(c))
 		return error_set(e, "small objects of Python are sampled here, and it is not known "

@@ -43,7 +43,7 @@ done
 # These set traps that glibc alone has.
 if printf '#include <features.h>\n#ifndef __GLIBC__\n#error musl\n#endif\n' | $CC -E - >/dev/null 2>&1; then
 	for source in name_services late_destructors realloc_race unknown_blocks other_namespace moved_house \
-		lost_childless lost_exit lost_joined lost_large lost_reader lost_shapes lost_waiter lost_worker exec_thread loader_locks new_title signal_jump signal_in_realloc fork_in_handler stale_record lock_memory sealed; do
+		empty_arena lost_childless lost_exit lost_joined lost_large lost_reader lost_shapes lost_waiter lost_worker exec_thread loader_locks new_title signal_jump signal_in_realloc fork_in_handler stale_record lock_memory sealed; do
 		c_victim $source $source -ldl
 	done
 	# A compiler takes a malloc for free of what a call does besides.

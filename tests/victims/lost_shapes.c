@@ -403,6 +403,17 @@ SHAPE void shape_mapped(void)
 {
 	mapped[3] = block(64);
 }
+/* Where libc could have an arena, which begins at such an address. */
+SHAPE void shape_mapped_at_64_mib(void)
+{
+	const size_t mib_64 = (size_t)64 << 20;
+	char *room = mmap(NULL, 2 * mib_64, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+			  -1, 0);
+	void **at = (void **)(((uintptr_t)room + mib_64 - 1) / mib_64 * mib_64);
+
+	mprotect(at, 65536, PROT_READ | PROT_WRITE);
+	at[0] = at[5] = block(64);
+}
 SHAPE void *shape_coroutine(void)
 {
 	return block(64);
@@ -496,6 +507,7 @@ static const struct {
 	ROW(dead_frames),
 	ROW(main_local),
 	ROW(mapped),
+	ROW(mapped_at_64_mib),
 	{"coroutine", run_coroutine},
 	{"threads", start_threads},
 };

@@ -52,6 +52,7 @@ SHAPES = {
     "dead_frames": {DEFINITE: (256, 4)},
     "main_local": {REACHABLE: (64, 1)},
     "mapped": {REACHABLE: (64, 1)},
+    "mapped_at_64_mib": {REACHABLE: (64, 1)},
     "coroutine": {REACHABLE: (64, 1)},
     "coroutine_stack": {REACHABLE: (65536, 1)},
     "main_stack": {REACHABLE: (64, 1)},
@@ -67,6 +68,7 @@ SHAPES = {
 # indirect for it; a block of no bytes has one.
 LSAN_OTHERWISE = {
     "mapped": {DEFINITE: (64, 1)},
+    "mapped_at_64_mib": {DEFINITE: (64, 1)},
     "thread_vector": {},
     "lost_circle": {INDIRECT: (192, 3)},
     "lost_zero_bytes": {DEFINITE: (1, 1)},

@@ -119,6 +119,20 @@ def test_one_block_on_each_page_pins_all_of_it(midden, waiting):
     assert whole["live_bytes"] < whole["usable_bytes"] < whole["live_bytes"] * 1.02
 
 
+def test_an_arena_without_a_live_block_is_part_of_the_heap(midden, record, need_victim):
+    running = record.start_victim(need_victim("empty_arena"), "32")
+    assert running.process.stdout.readline() == b"ready\n"
+    pid = child_of(running.process.pid, "empty_arena")
+    done = look(midden, pid, "empty")
+    assert done.returncode == 0, done.stderr
+    kernel = count_kernels_heap(pid) - 8 * MIB  # the program's own map is none
+    rss = found(midden, running.finish(input=b"\n").path, "--at", "empty")
+    check_sums(rss)
+    assert kernel >= 25 * MIB
+    assert abs(rss["rss"]["resident_bytes"] - kernel) <= kernel / 100
+    assert rss["rss"]["free_bytes"] >= 0.99 * kernel
+
+
 def test_the_end_and_the_peak_are_looked_at_on_request(midden, record):
     recording = record.victim("pinned_pages", "32", options=("--rss",))
     assert recording.status == 0, recording.stderr
