@@ -49,4 +49,10 @@ export class Fitted {
       else if (is !== was) inner.nodeValue = plain(is as string);
     }
   }
+
+  /** The same, for who wants the element. */
+  as(next: Part): this {
+    this.show(next);
+    return this;
+  }
 }

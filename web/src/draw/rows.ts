@@ -9,12 +9,15 @@ import { Fitted, part, type Part } from "./fit.ts";
 const ROW = 24; // pixels, as in the style sheet
 const PRINTED = 500; // rows at most
 const SPARE = 8; // rows above and below what is in sight
+const ROWS_AHEAD = 30; // about what a window has room for
+const A_STEP = 5;
 const LATER_MS = 1000; // who goes on before does not wait for what nobody has looked at
 
 export class Rows {
   readonly element: HTMLElement;
   private readonly inner = h("div.rows-inner");
   private readonly shown: Fitted[] = []; // the rows in the page
+  private readonly spare: Fitted[] = []; // those that are not
   private count = 0;
   private make: (i: number) => Part = () => part("div");
   private prepare: (first: number, last: number) => void = () => {};
@@ -111,7 +114,10 @@ export class Rows {
 
   private fill(first: number, last: number): void {
     [this.first, this.last] = [first, last];
-    for (const row of this.shown.splice(Math.max(0, last - first))) row.element.remove();
+    for (const row of this.shown.splice(Math.max(0, last - first))) {
+      row.element.remove();
+      if (this.spare.length < ROWS_AHEAD) this.spare.push(row);
+    }
     this.showRows(first, last);
   }
 
@@ -127,10 +133,18 @@ export class Rows {
   }
 
   private rowFor(i: number): Fitted {
-    const row = this.shown[i - this.first];
-    if (!row) this.shown.push(new Fitted(this.make(i)));
-    else row.show(this.make(i));
-    return this.shown[i - this.first]!;
+    const [next, place] = [this.make(i), i - this.first];
+    if (place < this.shown.length) this.shown[place]!.show(next);
+    else this.shown.push(this.spare.pop()?.as(next) ?? new Fitted(next));
+    return this.shown[place]!;
+  }
+
+  /** Makes some rows before there is a place for them: to make them takes longer than to fill them. True: there are enough. */
+  makeAhead(): boolean {
+    if (this.element.isConnected || !this.count) return true;
+    this.prepare(0, 1);
+    for (let i = 0; i < A_STEP; i++) this.spare.push(new Fitted(this.make(0)));
+    return this.spare.length >= ROWS_AHEAD;
   }
 
   /** What is not in sight, but will be with the first step down. */

@@ -12,6 +12,7 @@ import { FIGURE_COLUMNS, figureColumn, type FigureColumn } from "../model/figure
 import { OpenRows, type Level } from "../model/level.ts";
 import { countsBlocks } from "../model/question.ts";
 import type { Ranking } from "../model/ranking.ts";
+import type { Work } from "../model/stacks.ts";
 import { makeControls } from "./controls.ts";
 import { makeSaving } from "./saving.ts";
 import { within, withinColumn } from "./within.ts";
@@ -54,6 +55,12 @@ class TablePage {
     const before = this.list?.at(this.at);
     this.flatten(chosen);
     if (chosen && chosen !== before) this.rows.scrollTo(this.at);
+  }
+
+  /** Ahead of time: what the first look at the page would have to wait for. Which row is chosen shows when it is looked at. */
+  prepare(): Work[] {
+    const isOver = () => this.element.isConnected || this.app.state.zoom.length > 0;
+    return [{ step: () => isOver() || (this.update(), true) }, { step: () => isOver() || this.rows.makeAhead() }];
   }
 
   /** The row that the address names, with all above it open; null if it names none. */
