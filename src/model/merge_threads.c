@@ -11,13 +11,25 @@ void merge_threads_fini(struct merge_threads *t)
 	map_free(&t->by_name);
 }
 
-static struct profile_thread moved(const struct profile_thread *from, uint64_t shift_ns)
+/* Of several processes each has an end of its own: what ran until then did not run on until the
+ * last of them ended. */
+static uint64_t get_end(const struct profile_thread *from, const struct merge_threads_input *in)
+{
+	bool was_running = from->end_ns == UINT64_MAX;
+
+	if (was_running && in->mode == PROFILE_MERGE_SUM && in->profile->run.duration_ns)
+		return in->profile->run.duration_ns;
+	return from->end_ns;
+}
+
+static struct profile_thread moved(const struct profile_thread *from,
+				   const struct merge_threads_input *in)
 {
 	struct profile_thread t = *from;
 
-	t.start_ns = merge_times_later(t.start_ns, shift_ns);
-	t.end_ns = merge_times_later(t.end_ns, shift_ns);
-	t.own_peak_time_ns = merge_times_later(t.own_peak_time_ns, shift_ns);
+	t.start_ns = merge_times_later(t.start_ns, in->shift_ns);
+	t.end_ns = merge_times_later(get_end(from, in), in->shift_ns);
+	t.own_peak_time_ns = merge_times_later(t.own_peak_time_ns, in->shift_ns);
 	return t;
 }
 
@@ -58,7 +70,7 @@ void merge_threads_add(struct merge_threads *t, struct remap *remap,
 	struct map counts = {0};
 
 	for (size_t i = 0; i < p->threads.count; i++) {
-		struct profile_thread thread = moved(&p->threads.at[i], in->shift_ns);
+		struct profile_thread thread = moved(&p->threads.at[i], in);
 		uint32_t *serial = map_reserve(serials, thread.serial);
 		uint32_t input = p->inputs.count ? thread.input : 1;
 		thread.name = remap_string(remap, p, in->table, thread.name);

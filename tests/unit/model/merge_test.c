@@ -246,6 +246,32 @@ static void threads_of_processes_stay_apart_and_those_of_runs_join(void **state)
 	profile_free(p);
 }
 
+static void a_thread_of_a_process_ends_with_it_and_not_with_the_last_process(void **state)
+{
+	struct profile *a = sample_new(), *b = sample_new();
+
+	(void)state;
+	add_thread(a, 10, 100);
+	add_thread(b, 20, 300);
+	a->run.start_unix_ns = UINT64_C(5000000000);
+	b->run.start_unix_ns = UINT64_C(3000000000);
+	b->threads.at[0].end_ns = 7;
+	add_thread(b, 21, 300);
+	struct profile *p = merge(a, b, PROFILE_MERGE_SUM);
+	assert_int_equal(p->run.duration_ns, UINT64_C(3500000000));
+	assert_int_equal(p->threads.at[0].end_ns, UINT64_C(3500000000));
+	assert_int_equal(p->threads.at[1].end_ns, 7);
+	assert_int_equal(p->threads.at[2].end_ns, UINT64_C(1500000000));
+	profile_free(p);
+	a = sample_new();
+	b = sample_new();
+	add_thread(a, 10, 100);
+	add_thread(b, 20, 300);
+	p = merge(a, b, PROFILE_MERGE_MEAN);
+	assert_true(p->threads.at[0].end_ns == UINT64_MAX);
+	profile_free(p);
+}
+
 /* One thread, whose deepest stack is main and `inner` with so many bytes. */
 static struct profile *make_deep(const char *inner, uint64_t bytes)
 {
@@ -496,6 +522,7 @@ int main(void)
 		cmocka_unit_test(holders_that_chains_share_are_merged_once),
 		cmocka_unit_test(what_stacks_do_not_account_for_is_kept),
 		cmocka_unit_test(threads_of_processes_stay_apart_and_those_of_runs_join),
+		cmocka_unit_test(a_thread_of_a_process_ends_with_it_and_not_with_the_last_process),
 		cmocka_unit_test(of_a_thread_the_deeper_stack_stays),
 		cmocka_unit_test(a_sum_knows_what_each_thread_has_of_a_stack),
 		cmocka_unit_test(a_stack_of_one_process_alone_stays_one_threads),
