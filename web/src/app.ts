@@ -20,6 +20,8 @@ export interface View {
   key: string;
   /** It shows the whole recording, whatever range is chosen. */
   isOfAll?: boolean;
+  /** It has something to show, too, where blocks were counted by tag alone, without stacks or a peak. */
+  isOfTags?: boolean;
   /** Left out of the navigation if it has nothing to show. */
   isPossible?(app: App): boolean;
   /** Called once; the view keeps its element. */

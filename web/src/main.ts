@@ -6,7 +6,7 @@ import { App, type View, type ViewInstance } from "./app.ts";
 import { clear, h } from "./draw/dom.ts";
 import { formatTime } from "./draw/format.ts";
 import { doWhenIdle, idle, provokeCollection, seen } from "./idle.ts";
-import type { Header } from "./load/pack.ts";
+import { countsTags, type Header } from "./load/pack.ts";
 import { Source } from "./load/source.ts";
 import { Profile } from "./model/profile.ts";
 import { callers } from "./views/callers.ts";
@@ -109,6 +109,11 @@ function showLinks(nav: HTMLElement, to: (change: Partial<State>) => string, vie
   });
 }
 
+/** What has no stacks and no peak would be told as 0. */
+function suits(view: View, header: Header): boolean {
+  return view.isOfTags || !countsTags(header);
+}
+
 function makeNav(): HTMLElement {
   return h("nav", { "aria-label": "Pages" });
 }
@@ -125,7 +130,7 @@ async function showBeginning(header: Header, root: HTMLElement): Promise<void> {
   if (state.page !== overview.id) return;
   const link = (change: Partial<State>): string => printState(tidyState({ ...state, ...change }));
   const nav = makeNav();
-  showLinks(nav, link, VIEWS.filter((v) => !v.isPossible), overview);
+  showLinks(nav, link, VIEWS.filter((v) => !v.isPossible && suits(v, header)), overview);
   clear(root, topOf(header, nav), samplingNote(header), h("main", { "aria-busy": "true" }, beginOverview({ header, link })));
   await seen();
 }
@@ -137,7 +142,7 @@ function start(app: App, root: HTMLElement): () => void {
   const main = h("main");
   const status = h("span.status", { role: "status" });
   const note = h("p.sampled", { id: "of-all", hidden: true });
-  const shown = () => VIEWS.filter((v) => v.isPossible?.(app) ?? true);
+  const shown = () => VIEWS.filter((v) => suits(v, app.blocks.pack.header) && (v.isPossible?.(app) ?? true));
   const help = makeHelp(shown);
   const { header } = app.blocks.pack;
   clear(root, topOf(header, nav, status, h("button.keys", { type: "button", id: "keys", title: "keys (?)", onclick: () => help.open() }, "?")), samplingNote(header), note, main, help.element);

@@ -19,6 +19,11 @@ export interface Header {
   columns: { [name: string]: { type: string; at: number; count: number } };
 }
 
+/** Recorded with --tags: threads and what they allocate are counted, but there are no stacks, no peak and nothing live. */
+export function countsTags(header: Header): boolean {
+  return header.stats?.["mode"] === "tags";
+}
+
 const MAGIC = "MDNPACK1";
 const PREFIX_BYTES = 16;
 const NO_PACK = "this is not a midden profile as the page reads it";

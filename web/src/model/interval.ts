@@ -58,7 +58,14 @@ export function boundBytes(bytes: Float64Array, period: number, arrays: Arrays):
   return variance;
 }
 
-/** The same of so many blocks: as many as go into the bytes. */
+/** Where small objects of Python alone are samples, sites that have none of them are sure. */
+export function withoutSure(p: Profile, variance: Float64Array): Float64Array {
+  const ofAll = p.pack.header.stats?.["sampled_blocks"] === "small" ? varianceOf(p, "allocated_bytes") : null;
+  if (ofAll) for (let i = 0; i < variance.length; i++) if (ofAll[i] === 0) variance[i] = 0;
+  return variance;
+}
+
+/** The most that the variance of so many blocks can be: as many as go into the bytes. */
 export function boundOfBlocks(blocks: number, bytes: number, period: number): number {
   return Math.abs(blocks) * period * Math.min(1, bytes ? Math.abs(blocks / bytes) : 1);
 }

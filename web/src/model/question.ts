@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { inRuns } from "../runs.ts";
-import { boundBlocks, boundBytes, samplePeriod, varianceOf } from "./interval.ts";
+import { boundBlocks, boundBytes, samplePeriod, varianceOf, withoutSure } from "./interval.ts";
 import { Arrays, withArrays } from "./memory.ts";
 import type { Profile } from "./profile.ts";
 
@@ -349,12 +349,12 @@ function varianceOfAnswer(p: Profile, q: Question, { bytes, blocks }: Figures, a
   if (!period) return null;
   if (q.figure === "growth" && q.range) {
     const { from, to } = q.range;
-    return withArrays(p.memory, (own) => boundBytes(addTo(liveAt(p, from, own)[0], liveAt(p, to, own)[0]), period, arrays));
+    return withoutSure(p, withArrays(p.memory, (own) => boundBytes(addTo(liveAt(p, from, own)[0], liveAt(p, to, own)[0]), period, arrays)));
   }
   const [ofBytes, ofBlocks] = COLUMNS[q.figure] ?? [null, ""];
   const counts = countsBlocks(q.figure);
   const kept = isTimed(q) || q.thread !== null ? null : varianceOf(p, counts ? ofBlocks : ofBytes!);
-  return kept ?? (counts ? boundBlocks(blocks, bytes, period, arrays) : boundBytes(bytes, period, arrays));
+  return kept ?? withoutSure(p, counts ? boundBlocks(blocks, bytes, period, arrays) : boundBytes(bytes, period, arrays));
 }
 
 export function answer(p: Profile, q: Question): Answer {

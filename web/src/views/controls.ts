@@ -109,6 +109,13 @@ export function lookChoice(app: App): { element: HTMLElement; update(): void } {
   return { element: choice.element, update };
 }
 
+/** Why a page of stacks is empty. */
+export function nothing(app: App): string {
+  const { thread, module, functions } = app.state;
+  const filters = [thread && "of this thread", module && `through ${module}`, functions && `with “${functions}”`].filter(Boolean);
+  return filters.length ? `Nothing to show: no stack ${filters.join(" and ")} has anything of this figure.` : "Nothing to show: no stack has anything of this figure.";
+}
+
 function inWords(app: App, options: ControlOptions, range: string): string {
   const s = app.state;
   const thread = threadOptions(app).find(([serial]) => s.thread && serial === String(s.thread));

@@ -13,7 +13,7 @@ import { drawings } from "../model/rehearsals.ts";
 import { amountWith } from "../model/search.ts";
 import type { Work } from "../model/stacks.ts";
 import { inRuns } from "../runs.ts";
-import { FIGURE_NAMES, makeControls } from "./controls.ts";
+import { FIGURE_NAMES, makeControls, nothing } from "./controls.ts";
 import { makeSaving, svg } from "./saving.ts";
 import { within, withinColumn } from "./within.ts";
 
@@ -64,7 +64,7 @@ class FlamePage {
     this.search = h("input.page-search", { type: "search", id: "search", placeholder: "search (/)", "aria-label": "search for a function" }) as HTMLInputElement;
     this.search.addEventListener("input", () => app.go({ search: this.search.value }, false));
     this.element = h("div.flame-page", {}, this.controls.element,
-      h("div.search", {}, this.search, " ", this.found, " ", makeSaving(app, () => this.picture())), this.total, this.path, h("div.canvas", {}, this.area, this.card), this.legend);
+      h("div.search", {}, this.search, " ", this.found, " ", makeSaving(app, () => ({ tree: this.tree(), node: this.zoomed() }), () => this.picture())), this.total, this.path, h("div.canvas", {}, this.area, this.card), this.legend);
     this.area.addEventListener("click", (e) => this.onClick(e));
     this.area.addEventListener("mousemove", (e) => this.onHover(e));
     this.area.addEventListener("mouseleave", () => (this.card.hidden = true));
@@ -157,7 +157,7 @@ class FlamePage {
     const { search } = app.state;
     clear(this.found, search ? `${formatShare(amountWith(app.profile, this.tree(), source.root, search), source.root.size)} of what is shown` : "");
     this.showLegend(isDark());
-    if (!this.boxes.length) clear(this.path, "Nothing to show: no stack has anything of this figure.");
+    if (!this.boxes.length) clear(this.path, nothing(app));
   }
 
   /** By module; of growth, by how much of a box grew or shrank. */
@@ -212,6 +212,7 @@ class FlamePage {
   }
 
   private zoomTo(node: TreeNode): void {
+    this.card.hidden = true; // another box is under the pointer now
     this.app.go({ zoom: this.tree().path(node) });
   }
 
@@ -240,14 +241,16 @@ class FlamePage {
     const doubt = (column: string, isBytes: boolean): string => (tree.threads ? "" : withinColumn(this.app, column, isBytes, (values) => tree.total(node, values)));
     const bytes = (column: string): string => formatBytes(sum(column)) + doubt(column, true);
     const count = (column: string): string => formatCount(sum(column)) + doubt(column, false);
-    const unit = this.app.state.maps ? "maps" : "blocks";
+    const unit = (column: string): string => (this.app.state.maps ? "map" : "block") + (sum(column) === 1 ? "" : "s");
+    const isOfRange = isTimed(tree.answer.question) && tree.answer.question.range !== null;
     const rows: [string, string][] = [
       ["share", formatShare(node.value, tree.root.size)],
       ...(tree.threads && tree.answer.variance ? [["within", this.doubt(node).trim()] as [string, string]] : []),
       ...(isTimed(tree.answer.question) ? [this.timedRow(node)] : []),
-      ["at the peak", `${bytes("at_peak_bytes")} in ${count("at_peak_blocks")} ${unit}`],
-      ["leaked", `${bytes("live_bytes")} in ${count("live_blocks")} ${unit}`],
-      ["allocated", `${bytes("allocated_bytes")} by ${count("allocations")} calls`],
+      ...(isOfRange ? [["", "In the whole recording:"] as [string, string]] : []),
+      ["at the peak", `${bytes("at_peak_bytes")} in ${count("at_peak_blocks")} ${unit("at_peak_blocks")}`],
+      ["leaked", `${bytes("live_bytes")} in ${count("live_blocks")} ${unit("live_blocks")}`],
+      ["allocated", `${bytes("allocated_bytes")} by ${count("allocations")} ${sum("allocations") === 1 ? "call" : "calls"}`],
       ["temporary", count("temporary")],
       ["stacks", formatCount(tree.count(node))],
     ];

@@ -4,9 +4,13 @@
 import type { App, View } from "../app.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatShare, formatTime } from "../draw/format.ts";
-import type { Header, Json } from "../load/pack.ts";
+import { countsTags, type Header, type Json } from "../load/pack.ts";
 import { hottestFrames } from "../model/lines.ts";
+import { highestPoint } from "../model/question.ts";
+import { inRange } from "../model/span.ts";
 import type { State } from "../state.ts";
+import { rangeText, wholeButton } from "./controls.ts";
+import { isPartlySampled, withinBoundBytes } from "./within.ts";
 
 const NS = 1e9;
 const HOT = 8; // lines
@@ -40,6 +44,9 @@ class Stats {
   get(key: string): Json | undefined {
     return this.header.stats?.[key];
   }
+  isPartlySampled(): boolean {
+    return isPartlySampled(this.header);
+  }
   number(key: string): number {
     const value = this.get(key);
     return typeof value === "number" ? value : 0;
@@ -69,6 +76,23 @@ function cards(of: Beginning, s: Stats): HTMLElement[] {
     card(of, "Temporary", formatShare(temporary, calls), `${doubt(s, "temporary_allocations", formatCount)}${formatCount(temporary)} freed before the next allocation`, { page: "flame", figure: "temporary" }),
     card(of, "Resident at most", formatBytes(s.number("rss_peak_bytes")), `recorded for ${formatTime(s.number("duration_ns"))}`, { page: "time" }),
   ];
+}
+
+/** Of a profile that counts by tag: neither a peak nor what is left is known. */
+function cardsOfTags(of: Beginning, s: Stats): HTMLElement[] {
+  const seconds = Math.max(1e-9, s.number("duration_ns") / NS);
+  const card = (id: string, title: string, value: string, note: string, page: string) => h("a.card", { id: `card-${id}`, href: of.link({ page }) }, h("h3", {}, title), h("p.figure", {}, value), h("p.note", {}, note));
+  return [
+    card("allocated", "Allocated", formatBytes(s.number("allocated_bytes")), `${formatBytes(s.number("allocated_bytes") / seconds)} a second`, "threads"),
+    card("calls", "Calls", formatCount(s.number("allocations")), `${formatCount(s.number("allocations") / seconds)} a second`, "threads"),
+    card("frees", "Frees", formatCount(s.number("frees")), `of ${formatBytes(s.number("freed_bytes"))}`, "threads"),
+    card("time", "Resident at most", formatBytes(s.number("rss_peak_bytes")), `recorded for ${formatTime(s.number("duration_ns"))}`, "time"),
+  ];
+}
+
+function aboutTags(): HTMLElement {
+  return h("section", { id: "of-tags" }, h("h2", {}, "Counted by tag"),
+    h("p.note", {}, "This profile has no stacks, no peak and no leaks: it was recorded with --tags. ", h("code", {}, "midden tags"), " shows what its tags come to."));
 }
 
 function warnings(of: Beginning, s: Stats): HTMLElement {
@@ -103,21 +127,45 @@ function findings(of: Beginning): HTMLElement {
     list.length ? h("ol", {}, ...list.map((f) => finding(of, f))) : h("p.note", {}, "Nothing stands out."));
 }
 
+/** What the time line tells of the chosen range; what it does not is left out. */
+function cardsOfRange(app: App): HTMLElement[] {
+  const { from, to } = app.state;
+  const { profile } = app;
+  const span = inRange(profile, { from, to });
+  const high = highestPoint(profile, { from, to });
+  const [times, live, blocks] = ["time_ns", "live_bytes", "live_blocks"].map((name) => profile.pack.f64(`point.${name}`)) as [Float64Array, Float64Array, Float64Array];
+  const bytesAt = (point: number): string => formatBytes(live[point]!) + withinBoundBytes(app, live[point]!);
+  const isMoment = from === to;
+  const of: Beginning = { header: profile.pack.header, link: (change) => app.link(change) };
+  const perSecond = (n: number, show: (n: number) => string): string => (span.ns ? `${show((n * NS) / span.ns)} a second` : "");
+  return [
+    card(of, isMoment ? "Live" : "Peak within", formatBytes(live[high]!), `${withinBoundBytes(app, live[high]!).trim()} ${formatCount(blocks[high]!)} blocks at ${formatTime(times[high]!)}${span.most > live[high]! ? `; ${formatBytes(span.most)} between two points` : ""}`.trim(), { page: "flame", figure: isMoment ? "live" : "peak" }),
+    !isMoment && card(of, "Growth", formatBytes(live[to]! - live[from]!), `from ${bytesAt(from)} to ${bytesAt(to)}`, { page: "flame", figure: "growth" }),
+    !isMoment && card(of, "Allocated within", formatBytes(span.allocatedBytes), perSecond(span.allocatedBytes, formatBytes), { page: "time", figure: "allocated" }),
+    !isMoment && card(of, "Calls within", formatCount(span.allocations), perSecond(span.allocations, formatCount), { page: "time", figure: "calls" }),
+    card(of, isMoment ? "Resident" : "Resident at most", formatBytes(span.rss), isMoment ? "" : formatTime(span.ns), { page: "time" }),
+  ].filter((c) => c !== false);
+}
+
 /** The lines that hold most at the peak: where to begin to read. */
 function hottest(app: App): HTMLElement {
   const { profile } = app;
-  const answer = app.answer({ ...app.question(), figure: "peak", range: null, thread: null, functions: "", module: "" });
+  const { range } = app.question();
+  const answer = app.answer({ ...app.question(), figure: "peak", thread: null, functions: "", module: "" });
   const rows = hottestFrames(profile, answer).slice(0, HOT).map(({ frame, value }) => {
     const file = profile.frameFile[frame]!;
     const link = file ? { page: "source", figure: "peak" as const, file, line: profile.frameLine[frame]! } : { page: "callers", figure: "peak" as const, zoom: [profile.frameGroup[frame]!] };
     return h("tr", {}, h("td.number", {}, formatShare(value, answer.total)), h("td.number", {}, formatBytes(value)),
-      h("td", {}, h("a", { href: app.link({ functions: "", module: "", thread: 0, from: -1, to: -1, ...link }) }, profile.functionName(frame)), h("span.place", {}, ` ${profile.place(frame)}`)));
+      h("td", {}, h("a", { href: app.link({ functions: "", module: "", thread: 0, ...link }) }, profile.functionName(frame)), h("span.place", {}, ` ${profile.place(frame)}`)));
   });
-  return hottestSection(rows.length ? h("table.plain", {}, ...rows) : h("p.note", {}, "Nothing was held."));
+  const title = !range ? AT_PEAK : range.from === range.to ? "Most live then, by line" : "Most at the highest point of the range, by line";
+  return hottestSection(rows.length ? h("table.plain", {}, ...rows) : h("p.note", {}, "Nothing was held."), title);
 }
 
-function hottestSection(content: HTMLElement): HTMLElement {
-  return h("section", { id: "hottest" }, h("h2", {}, "Most at the peak, by line"), content);
+const AT_PEAK = "Most at the peak, by line";
+
+function hottestSection(content: HTMLElement, title = AT_PEAK): HTMLElement {
+  return h("section", { id: "hottest" }, h("h2", {}, title), content);
 }
 
 /** What other pages could tell, had it been recorded. */
@@ -133,12 +181,15 @@ function notRecorded(app: App, s: Stats): HTMLElement | null {
 
 function run(s: Stats): HTMLElement {
   const rows = RUN.filter(([key]) => s.get(key) !== undefined && s.get(key) !== null && s.get(key) !== "");
+  const tell = (key: string): string => (key === "pid" ? String(s.get(key)) : textOf(s.get(key)) + (key === "mode" && s.isPartlySampled() ? " but for small objects of Python" : ""));
   return h("section", { id: "run" }, h("h2", {}, "The run"),
-    h("table.plain", {}, ...rows.map(([key, title]) => h("tr", {}, h("th", {}, title), h("td", {}, key === "pid" ? String(s.get(key)) : textOf(s.get(key)))))));
+    h("table.plain", {}, ...rows.map(([key, title]) => h("tr", {}, h("th", {}, title), h("td", {}, tell(key))))));
 }
 
-function layOut(of: Beginning, s: Stats, hot: HTMLElement, missing: HTMLElement | null): HTMLElement[] {
-  return [h("div.cards", {}, ...cards(of, s)), h("div.columns", {}, h("div", {}, findings(of), hot), warnings(of, s), h("div", {}, run(s), missing))];
+function layOut(of: Beginning, s: Stats, hot: HTMLElement, missing: HTMLElement | null, ofRange: HTMLElement[] | null = null): HTMLElement[] {
+  const isOfTags = countsTags(of.header);
+  return [h("div.cards", {}, ...(ofRange ?? (isOfTags ? cardsOfTags(of, s) : cards(of, s)))),
+    h("div.columns", {}, isOfTags ? aboutTags() : h("div", {}, findings(of), hot), warnings(of, s), h("div", {}, run(s), missing))];
 }
 
 /** The page before the profile's stacks are there. */
@@ -150,13 +201,16 @@ export const overview: View = {
   id: "overview",
   title: "Overview",
   key: "1",
-  isOfAll: true,
+  isOfTags: true,
   create(app) {
     const element = h("div.overview");
     const update = () => {
       const { header } = app.profile.pack;
       const s = new Stats(header);
-      clear(element, ...layOut({ header, link: (change) => app.link(change) }, s, hottest(app), notRecorded(app, s)));
+      const isRange = app.state.from >= 0 && !countsTags(header);
+      clear(element,
+        isRange && h("p", { id: "overview-range" }, rangeText(app), " ", wholeButton(app), h("span.note", {}, " Findings, warnings and the run are of the whole recording.")),
+        ...layOut({ header, link: (change) => app.link(change) }, s, hottest(app), notRecorded(app, s), isRange ? cardsOfRange(app) : null));
     };
     return { element, update };
   },

@@ -5,31 +5,41 @@ import type { App } from "../app.ts";
 import { h } from "../draw/dom.ts";
 import { ROW, type Box } from "../draw/icicle.ts";
 import { csvCell, saveText, xmlText } from "../draw/save.ts";
-import { FIGURE_COLUMNS } from "../model/figures.ts";
+import type { CallTree, TreeNode } from "../model/calltree.ts";
+import { FIGURE_COLUMNS, figureColumn } from "../model/figures.ts";
+
+/** What is below a node of a tree. */
+export interface Shown {
+  tree: CallTree;
+  node: TreeNode;
+}
+
+/** A row's stack by names, the allocating function first; where threads are told apart, its thread is last. */
+function namesOf(app: App, { threads }: CallTree, row: number): string[] {
+  const names = app.profile.stack(threads ? threads.siteOf[row]! : row).map((frame) => app.profile.functionName(frame));
+  return threads ? [...names, app.nameOf(threads.first[row]!)] : names;
+}
 
 /** One line a stack: "root;…;leaf N", whole numbers, what is 0 left out. */
-export function collapsed(app: App): string {
-  const { profile } = app;
-  const { values } = app.answer();
+export function collapsed(app: App, { tree, node }: Shown): string {
+  const { values } = tree.answer;
   const lines: string[] = [];
-  for (let site = 0; site < profile.siteCount; site++) {
-    if (!(values[site]! > 0)) continue;
-    const frames = profile.stack(site).reverse().map((frame) => profile.functionName(frame).replace(/[;\n]/g, ":"));
-    lines.push(`${frames.join(";")} ${values[site]}`);
-  }
+  for (const row of tree.rows(node))
+    if (values[row]! > 0) lines.push(`${namesOf(app, tree, row).reverse().map((name) => name.replace(/[;\n]/g, ":")).join(";")} ${values[row]}`);
   return lines.join("\n") + (lines.length ? "\n" : "");
 }
 
 /** One row a stack with its figures. */
-export function csv(app: App): string {
+export function csv(app: App, { tree, node }: Shown): string {
   const { profile } = app;
-  const a = app.answer();
-  const columns = FIGURE_COLUMNS.map((c) => profile.pack.f64(`site.${c.column}`));
+  const { answer: a, threads } = tree;
+  const columns = FIGURE_COLUMNS.map((c) => (threads ? threads.column(c.column) : figureColumn(profile, c.column, a)));
   const rows = [["bytes", "blocks", ...FIGURE_COLUMNS.map((c) => c.id), "function", "place", "stack"].join(",")];
-  for (let site = 0; site < profile.siteCount; site++) {
-    if (a.bytes[site] === 0 && a.blocks[site] === 0) continue;
-    const stack = profile.stack(site);
-    const cells = [a.bytes[site]!, a.blocks[site]!, ...columns.map((c) => c[site]!), profile.functionName(stack[0]!), profile.place(stack[0]!), stack.map((f) => profile.functionName(f)).join(" < ")];
+  for (const row of tree.rows(node)) {
+    if (a.bytes[row] === 0 && a.blocks[row] === 0) continue;
+    const names = namesOf(app, tree, row);
+    const place = profile.place(profile.stack(threads ? threads.siteOf[row]! : row)[0]!);
+    const cells = [a.bytes[row]!, a.blocks[row]!, ...columns.map((c) => c[row]!), names[0]!, place, names.join(" < ")];
     rows.push(cells.map(csvCell).join(","));
   }
   return rows.join("\n") + "\n";
@@ -64,13 +74,13 @@ function fileName(app: App, words: string): string {
   return `${String(app.blocks.pack.header.stats?.["program"] ?? "midden")}.${words}`;
 }
 
-/** Buttons for the stacks of the question at hand; `drawing` adds the picture. */
-export function makeSaving(app: App, drawing: (() => string) | null): HTMLElement {
+/** Buttons for the stacks that are shown; `drawing` adds the picture. */
+export function makeSaving(app: App, shown: () => Shown, drawing: (() => string) | null): HTMLElement {
   const name = (ending: string) => fileName(app, `${app.state.figure}.${ending}`);
   return h("span.saving", {}, "Save: ",
     drawing && button("svg", "SVG", () => saveText(name("svg"), "image/svg+xml", drawing())), " ",
-    button("csv", "CSV", () => saveText(name("csv"), "text/csv", csv(app))), " ",
-    button("collapsed", "collapsed stacks", () => saveText(name("folded"), "text/plain", collapsed(app))));
+    button("csv", "CSV", () => saveText(name("csv"), "text/csv", csv(app, shown()))), " ",
+    button("collapsed", "collapsed stacks", () => saveText(name("folded"), "text/plain", collapsed(app, shown()))));
 }
 
 export interface Sheet {

@@ -13,7 +13,7 @@ import { OpenRows, type Level } from "../model/level.ts";
 import { countsBlocks } from "../model/question.ts";
 import type { Ranking } from "../model/ranking.ts";
 import type { Work } from "../model/stacks.ts";
-import { makeControls } from "./controls.ts";
+import { makeControls, nothing } from "./controls.ts";
 import { makeSaving } from "./saving.ts";
 import { within, withinColumn } from "./within.ts";
 
@@ -25,6 +25,7 @@ class TablePage {
   private readonly controls;
   private readonly head = h("div.row.head", { role: "row" });
   private readonly rows = new Rows("call tree", this.head);
+  private readonly about = h("p.note", { id: "tree-note" });
   private open = new Set<TreeNode>();
   private list: OpenRows | null = null;
   private tree: CallTree | null = null;
@@ -33,7 +34,7 @@ class TablePage {
 
   constructor(private readonly app: App) {
     this.controls = makeControls(app, { direction: true, lines: true });
-    this.element = h("div.table-page", {}, this.controls.element, makeSaving(app, null), this.rows.element);
+    this.element = h("div.table-page", {}, this.controls.element, makeSaving(app, () => ({ tree: app.tree(), node: app.tree().root }), null), this.about, this.rows.element);
     this.head.append(...HEADS.map(([id, title]) => h("button.cell", { type: "button", id: `sort-${id || "value"}`, onclick: () => app.go({ sort: id }) }, title)));
     this.rows.element.addEventListener("keydown", (e) => this.onKey(e));
     this.rows.element.addEventListener("click", (e) => (e.target as Element).closest(".twist") && this.toggle(this.rows.rowOf(e.target as Element)));
@@ -42,6 +43,7 @@ class TablePage {
   update(): void {
     this.controls.update();
     const tree = this.app.tree();
+    clear(this.about, tree.root.size === 0 ? nothing(this.app) : tree.answer.question.range ? "The columns from Peak on are of the whole recording." : "");
     if (tree !== this.tree) {
       this.tree = tree;
       this.open = new Set();
@@ -115,7 +117,7 @@ class TablePage {
     const column = FIGURE_COLUMNS.find((c) => c.id === sort);
     if (column) return level.sorted(sort, () => tree.amountsOf(level, this.column(column.column)));
     if (sort === "blocks") return level.sorted(sort, () => tree.amountsOf(level, tree.figures().blocks));
-    if (sort === "self") return level.sorted(sort, () => tree.ownSizesOf(level, tree.figures().values, parent));
+    if (sort === "self" && !tree.inverted) return level.sorted(sort, () => tree.ownSizesOf(level, tree.figures().values, parent));
     return sort === "name" ? level.sorted(sort, () => level.placesOf(this.app.profile.namePlaces())) : level.order;
   }
 
@@ -140,6 +142,8 @@ class TablePage {
     const count = countsBlocks(tree.answer.question.figure);
     const show = (n: number) => (count ? formatCount(n) : formatBytes(n));
     const sums = this.sums.get(node)!;
+    // The function that allocates is the first of an inverted tree; those that follow called it.
+    const self = !tree.inverted ? sums.self : node.depth === 1 ? node.value : 0;
     const isOpen = this.open.has(node);
     const leaf = isOpen && tree.level(node).order.length === 0;
     const name = part("span.cell.name", { style: `padding-left:calc(${node.depth - 1} * var(--indent))` },
@@ -148,7 +152,7 @@ class TablePage {
       part("span.place", {}, ` ${profile.place(node.frame)}`));
     return part(`div.row${i === this.at ? ".chosen" : ""}`, { role: "row", "aria-level": node.depth, "aria-expanded": leaf ? undefined : String(isOpen), "data-depth": node.depth, "data-bytes": sums.bytes, "data-blocks": sums.blocks }, name,
       part("span.cell", { title: show(node.value) + this.doubt(node) }, `${formatShare(node.value, tree.root.value)}  ${show(node.value)}`),
-      part("span.cell", {}, sums.self ? show(sums.self) : ""),
+      part("span.cell", {}, self ? show(self) : ""),
       part("span.cell", {}, formatCount(sums.blocks)),
       ...FIGURE_COLUMNS.map((c, k) => part("span.cell", { "data-figure": c.id, "data-value": sums.others[k]!, title: this.doubtOf(node, c) }, (c.bytes ? formatBytes : formatCount)(sums.others[k]!))));
   }

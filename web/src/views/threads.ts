@@ -5,6 +5,7 @@ import type { App, View } from "../app.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatTime } from "../draw/format.ts";
 import { sparkline } from "../draw/sparkline.ts";
+import { countsTags } from "../load/pack.ts";
 import type { Profile } from "../model/profile.ts";
 import { liveByThread } from "../model/threads.ts";
 import { makeSheetSaving, type Sheet } from "./saving.ts";
@@ -50,7 +51,11 @@ const COLUMNS: Column[] = [
 /** Of threads that lived long enough for somebody to look at their stacks. */
 const STACK = column("stack_deepest_bytes", "Stack", (n) => (n ? formatBytes(n) : "–"));
 
+/** What is counted whatever the mode: by tag, nobody knows who frees whose blocks. */
+const COUNTED = ["allocations", "allocated_bytes", "rate", "life"];
+
 function columnsOf(app: App): Column[] {
+  if (countsTags(app.blocks.pack.header)) return COLUMNS.filter((c) => COUNTED.includes(c.id));
   const hasStacks = app.profile.pack.f64("thread.stack_reserved_bytes").some((n) => n > 0);
   return hasStacks ? [...COLUMNS, STACK] : COLUMNS;
 }
@@ -68,7 +73,7 @@ function bar(app: App, i: number): HTMLElement {
   const left = (100 * number(app, "start_ns", i)) / whole;
   const width = Math.max(0.5, (100 * lifeOf(app, i)) / whole);
   const peak = (100 * number(app, "own_peak_time_ns", i)) / whole;
-  return h("div.span", {}, h("div", { style: `left:${left}%;width:${width}%` }), h("i", { style: `left:${peak}%`, title: "its own peak" }));
+  return h("div.span", {}, h("div", { style: `left:${left}%;width:${width}%` }), !countsTags(app.blocks.pack.header) && h("i", { style: `left:${peak}%`, title: "its own peak" }));
 }
 
 function nameOf(app: App, i: number): string {
@@ -105,13 +110,14 @@ function makeTable(app: App, lines: TimeLines): HTMLElement {
   const serials = pack.u32("thread.serial");
   const tids = pack.u32("thread.tid");
   const columns = columnsOf(app);
+  const hasStacks = !countsTags(app.blocks.pack.header);
   const sort = columns.find((c) => c.id === app.state.sort) ?? columns[1]!;
   const order = [...serials.keys()].sort((a, b) => sort.value(app, b) - sort.value(app, a));
   const head = h("tr", {}, h("th", {}, "Thread"), ...columns.map((c) =>
-    h("th.number", { "aria-sort": c === sort ? "descending" : undefined }, h("button", { type: "button", onclick: () => app.go({ sort: c.id }) }, c.title))), h("th", {}, "When"), h("th", {}, "Live bytes over time"));
+    h("th.number", { "aria-sort": c === sort ? "descending" : undefined }, h("button", { type: "button", onclick: () => app.go({ sort: c.id }) }, c.title))), h("th", {}, "When"), hasStacks && h("th", {}, "Live bytes over time"));
   return h("table.grid", { id: "threads" }, h("thead", {}, head), h("tbody", {}, ...order.map((i) =>
-    h("tr", { "data-serial": serials[i] }, h("th", {}, h("a", { href: app.link({ page: "flame", thread: serials[i], zoom: [] }) }, nameOf(app, i)), ` ${tids[i]}`),
-      ...columns.map((c) => h("td.number", { "data-figure": c.id, "data-value": c.value(app, i), title: about(app, c, i) }, c.format(c.value(app, i)))), h("td.when", {}, bar(app, i)), lines.cell(serials[i]!))), lines.shared(columns.length)));
+    h("tr", { "data-serial": serials[i] }, h("th", {}, hasStacks ? h("a", { href: app.link({ page: "flame", thread: serials[i], zoom: [] }) }, nameOf(app, i)) : nameOf(app, i), ` ${tids[i]}`),
+      ...columns.map((c) => h("td.number", { "data-figure": c.id, "data-value": c.value(app, i), title: about(app, c, i) }, c.format(c.value(app, i)))), h("td.when", {}, bar(app, i)), hasStacks && lines.cell(serials[i]!))), lines.shared(columns.length)));
 }
 
 function sheet(app: App): Sheet {
@@ -125,6 +131,7 @@ export const threads: View = {
   title: "Threads",
   key: "8",
   isOfAll: true,
+  isOfTags: true,
   create(app) {
     const element = h("div.threads-page");
     let lines: TimeLines | null = null;
@@ -132,7 +139,7 @@ export const threads: View = {
     const update = () => {
       const lines = linesNow();
       clear(element,
-        h("p.note", {}, "Peaks and leaks count for the thread that allocated, whoever frees. A name leads to the flame graph of that thread."),
+        !countsTags(app.blocks.pack.header) && h("p.note", {}, "Peaks and leaks count for the thread that allocated, whoever frees. A name leads to the flame graph of that thread."),
         h("p", {}, makeSheetSaving(app, "threads", () => sheet(app))),
         lines.byThread.has(0) && h("p.note", { id: "thread-note" }, "The time line is recorded by stack, so a thread's line has the stacks that it alone came through; the last row has those of several threads."),
         h("div.scroll", { tabindex: 0, role: "region", "aria-label": "threads" }, makeTable(app, lines)));

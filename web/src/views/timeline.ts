@@ -7,6 +7,7 @@ import type { App, View } from "../app.ts";
 import { cssColour, drawingWidth, isDark, isPrinting } from "../draw/colours.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatTime } from "../draw/format.ts";
+import { countsTags } from "../load/pack.ts";
 import { highestPoint } from "../model/question.ts";
 import type { Work } from "../model/stacks.ts";
 import { wholeButton } from "./controls.ts";
@@ -21,8 +22,9 @@ const NEAR = 5; // pixels: the cursor is on a line
 interface Chart {
   id: string;
   title: string;
-  /** `within`: of what is estimated where blocks are sampled, at a point. */
-  series: { label: string; values: (app: App) => Float64Array; colour: string; within?: (app: App, n: number, point: number) => string }[];
+  /** `isOfSpan`: a value is about the time since the point before, not about the point.
+   * `within`: of what is estimated where blocks are sampled, at a point. */
+  series: { label: string; values: (app: App) => Float64Array; colour: string; isOfSpan?: boolean; within?: (app: App, n: number, point: number) => string }[];
   format: (n: number) => string;
 }
 
@@ -46,7 +48,7 @@ const CHARTS: Chart[] = [
     id: "bytes", title: "Memory", format: formatBytes,
     series: [
       // In this order: where both are the same, the live bytes are to be seen.
-      { label: "highest since the point before", values: column("peak_bytes"), colour: "--chart2", within: withinBoundBytes },
+      { label: "highest since the point before", values: column("peak_bytes"), colour: "--chart2", isOfSpan: true, within: withinBoundBytes },
       { label: "live bytes", values: column("live_bytes"), colour: "--chart1", within: withinBoundBytes },
       { label: "resident (RSS)", values: column("rss_bytes"), colour: "--chart3" },
     ],
@@ -55,12 +57,23 @@ const CHARTS: Chart[] = [
   {
     id: "rates", title: "Calls per second", format: formatCount,
     series: [
-      { label: "allocations", values: rate("allocations"), colour: "--chart1" },
-      { label: "frees", values: rate("frees"), colour: "--chart3" },
+      { label: "allocations", values: rate("allocations"), colour: "--chart1", isOfSpan: true },
+      { label: "frees", values: rate("frees"), colour: "--chart3", isOfSpan: true },
     ],
   },
-  { id: "throughput", title: "Bytes allocated per second", format: formatBytes, series: [{ label: "bytes", values: rate("allocated_bytes"), colour: "--chart1" }] },
+  { id: "throughput", title: "Bytes allocated per second", format: formatBytes, series: [{ label: "bytes", values: rate("allocated_bytes"), colour: "--chart1", isOfSpan: true }] },
 ];
+
+/** Where tags alone were counted, the rest of the time line is empty. */
+function chartsOf(app: App): Chart[] {
+  if (!countsTags(app.blocks.pack.header)) return CHARTS;
+  return [{ ...CHARTS[0]!, series: CHARTS[0]!.series.slice(-1) }];
+}
+
+/* Points are as far apart as the program was idle: a slope between them would show what never was. What is of a point
+ * holds until the next one, what is of a span held since the one before. */
+const SINCE_THE_POINT = uPlot.paths.stepped!({ align: 1 });
+const UNTIL_THE_POINT = uPlot.paths.stepped!({ align: -1 });
 
 // Whole numbers of KiB, MiB and so on, or of thousands.
 const BINARY_STEPS = Array.from({ length: 50 }, (_, i) => 2 ** i);
@@ -85,7 +98,7 @@ class TimePage {
 
   constructor(private readonly app: App) {
     this.element = h("div.time-page", {},
-      h("p.note", {}, "Drag over a chart to choose a range: every page then shows that range. A click chooses one moment. A double click goes back to the whole recording."),
+      !countsTags(app.blocks.pack.header) && h("p.note", {}, "Drag over a chart to choose a range: every page then shows it, or says that it cannot. A click chooses one moment. A double click goes back to the whole recording."),
       this.facts, h("p", {}, makeSheetSaving(app, "timeline", () => this.sheet())), h("div.canvas", {}, this.holder, this.named), this.snapshots);
     this.holder.addEventListener("keydown", (e) => this.onKey(e));
     this.holder.addEventListener("mouseleave", () => (this.named.hidden = true));
@@ -97,7 +110,8 @@ class TimePage {
   prepare(width: number): Work[] {
     if (this.drawn === this.key()) return [];
     const begin = (): boolean => (this.begin(width), (this.drawn = this.key()), true);
-    return [{ step: begin }, ...CHARTS.map((chart) => ({ step: () => (this.plots.length < CHARTS.length && this.addChart(chart), true) }))];
+    const charts = chartsOf(this.app);
+    return [{ step: begin }, ...charts.map((chart) => ({ step: () => (this.plots.length < charts.length && this.addChart(chart), true) }))];
   }
 
   private key(): string {
@@ -110,7 +124,7 @@ class TimePage {
       this.drawn = this.key();
       this.rebuild();
     }
-    for (const chart of CHARTS.slice(this.plots.length)) this.addChart(chart);
+    for (const chart of chartsOf(this.app).slice(this.plots.length)) this.addChart(chart);
     this.resize();
     this.showRange();
     this.showFacts();
@@ -156,7 +170,7 @@ class TimePage {
 
   private rebuild(): void {
     this.begin(drawingWidth(this.holder) || 900);
-    for (const chart of CHARTS) this.addChart(chart);
+    for (const chart of chartsOf(this.app)) this.addChart(chart);
   }
 
   private begin(width: number): void {
@@ -182,12 +196,12 @@ class TimePage {
       height: HEIGHT,
       cursor: { sync: { key: SYNC }, drag: { x: true, y: false, setScale: false } },
       // The program's whole time, from its start on, wherever the first point is.
-      scales: { x: { time: false, range: (_u, _min, max) => [0, Math.max(max ?? 0, this.app.profile.pack.header.duration_ns / NS, 1e-9)] } },
+      scales: { x: { time: false, range: (_u, _min, max) => [0, Math.max(max ?? 0, this.app.profile.pack.header.duration_ns / NS, 1e-9)] }, y: { range: (_u, _min, max) => uPlot.rangeNum(0, max || 1, 0.1, true) } },
       axes: [{ ...axis((s) => formatTime(s * NS)), size: 40, space: 80 }, axis(chart.format)],
       series: [
         { label: "time", value: (_u, v) => (v === null ? "–" : formatTime(v * NS)) },
         ...chart.series.map((s): uPlot.Series => ({
-          label: s.label, stroke: cssColour(s.colour), width: 1.5, points: { show: false },
+          label: s.label, stroke: cssColour(s.colour), width: 1.5, points: { show: false }, paths: s.isOfSpan ? UNTIL_THE_POINT : SINCE_THE_POINT,
           value: (_u, v, _series, i) => (v === null || v === undefined ? "–" : chart.format(v) + (i === null ? "" : (s.within?.(this.app, v, i) ?? ""))),
         })),
       ],
@@ -242,7 +256,7 @@ class TimePage {
       c.lineTo(x(ns), top + height);
       c.stroke();
     };
-    const peak = pack.header.stats?.["peak_time_ns"];
+    const peak = countsTags(pack.header) ? null : pack.header.stats?.["peak_time_ns"];
     if (typeof peak === "number") line(peak, "--mark");
     for (const ns of pack.f64("snapshot.time_ns")) line(ns, "--accent");
     c.restore();
@@ -251,7 +265,7 @@ class TimePage {
   /** The points of the range, or all. */
   private sheet(): Sheet {
     const { pack } = this.app.profile;
-    const head = ["time_ns", "live_bytes", "live_blocks", "peak_bytes", "rss_bytes", "allocations", "allocated_bytes", "frees", "freed_bytes"];
+    const head = countsTags(pack.header) ? ["time_ns", "rss_bytes"] : ["time_ns", "live_bytes", "live_blocks", "peak_bytes", "rss_bytes", "allocations", "allocated_bytes", "frees", "freed_bytes"];
     const columns = head.map((name) => pack.f64(`point.${name}`));
     const { from, to } = this.app.state;
     const rows = Array.from(columns[0]!, (_, i) => columns.map((c) => c[i]!));
@@ -284,4 +298,4 @@ class TimePage {
   }
 }
 
-export const timeline: View = { id: "time", title: "Timeline", key: "2", create: (app) => new TimePage(app) };
+export const timeline: View = { id: "time", title: "Timeline", key: "2", isOfTags: true, create: (app) => new TimePage(app) };

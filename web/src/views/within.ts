@@ -47,10 +47,16 @@ export function withinColumn(app: App, column: string, isBytes: boolean, total: 
 }
 
 /** Stands above every page of a sampled profile. */
-export function samplingNote({ stats }: Header): HTMLElement | null {
+export function samplingNote({ stats }: Pick<Header, "stats">): HTMLElement | null {
   const period = Number(stats?.["sample_period"] ?? 0);
   if (!period) return null;
   const limit = Number(stats?.["detection_limit_bytes"] ?? 0);
+  const [what, those, them] = isPartlySampled({ stats }) ? ["Small objects of Python are sampled", "figures with them", " of them"] : ["Sampled", "figures", ""];
   return h("p.sampled", { id: "sampled", role: "note" },
-    `Sampled, one block in ${formatBytes(period)}: figures are estimates with 95 % intervals; stacks with less than ${formatBytes(limit)} may be missing.`);
+    `${what}, one block in ${formatBytes(period)}: ${those} are estimates with 95 % intervals; stacks with less than ${formatBytes(limit)}${them} may be missing.`);
+}
+
+/** Small objects of Python are samples, all other blocks are recorded. */
+export function isPartlySampled({ stats }: Pick<Header, "stats">): boolean {
+  return Boolean(stats?.["sample_period"]) && stats?.["sampled_blocks"] === "small";
 }
