@@ -94,9 +94,10 @@ export abstract class CallTree {
     return level;
   }
 
-  /** Room for columns of children. Those of the root are the many: their memory is that of the answer. */
+  /** Room for columns of children, or more. Those of the root are the many: their memory is that of the answer, in few
+   * sizes, so that others can use it. */
   protected roomFor(count: number): Uint32Array {
-    return count > MANY ? this.answer.arrays.u32ToFill(count) : new Uint32Array(count);
+    return count > MANY ? this.answer.arrays.u32ToFill(2 ** Math.ceil(Math.log2(count))) : new Uint32Array(count);
   }
 
   /** By child: what its rows come to. */

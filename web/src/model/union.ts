@@ -6,7 +6,6 @@
 
 import { addTo, inRuns } from "../runs.ts";
 import { Arrays, Memory } from "./memory.ts";
-import { readSizes } from "./order.ts";
 import type { Profile } from "./profile.ts";
 import { answer, type Answer, type Question } from "./question.ts";
 import { Ranking } from "./ranking.ts";
@@ -19,16 +18,17 @@ function moduleKey(p: Profile, frame: number): string {
   return p.moduleName(frame).replace(/(\.so)\..*$| \(deleted\)$/, "$1");
 }
 
-type Found = { differences: Float64Array; differing: Uint32Array; count: number };
+type Found = { differing: Uint32Array; count: number };
 
 function findDiffering(from: number, to: number, now: Float64Array, old: Float64Array, found: Found): void {
-  const { differences, differing } = found;
+  const { differing } = found;
   let { count } = found;
-  for (let id = from; id < to; id++) {
-    differences[id] = now[id]! - old[id]!;
-    if (differences[id] !== 0) differing[count++] = id;
-  }
+  for (let id = from; id < to; id++) if (now[id] !== old[id]) differing[count++] = id;
   found.count = count;
+}
+
+function readDifferences(from: number, to: number, differing: Uint32Array, [now, old]: [Float64Array, Float64Array], keys: Float64Array): void {
+  for (let i = from; i < to; i++) keys[i] = Math.abs(now[differing[i]!]! - old[differing[i]!]!);
 }
 
 const FRAMES_A_STEP = 2000;
@@ -173,10 +173,10 @@ export class Union implements Stacks, Work {
   changes({ both: { values, variance } }: Compared): Changes {
     const now = this.sumByFunction(values, 0, this.now.siteCount);
     const old = this.sumByFunction(values, this.now.siteCount, this.siteCount);
-    const found = { differences: new Float64Array(now.length), differing: new Uint32Array(now.length), count: 0 };
+    const found = { differing: new Uint32Array(now.length), count: 0 };
     inRuns(now.length, findDiffering, now, old, found);
-    const differing = found.differing.subarray(0, found.count);
-    const order = new Ranking(differing.length, [(keys) => inRuns(differing.length, readSizes, differing, found.differences, keys)], differing);
+    const differing = found.differing.slice(0, found.count); // the page keeps it
+    const order = new Ranking(differing.length, [(keys) => inRuns(differing.length, readDifferences, differing, [now, old], keys)], differing);
     return { differing, order, now, old, variance: variance && this.sumByFunction(variance, 0, this.siteCount) };
   }
 
