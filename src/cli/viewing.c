@@ -5,8 +5,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/json.h"
+#include "base/mem.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "model/findings.h"
@@ -94,14 +96,32 @@ void viewing_init(struct viewing *v, struct profile *p, const struct load_option
 	};
 }
 
+/* Where a file lies is nobody's business to whom its page is sent. */
+static char *copy_name(const char *path)
+{
+	size_t end = strlen(path);
+	size_t start;
+
+	while (end > 1 && path[end - 1] == '/')
+		end--;
+	for (start = end; start > 0 && path[start - 1] != '/';)
+		start--;
+	return mem_format("%.*s", (int)(end - start), path + start);
+}
+
 int viewing_open(struct viewing *v, const char *file, const struct load_options *load)
 {
-	struct profile *p = load_profile(file, load);
+	char *path = load_find(file);
+	struct profile *p = path ? load_profile(path, load) : NULL;
 
-	if (!p)
+	if (!p) {
+		free(path);
 		return COMMAND_FAILED;
+	}
 	load_globals(p, load);
 	viewing_init(v, p, load);
+	v->request.file = v->name = copy_name(path);
+	free(path);
 	return COMMAND_GOOD;
 }
 
@@ -112,6 +132,7 @@ void viewing_close(struct viewing *v)
 	if (v->profile)
 		profile_free(v->profile);
 	suppress_free(&v->suppress);
+	free(v->name);
 	free(v->stats);
 	free(v->findings);
 	free(v->leaks);

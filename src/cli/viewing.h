@@ -12,6 +12,7 @@ struct viewing {
 	struct profile *profile;
 	struct model *model;
 	struct suppress_list suppress;
+	char *name; /* of its file; NULL: it does not come from one */
 	char *stats;
 	char *findings;
 	char *leaks; /* NULL: nobody looked */

@@ -317,6 +317,8 @@ static char *make_header(const struct packing *p, const struct pack_request *r, 
 	json_add_uint(&j, "generation", r->generation);
 	json_add_uint(&j, "duration_ns", p->profile->run.duration_ns);
 	json_add_uint(&j, "start_unix_ns", p->profile->run.start_unix_ns);
+	if (r->file)
+		json_add_string(&j, "file", r->file);
 	write_text(&j, "stats", r->texts.stats);
 	write_text(&j, "findings", r->texts.findings);
 	write_text(&j, "diff", r->texts.diff);

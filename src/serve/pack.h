@@ -26,6 +26,7 @@ struct pack_texts {
 
 struct pack_request {
 	const struct model *model;
+	const char *file;		      /* its name, without directories; NULL: none */
 	const struct suppress_list *suppress; /* NULL: no leak is known and harmless */
 	struct pack_texts texts;
 	bool live;		/* the program is still running */

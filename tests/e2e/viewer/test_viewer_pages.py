@@ -218,6 +218,16 @@ def test_two_profiles_are_compared(page, record, midden):
     assert any("table_new" in row for row in seen[2])
 
 
+def test_two_profiles_that_are_compared_are_named(page, record):
+    old = record.victim("known_tree", "late").path
+    new = record.victim("known_tree", "full").path
+    before, now = page(new, ("goto", "#compare"), ("wait", "#compare-totals"), ("texts", "#compare-runs tr"), options=("--compare", old))[0]
+    assert before.startswith("Before") and old.name in before and "known_tree late" in before
+    assert now.startswith("Now") and new.name in now and "known_tree full" in now
+    overview = page(new, ("goto", "#overview"), ("text", "#run"))[0]
+    assert new.name in overview and str(new.parent) + "/" + new.name not in overview
+
+
 def test_a_build_under_another_name_is_compared_as_the_same_program(page, record, native, tmp_path):
     other = tmp_path / "known_tree.old"
     shutil.copy(native.victim("known_tree"), other)

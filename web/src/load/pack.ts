@@ -9,6 +9,7 @@ export interface Header {
   generation: number;
   duration_ns: number;
   start_unix_ns: number;
+  file?: string;
   stats: { [key: string]: Json } | null;
   findings: { findings: { [key: string]: Json }[]; has_time_line?: boolean } | null;
   diff: { [key: string]: Json } | null;

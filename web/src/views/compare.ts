@@ -5,10 +5,11 @@ import type { App, View } from "../app.ts";
 import { changeColour, cssColour, drawingWidth, isDark } from "../draw/colours.ts";
 import { clear, h } from "../draw/dom.ts";
 import { part, type Part } from "../draw/fit.ts";
-import { formatBytes, formatCount } from "../draw/format.ts";
+import { formatBytes, formatCount, formatTime } from "../draw/format.ts";
 import { boxAt, countRows, flameInk, layOut, paintAhead, painter, ROW, type Box, type IcicleSource } from "../draw/icicle.ts";
 import { Rows } from "../draw/rows.ts";
 import { Tall } from "../draw/tall.ts";
+import type { Header } from "../load/pack.ts";
 import { BottomUp } from "../model/bottomup.ts";
 import type { CallTree, TreeNode } from "../model/calltree.ts";
 import { errorOf } from "../model/interval.ts";
@@ -19,8 +20,18 @@ import type { Changes, Compared, Union } from "../model/union.ts";
 import { makeControls } from "./controls.ts";
 import { makeSheetSaving, svg, type Sheet } from "./saving.ts";
 
+const FACT_LENGTH = 160; // of commands that go on for pages, the beginning
+
+/** What tells two runs apart. */
+function aboutRun(when: string, { file, stats, start_unix_ns, duration_ns }: Header): HTMLElement {
+  const started = start_unix_ns > 0 ? new Date(start_unix_ns / 1e6).toLocaleString() : "";
+  const facts = [file, stats?.["command"] || stats?.["executable"], started, formatTime(duration_ns)].map((fact) => String(fact ?? ""));
+  return h("tr", {}, h("th", {}, when), ...facts.map((fact) => h("td", { title: fact }, fact.length > FACT_LENGTH ? `${fact.slice(0, FACT_LENGTH)}…` : fact)));
+}
+
 class ComparePage {
   readonly element: HTMLElement;
+  private readonly runs = h("table.plain", { id: "compare-runs" });
   private readonly controls;
   private readonly totals = h("p", { id: "compare-totals" });
   private readonly path = h("p.path");
@@ -42,7 +53,7 @@ class ComparePage {
 
   constructor(private readonly app: App) {
     this.controls = makeControls(app, { direction: true, ofAll: true });
-    this.element = h("div.compare-page", {}, this.controls.element, h("div.search", {}, makeSheetSaving(app, "changes", () => this.sheet(), () => this.drawing())), this.totals,
+    this.element = h("div.compare-page", {}, this.controls.element, h("div.search", {}, makeSheetSaving(app, "changes", () => this.sheet(), () => this.drawing())), this.runs, this.totals,
       h("p.note", {}, "Boxes are as wide as both profiles together; orange has grown, blue has shrunk. A click zooms, a click on the top box goes back."), this.note, this.path,
       h("div.canvas", {}, this.area, this.card), h("h2", {}, "Functions that allocate more or less themselves"), this.rows.element);
     this.area.addEventListener("click", (e) => this.onClick(e));
@@ -101,6 +112,8 @@ class ComparePage {
     const { app } = this;
     this.ask();
     const [now, old] = this.data!.totals;
+    const { union } = this;
+    clear(this.runs, aboutRun("Before", union!.old.pack.header), aboutRun("Now", union!.now.pack.header));
     clear(this.totals, `Before ${this.show(old)}, now ${this.show(now)}: ${this.signed(now - old)}${this.offOf(this.tree!.root)}`);
     this.totals.dataset["now"] = String(now);
     this.totals.dataset["old"] = String(old);

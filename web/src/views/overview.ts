@@ -179,17 +179,17 @@ function notRecorded(app: App, s: Stats): HTMLElement | null {
   return missing.length ? h("p.note", { id: "not-recorded" }, `Recorded with midden record, these would add pages: ${missing.join(", ")}.`) : null;
 }
 
-function run(s: Stats): HTMLElement {
+function run(s: Stats, { file }: Header): HTMLElement {
   const rows = RUN.filter(([key]) => s.get(key) !== undefined && s.get(key) !== null && s.get(key) !== "");
   const tell = (key: string): string => (key === "pid" ? String(s.get(key)) : textOf(s.get(key)) + (key === "mode" && s.isPartlySampled() ? " but for small objects of Python" : ""));
   return h("section", { id: "run" }, h("h2", {}, "The run"),
-    h("table.plain", {}, ...rows.map(([key, title]) => h("tr", {}, h("th", {}, title), h("td", {}, tell(key))))));
+    h("table.plain", {}, file && h("tr", {}, h("th", {}, "Profile"), h("td", {}, file)), ...rows.map(([key, title]) => h("tr", {}, h("th", {}, title), h("td", {}, tell(key))))));
 }
 
 function layOut(of: Beginning, s: Stats, hot: HTMLElement, missing: HTMLElement | null, ofRange: HTMLElement[] | null = null): HTMLElement[] {
   const isOfTags = countsTags(of.header);
   return [h("div.cards", {}, ...(ofRange ?? (isOfTags ? cardsOfTags(of, s) : cards(of, s)))),
-    h("div.columns", {}, isOfTags ? aboutTags() : h("div", {}, findings(of), hot), warnings(of, s), h("div", {}, run(s), missing))];
+    h("div.columns", {}, isOfTags ? aboutTags() : h("div", {}, findings(of), hot), warnings(of, s), h("div", {}, run(s, of.header), missing))];
 }
 
 /** The page before the profile's stacks are there. */
