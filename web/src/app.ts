@@ -7,7 +7,7 @@ import { Answers } from "./model/answers.ts";
 import type { CallTree } from "./model/calltree.ts";
 import { carryState } from "./model/next.ts";
 import { Profile } from "./model/profile.ts";
-import { figuresOf, isOfPages, type Answer, type Question } from "./model/question.ts";
+import { figuresOf, isOfPages, type Answer, type Question, type Range } from "./model/question.ts";
 import { comparisons, rehearsals } from "./model/rehearsals.ts";
 import type { Work } from "./model/stacks.ts";
 import { Union } from "./model/union.ts";
@@ -96,9 +96,11 @@ export class App {
     return printState(this.next(change));
   }
 
-  /** What is meant for maps is not for blocks, and the other way round: figures of one are none of the other. */
+  /** What is meant for maps is not for blocks, and the other way round: figures of one are none of the other. Which look
+   * at the heap's pages was chosen holds for as long as the range does. */
   private next(change: Partial<State>): State {
     const s = tidyState({ ...this.state, ...change });
+    if (change.look === undefined && (s.from !== this.state.from || s.to !== this.state.to)) s.look = FIRST_STATE.look; // that of the range
     const of = (s.maps && this.maps) || this.blocks;
     return figuresOf(of).includes(s.figure) ? s : { ...s, figure: FIRST_STATE.figure };
   }
@@ -132,11 +134,17 @@ export class App {
     if (this.state.to > last || this.state.from > last) this.state = { ...this.state, from: -1, to: -1 };
   }
 
+  /** What was chosen on the time line; null: the whole recording. */
+  get range(): Range | null {
+    const { from, to } = this.state;
+    return from < 0 ? null : { from, to };
+  }
+
   question(change: Partial<Question> = {}): Question {
     const s = this.state;
     return {
       figure: s.figure,
-      range: s.from >= 0 && this.profile === this.blocks ? { from: s.from, to: s.to } : null,
+      range: this.profile === this.blocks ? this.range : null,
       thread: this.profile === this.blocks ? s.thread || null : null,
       functions: s.functions,
       module: s.module,

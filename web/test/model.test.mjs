@@ -5,6 +5,7 @@ import test from "node:test";
 import { cutRows } from "../src/draw/cuts.ts";
 import { plain } from "../src/draw/dom.ts";
 import { Highlighter, languageOf } from "../src/draw/syntax.ts";
+import { columnsOver, ticksOver } from "../src/draw/timeaxis.ts";
 import { Pack } from "../src/load/pack.ts";
 import { allFunctions, findCallers, rankFunctions } from "../src/model/callers.ts";
 import { BottomUp } from "../src/model/bottomup.ts";
@@ -17,9 +18,9 @@ import { Names } from "../src/model/names.ts";
 import { carryState } from "../src/model/next.ts";
 import { answer, COLUMNS, figuresOf, isTimed } from "../src/model/question.ts";
 import { largestFirst } from "../src/model/order.ts";
-import { bucketOf, bucketRange, sitesInCell } from "../src/model/sizes.ts";
+import { bucketOf, bucketRange, sitesInCell, sizesIn } from "../src/model/sizes.ts";
 import { chainOf, findLost } from "../src/model/lost.ts";
-import { listCells, listHolders } from "../src/model/resident.ts";
+import { isWithin, listCells, listHolders, lookOf } from "../src/model/resident.ts";
 import { Profile } from "../src/model/profile.ts";
 import { inRuns, inRunsBack } from "../src/runs.ts";
 import { finish } from "../src/model/stacks.ts";
@@ -272,8 +273,40 @@ test("a cell has the stacks whose sizes and lifetimes span it", () => {
 });
 
 test("sizes over time add up to what is live", () => {
-	const { rows } = timed().sizesOverTime();
+	const { bytes: rows } = timed().sizesOverTime();
 	assert.deepEqual([0, 1, 2].map((at) => rows.reduce((sum, row) => sum + row[at], 0)), [110, 140, 110]);
+});
+
+test("sizes of a range are those at its ends, and the most at its points", () => {
+	// a's blocks are of 10 bytes, then of 64, then there are more of them; b's only one is of 3000.
+	const changes = [[0, 0, 100, 10], [1, 1, 3000, 1], [2, 0, 640, 10], [3, 0, 6400, 100], [3, 1, 0, 0]];
+	const over = makeProfile({ sites: [peak("a", 0), peak("b", 0)], points: [0, 10, 40, 100], changes }).sizesOverTime();
+	const told = (b) => [b.first.bytes, b.first.blocks, b.last.bytes, b.last.blocks, b.mostBytes];
+	const rows = (range) => {
+		const { buckets, all } = sizesIn(over, range);
+		return [...[10, 64, 3000].map((size) => told(buckets[bucketOf(size)])), told(all)];
+	};
+	assert.deepEqual(rows({ from: 0, to: 3 }), [[100, 10, 0, 0, 100], [0, 0, 6400, 100, 6400], [0, 0, 0, 0, 3000], [100, 10, 6400, 100, 6400]]);
+	assert.deepEqual(rows({ from: 0, to: 2 }), [[100, 10, 0, 0, 100], [0, 0, 640, 10, 640], [0, 0, 3000, 1, 3000], [100, 10, 3640, 11, 3640]]);
+	assert.deepEqual(rows({ from: 1, to: 1 }), [[100, 10, 100, 10, 100], [0, 0, 0, 0, 0], [3000, 1, 3000, 1, 3000], [3100, 11, 3100, 11, 3100]]);
+	assert.deepEqual(told(sizesIn(makeProfile({ sites: [] }).sizesOverTime(), { from: 0, to: 0 }).all), [0, 0, 0, 0, 0]);
+});
+
+test("points are as wide as the time until the next, and share a pixel rather than hide one another", () => {
+	const times = Float64Array.of(0, 10, 40, 100);
+	assert.deepEqual(columnsOver(times, [0, 3], [0, 100], 10), { first: [0, 1, 2, 3, 4], left: [0, 0.1, 0.4, 0.9, 1] });
+	assert.deepEqual(columnsOver(times, [0, 3], [0, 100], 5), { first: [0, 2, 3, 4], left: [0, 0.4, 0.8, 1] });
+	assert.deepEqual(columnsOver(times, [1, 2], [0, 80], 8), { first: [1, 2, 3], left: [0.125, 0.5, 1] });
+	assert.deepEqual(columnsOver(times, [1, 1], [10, 10], 8), { first: [1, 2], left: [0, 1] });
+	assert.deepEqual(columnsOver(Float64Array.of(), [0, -1], [0, 100], 8), { first: [0], left: [1] });
+});
+
+test("times below a chart are round, and told from the first on where they would be alike", () => {
+	const told = (span, most) => ticksOver(span, most).map(({ at, text }) => [Math.round(100 * at), text]);
+	assert.deepEqual(told([0, 50e6], 3), [[0, "0 ns"], [40, "20.0 ms"], [80, "40.0 ms"]]);
+	assert.deepEqual(told([15e6, 65e6], 3), [[10, "20.0 ms"], [50, "40.0 ms"], [90, "60.0 ms"]]);
+	assert.deepEqual(told([10e9, 10.002e9], 2), [[0, "10.0 s"], [50, "+1.00 ms"], [100, "+2.00 ms"]]);
+	assert.deepEqual(told([5, 5], 9), [[0, "5 ns"]]);
 });
 
 test("threads over time add up to what is live, shared stacks apart", () => {
@@ -366,13 +399,28 @@ test("what is resident goes by look, and one that failed is none", () => {
 	const rss = [{ reason: "end", time_ns: 5 }, { reason: "snapshot", time_ns: 6, fault: "gone" }, { reason: "peak", time_ns: 7 }];
 	const p = makeProfile({ sites: [peak("main a", 1), peak("main b", 1)], more: PINS, header: { stats: { rss } } });
 	assert.deepEqual(p.looks().map((l) => l.index), [0, 2]);
-	assert.equal(p.findLook(1).index, 2);
+	assert.equal(lookOf(p, 1, null).index, 2);
 	assert.ok(figuresOf(p).includes("pinned") && !figuresOf(p).includes("live"));
 	assert.deepEqual([...answer(p, { ...ALL, figure: "resident", look: 0 }).bytes], [4096, 8192]);
 	assert.deepEqual([...answer(p, { ...ALL, figure: "pinned" }).bytes], [0, 1]);
 	assert.deepEqual(listHolders(p, p.pinsOf(p.looks()[0])).map((holder) => [p.functionName(holder.frame), holder.alone]), [["b", 8192], ["a", 4096]]);
 	assert.deepEqual(listCells(p, p.looks()[0]), [{ start: 65536, pages: 2, resident: 1, held: 1, live: 8182, site: 1 }]);
 	assert.equal(makeProfile({ sites: [] }).looks().length, 0);
+});
+
+test("of a range it is the last look within, or else the last before its end, or else the first", () => {
+	// The look of the snapshot, which is of point 2, took its time; so did the one at the end.
+	const rss = [{ reason: "peak", time_ns: 5 }, { reason: "snapshot", snapshot: 1, time_ns: 21.5 }, { reason: "end", time_ns: 31 }];
+	const more = { ...PINS, "snapshot.name": u32(0), "snapshot.point": u32(2) };
+	const p = makeProfile({ sites: [peak("main a", 1), peak("main b", 1)], points: [0, 10, 20, 30], more, header: { stats: { rss } } });
+	const shown = (from, to, index = -1) => lookOf(p, index, { from, to }).index;
+	assert.deepEqual([shown(0, 1), shown(0, 2), shown(2, 2), shown(0, 3), shown(3, 3)], [0, 1, 1, 2, 2]);
+	assert.deepEqual([shown(1, 1), shown(0, 0), shown(0, 1, 2)], [0, 0, 2]);
+	assert.deepEqual(p.looks().map((look) => isWithin(p, look, { from: 1, to: 2 })), [false, true, false]);
+	const note = (range) => answer(p, { ...ALL, figure: "resident", range }).note;
+	assert.deepEqual([note({ from: 0, to: 1 }), note({ from: 1, to: 1 })], ["at the peak of the resident size", "resident is as of a look outside of the range, at the peak of the resident size"]);
+	assert.deepEqual([...answer(p, { ...ALL, figure: "resident", range: { from: 0, to: 1 } }).bytes], [4096, 8192]);
+	assert.deepEqual([...answer(p, { ...ALL, figure: "resident", range: { from: 3, to: 3 } }).bytes], [0, 100]);
 });
 
 test("maps take the place of blocks and have kinds", () => {

@@ -77,6 +77,7 @@ def record_two_looks(midden, recorder):
         if "is not being recorded" not in done.stderr or time.monotonic() > deadline:
             break
         time.sleep(0.05)
+    time.sleep(0.1)  # points of the time line between the two
     profile = running.finish(input=b"\n").path
     assert done.returncode == 0, done.stderr
     return profile
@@ -94,6 +95,32 @@ def test_every_look_can_be_chosen(page, midden, recorder):
     assert f"look={first}" in seen[1] and "at snapshot 1 first" in seen[2]
     check_look(seen[3:5], ask(midden, "report", "--rss", "--at", "1", "--json", profile))
     assert seen[5] == seen[4] and "site=" in seen[6]
+
+
+def test_of_a_range_it_is_the_last_look_within(page, midden, recorder):
+    profile = record_two_looks(midden, recorder)
+    stats = read_stats(profile, "--points")
+    times = [point["time_ns"] for point in stats["points"]]
+    looks = [look for look in stats["rss"] if "fault" not in look]
+    first = next(look for look in looks if look.get("snapshot") == 1)
+    at, last = times.index(first["time_ns"]), len(times) - 1
+    assert times[at + 1] < looks[-1]["time_ns"] and times[0] < looks[0]["time_ns"]
+    see = (("text", "#look-range"), ("texts", "#look option"), ("eval", SUMS), ("eval", ROWS))
+    steps = [step for a, b in ((0, at), (0, last), (at + 1, at + 1), (0, 0)) for step in (("goto", f"#resident?from={a}&to={b}"), ("wait", "#look-range:not([hidden])"), ("wait", "#holders tbody tr"), *see)]
+    seen = page(
+        profile, *steps, ("count", "#of-all:visible"), ("goto", f"#resident?from=0&to={at}"), ("choose", "#look", str(stats["rss"].index(looks[-1]))), ("text", "#look-range"), ("hash",), ("click", "#look-range button"), ("hash",), ("count", "#look-range:visible"),
+        ("goto", f"#flame?figure=resident&from=0&to={at}"), ("wait", "#flame-total"), ("data", "#flame-total", "bytes"), ("text", "#answer-note"), ("text", "#look option:checked"),
+    )
+    early, whole, none, before = (seen[i : i + 4] for i in range(0, 16, 4))
+    notes, chosen, address, cleared, about, held, note, option = seen[16:]
+    assert early[0].startswith("The last look within ") and "at snapshot 1 first" in early[0] and "outside of the range" in early[1][-1]
+    check_look(early[2:], ask(midden, "report", "--rss", "--at", "1", "--json", profile))
+    assert "at the end" in whole[0] and not any("outside" in text for text in whole[1])
+    check_look(whole[2:], ask(midden, "report", "--rss", "--json", profile))
+    assert none[0].startswith("No look was taken at ") and "The last one before its end was at snapshot 1 first" in none[0] and none[2:] == early[2:]
+    assert "The first one after was" in before[0] and before[2]["resident_bytes"] == looks[0]["resident_bytes"]
+    assert notes == 0 and chosen.startswith("Not taken within ") and "at the end" in chosen and "look=" in address and (cleared, about) == ("#resident", 0)
+    assert int(held) == early[2]["held_bytes"] and note == "at snapshot 1 first" in option
 
 
 def test_maps_by_kind_and_stack_are_what_the_commands_say(page, midden, mapped):

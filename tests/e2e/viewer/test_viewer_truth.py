@@ -162,6 +162,36 @@ def test_charts_show_neither_slopes_where_nothing_happened_nor_less_than_all(pag
     assert min(blocks) > 0.5
 
 
+# By share of the width of the chart: how many pixels down are painted.
+PAINTED = """(shares => {
+    const c = document.querySelector('#size-by-time'), scale = c.width / c.clientWidth, p = c.getContext('2d');
+    return shares.map(share => {
+        const { data } = p.getImageData(Math.round((80 + (c.clientWidth - 80) * share) * scale), 0, 1, Math.round((c.clientHeight - 24) * scale));
+        return data.filter((v, i) => i % 4 === 3 && v > 200).length;
+    });
+})"""
+DRAWN = ("eval", f"new Promise(done => {{ scrollTo(0, 5000); const look = () => {PAINTED}([0.99])[0] > 0 ? done(true) : setTimeout(look, 50); look(); }})")
+
+
+def test_sizes_over_time_are_as_wide_as_their_time(page, midden, record, tmp_path):
+    late = record.victim("known_tree", "late").path
+    points = read_stats(late, "--points")["points"]
+    last = len(points) - 1
+    saves = next(i for i, p in enumerate(points) if p["live_bytes"] > 100_000)
+    # As if the program had waited for nine tenths of its time before save's blocks.
+    pack = Pack(midden, late, tmp_path / "waited.html")
+    wait = 9 * pack.header["duration_ns"]
+    pack.header["duration_ns"] += wait
+    pack.change("point.time_ns", lambda times: [t + wait * (i >= saves) for i, t in enumerate(times)])
+    whole, part = page(
+        late, ("goto", "#sizes"), ("wait", "#size-by-time"), DRAWN, ("eval", f"{PAINTED}([0.3, 0.8, 0.97])"),
+        ("goto", f"#sizes?from={saves - 1}&to={last}"), DRAWN, ("eval", f"{PAINTED}([0.3, 0.8, 0.999])"), address=pack.write(),
+    )[1::2]
+    assert saves < 0.7 * last
+    for seen in (whole, part):
+        assert 0 < seen[0] == seen[1] < seen[2]
+
+
 def test_tables_keep_their_heads_on_paper(page, tree):
     styles = "(() => { const rules = [...document.styleSheets].flatMap(s => [...s.cssRules]).filter(r => r.media?.mediaText === 'print').flatMap(r => [...r.cssRules]); const button = document.querySelector('#threads thead button'); return rules.filter(r => button.matches(r.selectorText)).at(-1).style.display; })()"
     assert page(tree, ("goto", "#threads"), ("wait", "#threads"), ("eval", styles)) == ["inline"]

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { cssColour, isDark } from "./colours.ts";
+import type { Tick } from "./timeaxis.ts";
 
 export interface HeatMap {
   columns: number;
@@ -9,9 +10,13 @@ export interface HeatMap {
   value(column: number, row: number): number;
   columnLabel(column: number): string;
   rowLabel(row: number): string;
+  /** Columns that are not all of one width: where each begins, as a share of the whole, and where the last one ends. */
+  edges?: number[];
+  /** What is written below them then. */
+  ticks?: Tick[];
 }
 
-const LEFT = 80;
+export const LEFT = 80;
 const BOTTOM = 24;
 
 export interface Place {
@@ -55,10 +60,15 @@ export function paintHeat(canvas: HTMLCanvasElement, map: HeatMap, chosen: { col
   c.font = "11px system-ui, sans-serif";
   const { w, h } = cellSize(canvas, map);
   const dark = isDark();
-  const [cellWidth, cellHeight] = [Math.max(w - (w > 4 ? 1 : 0), 1), Math.max(h - (h > 4 ? 1 : 0), 1)];
+  const gap = map.edges || w <= 4 ? 0 : 1;
+  const cellHeight = Math.max(h - (h > 4 ? 1 : 0), 1);
+  const left = (x: number): number => LEFT + (map.edges ? map.edges[x]! * (canvas.clientWidth - LEFT) : x * w);
   shadeCells(map).forEach((cells, i) => {
     if (cells.length) c.fillStyle = shade(i, dark);
-    for (const cell of cells) c.fillRect(LEFT + Math.floor(cell / map.rows) * w, (map.rows - 1 - (cell % map.rows)) * h, cellWidth, cellHeight);
+    for (const cell of cells) {
+      const x = Math.floor(cell / map.rows);
+      c.fillRect(left(x), (map.rows - 1 - (cell % map.rows)) * h, Math.max(left(x + 1) - left(x) - gap, 1), cellHeight);
+    }
   });
   paintLabels(c, canvas, map);
   if (!chosen) return;
@@ -75,8 +85,19 @@ function paintLabels(c: CanvasRenderingContext2D, canvas: HTMLCanvasElement, map
   const everyRow = Math.max(1, Math.ceil(14 / h));
   for (let y = 0; y < map.rows; y += everyRow) c.fillText(map.rowLabel(y), LEFT - 6, (map.rows - 0.5 - y) * h);
   c.textAlign = "center";
+  if (map.ticks) return paintTicks(c, canvas, map.ticks);
   const everyColumn = Math.max(1, Math.ceil(70 / w));
   for (let x = 0; x < map.columns; x += everyColumn) c.fillText(map.columnLabel(x), LEFT + (x + 0.5) * w, canvas.clientHeight - BOTTOM / 2);
+}
+
+function paintTicks(c: CanvasRenderingContext2D, canvas: HTMLCanvasElement, ticks: Tick[]): void {
+  const [width, bottom] = [canvas.clientWidth - LEFT, canvas.clientHeight - BOTTOM];
+  for (const { at, text } of ticks) {
+    const x = LEFT + at * width;
+    const half = c.measureText(text).width / 2;
+    c.fillRect(Math.min(x, LEFT + width - 1), bottom, 1, 4);
+    c.fillText(text, Math.min(Math.max(x, LEFT + half), LEFT + width - half), canvas.clientHeight - BOTTOM / 2 + 2);
+  }
 }
 
 export function heatCellAt(canvas: HTMLCanvasElement, map: HeatMap, e: MouseEvent): { column: number; row: number } | null {

@@ -321,11 +321,6 @@ export class Profile implements Stacks {
     return (this.looked ??= listLooks(this));
   }
 
-  /** The look with that number; the last one if there is none with it. */
-  findLook(index: number): Look | undefined {
-    return this.looks().find((look) => look.index === index) ?? this.looks().at(-1);
-  }
-
   private readonly pins = new Map<Look, Pin[]>();
 
   pinsOf(look: Look): Pin[] {

@@ -5,6 +5,7 @@ import { inRuns } from "../runs.ts";
 import { boundBlocks, boundBytes, samplePeriod, varianceOf, withoutSure } from "./interval.ts";
 import { Arrays, withArrays } from "./memory.ts";
 import type { Profile } from "./profile.ts";
+import { isWithin, lookOf } from "./resident.ts";
 
 export type Figure = "peak" | "leaked" | "allocated" | "calls" | "temporary" | "live" | "growth" | "resident" | "pinned";
 export const FIGURES: Figure[] = ["peak", "leaked", "allocated", "calls", "temporary", "live", "growth", "resident", "pinned"];
@@ -230,12 +231,13 @@ function ofTime(p: Profile, q: Question, arrays: Arrays): [Float64Array, Float64
 /** What each site held of the heap's pages. */
 function ofLook(p: Profile, q: Question, arrays: Arrays): [Float64Array, Float64Array, string] {
   const [bytes, blocks] = [arrays.f64(p.siteCount), arrays.f64(p.siteCount)];
-  const look = p.findLook(q.look ?? -1);
+  const look = lookOf(p, q.look ?? -1, q.range);
   if (!look) return [bytes, blocks, "the profile does not tell what is resident"];
   const [surveys, sites] = [p.pack.u32("pin.survey"), p.pack.u32("pin.site")];
   const [held, live] = [p.pack.f64(`pin.${q.figure}_bytes`), p.pack.f64("pin.live_blocks")];
   inRuns(surveys.length, takeLook, look.index, { surveys, sites, held, live }, [bytes, blocks]);
-  return [bytes, blocks, q.range ? `${q.figure} is as of the look, ${look.title}` : look.title];
+  const isOutside = q.range && !isWithin(p, look, q.range);
+  return [bytes, blocks, isOutside ? `${q.figure} is as of a look outside of the range, ${look.title}` : look.title];
 }
 
 type Pins = { surveys: Uint32Array; sites: Uint32Array; held: Float64Array; live: Float64Array };

@@ -4,6 +4,7 @@
 import type { Json } from "../load/pack.ts";
 import { orderBy } from "./order.ts";
 import type { Profile } from "./profile.ts";
+import type { Range } from "./question.ts";
 
 /** A look that found something; its sums are those of `midden report --rss --json`. */
 export interface Look {
@@ -37,6 +38,30 @@ export function listLooks(p: Profile): Look[] {
   const all = p.pack.header.stats?.["rss"];
   if (!Array.isArray(all) || !p.pack.has("pin.survey") || p.pack.u32("pin.survey").length + p.pack.u32("cell.survey").length === 0) return [];
   return (all as { [name: string]: Json }[]).map((sums, index): Look => ({ index, title: titleOf(p, sums), time_ns: Number(sums["time_ns"]), sums })).filter((look) => look.sums["fault"] === undefined);
+}
+
+/** Whether it was taken within a range. That of a snapshot is of the snapshot's point, however long it took; what comes
+ * after the last point is of the recording's end. */
+export function isWithin(p: Profile, look: Look, { from, to }: Range): boolean {
+  const snapshot = Number(look.sums["snapshot"] ?? 0);
+  const point = snapshot ? p.pack.u32("snapshot.point")[snapshot - 1] : undefined;
+  if (point !== undefined) return from <= point && point <= to;
+  return look.time_ns >= p.pack.f64("point.time_ns")[from]! && look.time_ns <= endOf(p, to);
+}
+
+function endOf(p: Profile, to: number): number {
+  const times = p.pack.f64("point.time_ns");
+  return to === times.length - 1 ? Infinity : times[to]!;
+}
+
+/** The look with that number. If there is none: the last one; of a range the last within, or else the last before its
+ * end, or else the first after it. */
+export function lookOf(p: Profile, index: number, range: Range | null): Look | undefined {
+  const looks = p.looks();
+  const chosen = looks.find((look) => look.index === index);
+  if (chosen || !range) return chosen ?? looks.at(-1);
+  const last = (isWanted: (look: Look) => boolean): Look | undefined => looks.filter(isWanted).at(-1);
+  return last((look) => isWithin(p, look, range)) ?? last((look) => look.time_ns <= endOf(p, range.to)) ?? looks[0];
 }
 
 export function listPins(p: Profile, look: Look): Pin[] {

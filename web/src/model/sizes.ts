@@ -4,6 +4,7 @@
 import { inRuns } from "../runs.ts";
 import { largestOf } from "./order.ts";
 import type { Profile } from "./profile.ts";
+import type { Range } from "./question.ts";
 import type { Work } from "./stacks.ts";
 
 export const BUCKETS = 65; // 0: nothing; i: 2^(i-1) <= n < 2^i
@@ -45,43 +46,81 @@ function addFitting(from: number, to: number, { pack }: Profile, { size, life }:
 
 const POINTS_A_STEP = 50;
 
-/** Live bytes by point and by the mean size of each stack's live blocks. */
+/** Live bytes and blocks by point and by the mean size of each stack's live blocks: the time line is kept by stack. */
 export class SizesOverTime implements Work {
   readonly points: number;
-  readonly rows: Float64Array[]; // by bucket, then by point
-  private readonly now = new Float64Array(BUCKETS);
-  private readonly lastBucket: Uint8Array; // by site
-  private readonly lastBytes: Float64Array;
+  readonly bytes: Float64Array[]; // by bucket, then by point
+  readonly blocks: Float64Array[];
+  private readonly now = { bytes: new Float64Array(BUCKETS), blocks: new Float64Array(BUCKETS) };
+  private lastBucket: Uint8Array; // by site; these three are let go when all is done
+  private lastBytes: Float64Array;
+  private lastBlocks: Float64Array;
   private point = 0;
   private change = 0;
 
   constructor(private readonly profile: Profile) {
     this.points = profile.pack.f64("point.time_ns").length;
-    this.rows = Array.from({ length: BUCKETS }, () => new Float64Array(this.points));
+    [this.bytes, this.blocks] = [this.rows(), this.rows()];
     this.lastBucket = new Uint8Array(profile.siteCount);
-    this.lastBytes = new Float64Array(profile.siteCount);
+    [this.lastBytes, this.lastBlocks] = [new Float64Array(profile.siteCount), new Float64Array(profile.siteCount)];
+  }
+
+  private rows(): Float64Array[] {
+    return Array.from({ length: BUCKETS }, () => new Float64Array(this.points));
   }
 
   step(): boolean {
     const end = Math.min(this.points, this.point + POINTS_A_STEP);
     for (; this.point < end; this.point++) this.follow(this.point);
-    return this.point === this.points;
+    if (this.point < this.points) return false;
+    this.lastBucket = new Uint8Array();
+    this.lastBytes = this.lastBlocks = new Float64Array();
+    return true;
   }
 
   private follow(at: number): void {
     const { pack } = this.profile;
     const [point, site] = [pack.u32("change.point"), pack.u32("change.site")];
     const [bytes, blocks] = [pack.f64("change.live_bytes"), pack.f64("change.live_blocks")];
-    const { now, lastBucket, lastBytes } = this;
+    const { now, lastBucket, lastBytes, lastBlocks } = this;
     let i = this.change;
     for (; i < point.length && point[i]! <= at; i++) {
       const s = site[i]!;
-      now[lastBucket[s]!]! -= lastBytes[s]!;
+      now.bytes[lastBucket[s]!]! -= lastBytes[s]!;
+      now.blocks[lastBucket[s]!]! -= lastBlocks[s]!;
       lastBucket[s] = blocks[i]! > 0 ? bucketOf(bytes[i]! / blocks[i]!) : 0;
       lastBytes[s] = bytes[i]!;
-      now[lastBucket[s]!]! += bytes[i]!;
+      lastBlocks[s] = blocks[i]!;
+      now.bytes[lastBucket[s]!]! += bytes[i]!;
+      now.blocks[lastBucket[s]!]! += blocks[i]!;
     }
     this.change = i;
-    for (let b = 0; b < BUCKETS; b++) this.rows[b]![at] = now[b]!;
+    for (let b = 0; b < BUCKETS; b++) {
+      this.bytes[b]![at] = now.bytes[b]!;
+      this.blocks[b]![at] = now.blocks[b]!;
+    }
   }
+}
+
+export interface Live {
+  bytes: number;
+  blocks: number;
+}
+
+/** Live at the ends of a range, and the most bytes at one of its points. */
+export interface SizeChange {
+  first: Live;
+  last: Live;
+  mostBytes: number;
+}
+
+/** By bucket, and all together: what is highest of all is not the sum of what is highest of each. */
+export function sizesIn({ bytes, blocks }: SizesOverTime, { from, to }: Range): { buckets: SizeChange[]; all: SizeChange } {
+  const at = (b: number, point: number): Live => ({ bytes: bytes[b]![point] ?? 0, blocks: blocks[b]![point] ?? 0 });
+  const sums = bytes.reduce((sum, row) => sum.map((v, i) => v + (row[from + i] ?? 0)), new Float64Array(to - from + 1));
+  const most = (values: Float64Array): number => values.reduce((a, v) => Math.max(a, v), 0);
+  const buckets = bytes.map((row, b): SizeChange => ({ first: at(b, from), last: at(b, to), mostBytes: most(row.subarray(from, to + 1)) }));
+  const sum = (end: "first" | "last", what: keyof Live): number => buckets.reduce((n, bucket) => n + bucket[end][what], 0);
+  const whole = (end: "first" | "last"): Live => ({ bytes: sum(end, "bytes"), blocks: sum(end, "blocks") });
+  return { buckets, all: { first: whole("first"), last: whole("last"), mostBytes: most(sums) } };
 }

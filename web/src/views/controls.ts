@@ -6,6 +6,7 @@ import { clear, h } from "../draw/dom.ts";
 import { formatTime } from "../draw/format.ts";
 import type { Profile } from "../model/profile.ts";
 import { figuresOf, isOfPages, MAP_KINDS, type Figure } from "../model/question.ts";
+import { isWithin, lookOf } from "../model/resident.ts";
 
 export const FIGURE_NAMES: Record<Figure, string> = {
   peak: "Peak",
@@ -98,13 +99,15 @@ function mapsOptions(app: App): Options | null {
   return [["", "blocks"], ["all", "maps"], ...MAP_KINDS.map((k): [string, string] => [k, `maps: ${k}`])];
 }
 
-/** Which look at the heap's pages, if there are several. */
-export function lookChoice(app: App): { element: HTMLElement; update(): void } {
+/** Which look at the heap's pages, if there are several; those within the range first, unless it is all the same (`ofAll`). */
+export function lookChoice(app: App, ofAll = false): { element: HTMLElement; update(): void } {
   const choice = new Choice("Look", "look", (v) => app.go({ look: Number(v), zoom: [], site: -1 }));
   const update = (): void => {
-    const looks = app.profile.looks();
-    const options = looks.map((l): [string, string] => [String(l.index), `${l.title}, ${formatTime(l.time_ns)}`]);
-    choice.show(looks.length < 2 ? null : options, String(app.profile.findLook(app.state.look)?.index ?? ""));
+    const { profile } = app;
+    const range = ofAll ? null : app.range;
+    const looks = profile.looks().map((look) => ({ look, isIn: !range || isWithin(profile, look, range) }));
+    const options = [...looks.filter((l) => l.isIn), ...looks.filter((l) => !l.isIn)].map(({ look, isIn }): [string, string] => [String(look.index), `${look.title}, ${formatTime(look.time_ns)}${isIn ? "" : " (outside of the range)"}`]);
+    choice.show(looks.length < 2 ? null : options, String(lookOf(profile, app.state.look, range)?.index ?? ""));
   };
   return { element: choice.element, update };
 }
@@ -127,7 +130,7 @@ function inWords(app: App, options: ControlOptions, range: string): string {
 export function makeControls(app: App, options: ControlOptions): { element: HTMLElement; update(): void } {
   const maps = new Choice("Of", "maps", (v) => app.go({ maps: v, zoom: [], thread: 0 }));
   const figure = new Choice("Figure", "figure", (v) => app.go({ figure: v as Figure, zoom: [] }));
-  const look = lookChoice(app);
+  const look = lookChoice(app, options.ofAll);
   const thread = new Choice("Thread", "thread", (v) => app.go({ thread: Number(v), zoom: [] }));
   const module = new Choice("Module", "module", (v) => app.go({ module: v, zoom: [] }));
   const inverted = new Tick("inverted", "inverted", (v) => app.go({ inverted: v, zoom: [] }));

@@ -8,9 +8,9 @@ import { formatBytes, formatCount, formatShare, formatTime } from "../draw/forma
 import { appendInPieces } from "../idle.ts";
 import { layOutPages, pageAt, paintPages, shade, SHADES, type PageCell, type PageGrid } from "../draw/pagemap.ts";
 import { orderBy } from "../model/order.ts";
-import { listCells, listHolders, ownFrame, type Cell, type Holder, type Look, type Pin } from "../model/resident.ts";
+import { isWithin, listCells, listHolders, lookOf, ownFrame, type Cell, type Holder, type Look, type Pin } from "../model/resident.ts";
 import type { Work } from "../model/stacks.ts";
-import { lookChoice } from "./controls.ts";
+import { lookChoice, rangeText, wholeButton } from "./controls.ts";
 import { makeSheetSaving, type Sheet } from "./saving.ts";
 import { stackList } from "./stack.ts";
 
@@ -53,6 +53,21 @@ function sumRows(look: Look): [string, string, string, string][] {
   return rows.filter(([name]) => always.includes(name) || n(name) > 0);
 }
 
+/** Of a range: which look of it this is. */
+function aboutLook(app: App, look: Look): string {
+  const { blocks, range } = app;
+  const [text, seen] = [rangeText(app), `${look.title}, ${formatTime(look.time_ns)}`];
+  const within = range ? blocks.looks().filter((l) => isWithin(blocks, l, range)) : [];
+  if (within.at(-1) === look) return `The last look ${during(text)}: ${seen}.`;
+  if (within.includes(look)) return `A look ${during(text)}: ${seen}.`;
+  if (within.length) return `Not taken ${during(text)}: ${seen}.`;
+  const isChosen = look !== lookOf(blocks, -1, range);
+  const isAfter = look === blocks.looks()[0] && look.time_ns > blocks.pack.f64("point.time_ns")[range!.to]!;
+  return `No look was taken ${during(text)}. ${isChosen ? "This one was" : isAfter ? "The first one after was" : "The last one before its end was"} ${seen}.`;
+}
+
+const during = (range: string): string => (range.startsWith("at ") ? range : `within ${range}`);
+
 function sumsTable(look: Look): HTMLElement {
   return h("table.plain", { id: "rss-sums" }, ...sumRows(look).map(([name, title, value, about]) =>
     h("tr", { "data-sum": name, "data-value": Number(look.sums[name] ?? 0) }, h(/^[a-z]/.test(title) ? "th.part" : "th", {}, title), h("td.number", {}, value), h("td.note", {}, about))));
@@ -74,12 +89,13 @@ class ResidentPage {
   private holders: Holder[] = [];
   private readonly looks;
   private readonly seen = h("span");
+  private readonly about = h("p", { id: "look-range", hidden: true });
   private readonly link = h("a", {}, "flame graph of what is resident");
 
   constructor(private readonly app: App) {
     this.looks = lookChoice(app);
     this.bar = h("form.controls", { onsubmit: (e) => e.preventDefault() }, this.looks.element, this.seen, this.link);
-    this.element = h("div.resident-page", {}, this.bar, this.sums,
+    this.element = h("div.resident-page", {}, this.bar, this.about, this.sums,
       h("h2", {}, "Pages of the heap"), this.legend, h("div.canvas", {}, this.canvas, this.card),
       h("h2", {}, "Who keeps them"), h("p.note", {}, "Each page is split over the stacks whose blocks hold it, its dead bytes included. ", makeSheetSaving(app, "resident", () => this.sheet())),
       h("div.scroll", { tabindex: 0, role: "region", "aria-label": "who keeps pages" }, this.table));
@@ -93,11 +109,13 @@ class ResidentPage {
 
   update(): void {
     const { app } = this;
-    const look = app.blocks.findLook(app.state.look);
+    const look = lookOf(app.blocks, app.state.look, app.range);
     if (!look) return;
     this.ask(look);
     this.looks.update();
-    clear(this.seen, this.looks.element.hidden && `Seen ${look.title}, ${formatTime(look.time_ns)}`);
+    this.about.hidden = !app.range;
+    if (app.range) clear(this.about, h("span.range", {}, aboutLook(app, look)), " ", wholeButton(app));
+    clear(this.seen, this.looks.element.hidden && !app.range && `Seen ${look.title}, ${formatTime(look.time_ns)}`);
     this.link.setAttribute("href", app.link({ page: "flame", figure: "resident", look: look.index, zoom: [], functions: "", module: "", thread: 0 }));
     clear(this.sums, sumsTable(look));
     this.fillTable(look);
@@ -116,7 +134,7 @@ class ResidentPage {
   /** Ahead of time: what the first look at the page would have to wait for. */
   prepare(): Work[] {
     const profile = this.app.blocks;
-    const look = profile.findLook(this.app.state.look);
+    const look = lookOf(profile, this.app.state.look, this.app.range);
     return look ? [{ step: () => Boolean(profile.pinsOf(look)) }, { step: () => (this.ask(look), true) }] : [];
   }
 
@@ -249,4 +267,4 @@ class ResidentPage {
   }
 }
 
-export const resident: View = { id: "resident", title: "Resident", key: "r", isOfAll: true, isPossible: (app) => app.blocks.looks().length > 0, create: (app) => new ResidentPage(app) };
+export const resident: View = { id: "resident", title: "Resident", key: "r", isPossible: (app) => app.blocks.looks().length > 0, create: (app) => new ResidentPage(app) };

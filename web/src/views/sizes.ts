@@ -5,19 +5,35 @@ import type { App, View } from "../app.ts";
 import { isDark, isPrinting } from "../draw/colours.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatTime } from "../draw/format.ts";
-import { heatCellAt, paintHeat, type HeatMap } from "../draw/heat.ts";
+import { heatCellAt, LEFT, paintHeat, type HeatMap } from "../draw/heat.ts";
+import { columnsOver, ticksOver } from "../draw/timeaxis.ts";
 import { whenIdleAfter } from "../idle.ts";
-import { BUCKETS, bucketRange, sitesInCell, type Cell } from "../model/sizes.ts";
+import { BUCKETS, bucketRange, sitesInCell, sizesIn, type Cell, type Live, type SizeChange } from "../model/sizes.ts";
 import type { Profile } from "../model/profile.ts";
+import type { Range } from "../model/question.ts";
+import { rangeText, wholeButton } from "./controls.ts";
 import { makeSheetSaving, type Sheet } from "./saving.ts";
 import { stackList } from "./stack.ts";
-import { withinBoundBlocks, withinBoundBytes } from "./within.ts";
+import { withinBoundBlocks, withinBoundBytes, withinChangeOfBlocks, withinChangeOfBytes } from "./within.ts";
 
 const STACKS_SHOWN = 50;
 const LATER_MS = 1000; // who goes on before does not wait for what nobody has looked at
+const TICK_PIXELS = 100;
 
 function sizeLabel(bucket: number): string {
   return bucket === 0 ? "0 B" : formatBytes(bucketRange(bucket)[0]);
+}
+
+function nameOf(bucket: number): string {
+  const [low, high] = bucketRange(bucket);
+  return low === high ? formatBytes(low) : `${formatBytes(low)} – ${formatBytes(high)}`;
+}
+
+const signed = (text: string, n: number): string => (n > 0 ? `+${text}` : text);
+
+/** `within`: " (3 to 5)", or "". */
+function numberCell(value: number, text: string, within: string): HTMLElement {
+  return h("td.number", { "data-value": value, title: within.trim() || undefined }, text);
 }
 
 /** The buckets between the first and the last with anything in them. */
@@ -34,17 +50,22 @@ class SizesPage {
   private readonly cells = h("canvas.heat", { id: "size-by-life", tabindex: 0, role: "img", "aria-label": "sizes by lifetimes; arrow keys choose a cell" }) as HTMLCanvasElement;
   private readonly times = h("canvas.heat", { id: "size-by-time", role: "img", "aria-label": "sizes over time" }) as HTMLCanvasElement;
   private readonly stacks = h("div", { id: "cell-stacks" });
+  private readonly about = h("p", { id: "sizes-range", hidden: true });
+  private readonly livesTitle = h("h2");
+  private readonly timesTitle = h("h2");
+  private readonly overTime: HTMLElement;
   private firstSize = 0;
   private firstLife = 0;
   private map: HeatMap | null = null;
-  private filled: Profile | null = null;
-  private drawn: { profile: Profile; look: string } | null = null;
+  private filled: { profile: Profile; range: string } | null = null;
+  private drawn: { profile: Profile; look: string; range: string } | null = null;
 
   constructor(private readonly app: App) {
+    this.overTime = h("section", {}, this.timesTitle, h("p.note", {}, "By the mean size of each stack's live blocks."), this.times);
     this.element = h("div.sizes-page", {},
-      h("h2", {}, "Sizes"), h("p", {}, makeSheetSaving(app, "sizes", () => this.sheet())), h("div.scroll", {}, this.histogram),
-      h("h2", {}, "Size and lifetime of freed blocks"), h("p.note", {}, "Click a cell to see the stacks that can have made its blocks."), this.cells, this.stacks,
-      h("h2", {}, "Live bytes over time"), h("p.note", {}, "By the mean size of each stack's live blocks."), this.times);
+      h("h2", {}, "Sizes"), this.about, h("p", {}, makeSheetSaving(app, "sizes", () => this.sheet())), h("div.scroll", { tabindex: 0, role: "region", "aria-label": "sizes" }, this.histogram),
+      this.livesTitle, h("p.note", {}, "Click a cell to see the stacks that can have made its blocks."), this.cells, this.stacks,
+      this.overTime);
     this.cells.addEventListener("click", (e) => this.onClick(e));
     this.cells.addEventListener("keydown", (e) => this.onKey(e));
     new ResizeObserver(() => this.draw()).observe(this.element);
@@ -54,11 +75,52 @@ class SizesPage {
 
   update(): void {
     const { profile } = this.app;
-    if (this.filled !== profile) this.fillHistogram();
-    this.filled = profile;
+    const range = rangeText(this.app);
+    if (this.filled?.profile !== profile || this.filled.range !== this.rangeKey()) this.fill(range);
+    this.filled = { profile, range: this.rangeKey() };
     this.draw();
     if (this.isToDraw) this.drawTimesSoon(); // the page was left before
     this.showStacks();
+  }
+
+  private rangeKey(): string {
+    return `${this.app.state.from} ${this.app.state.to}`;
+  }
+
+  /** `text`: the range in words. */
+  private fill(text: string): void {
+    const range = this.app.range;
+    this.about.hidden = !range;
+    if (range) {
+      clear(this.about, h("span.range", {}, text, " ", wholeButton(this.app)), " ", h("span.note", {}, "By the mean size of each stack's live blocks, which is what the time line tells; a stack of which that changes goes from one row to another."));
+      this.fillRange(range);
+    } else this.fillHistogram();
+    clear(this.livesTitle, `Size and lifetime of freed blocks${range ? ", of the whole recording" : ""}`);
+    this.overTime.hidden = range !== null && range.from === range.to; // the table has it
+    clear(this.timesTitle, `Live bytes over time${range ? `, ${text}` : ""}`);
+  }
+
+  /** What was live at the ends of a range, or at a moment. */
+  private fillRange(range: Range): void {
+    const { buckets, all } = sizesIn(this.app.profile.sizesOverTime(), range);
+    const isMoment = range.from === range.to;
+    const [first, last] = used((i) => buckets[i]!.mostBytes + buckets[i]!.first.blocks + buckets[i]!.last.blocks);
+    const most = Math.max(1, ...buckets.map((b) => b.mostBytes));
+    const row = (bucket: number | string, name: string, b: SizeChange, meter: boolean): HTMLElement =>
+      h("tr", { "data-bucket": bucket }, h("th", {}, name), ...this.ends(b, isMoment), h("td.when", {}, meter && b.mostBytes > 0 && h("div.meter", { style: `width:${(100 * b.mostBytes) / most}%` })));
+    const heads = isMoment ? ["Blocks", "Bytes"] : ["Blocks at start", "Bytes at start", "Blocks at end", "Bytes at end", "Growth in blocks", "Growth", "Highest at a point"];
+    clear(this.histogram, h("thead", {}, h("tr", {}, ...["Mean size", ...heads, ""].map((t, i) => h(i ? "th.number" : "th", {}, t)))),
+      h("tbody", {}, ...buckets.slice(first, last + 1).map((b, i) => row(first + i, nameOf(first + i), b, true))),
+      h("tfoot", {}, row("all", "all", all, false)));
+  }
+
+  private ends(b: SizeChange, isMoment: boolean): HTMLElement[] {
+    const { app } = this;
+    const of = ({ blocks, bytes }: Live) => this.figures(blocks, bytes);
+    if (isMoment) return of(b.last);
+    const [blocks, bytes] = [b.last.blocks - b.first.blocks, b.last.bytes - b.first.bytes];
+    return [...of(b.first), ...of(b.last), numberCell(blocks, signed(formatCount(blocks), blocks), withinChangeOfBlocks(app, b.first, b.last)),
+      numberCell(bytes, signed(formatBytes(bytes), bytes), withinChangeOfBytes(app, b.first.bytes, b.last.bytes)), numberCell(b.mostBytes, formatBytes(b.mostBytes), withinBoundBytes(app, b.mostBytes))];
   }
 
   private fillHistogram(): void {
@@ -68,8 +130,7 @@ class SizesPage {
     const most = Math.max(1, ...columns[0]!);
     const rows: HTMLElement[] = [];
     for (let i = first; i <= last; i++) {
-      const [low, high] = bucketRange(i);
-      rows.push(h("tr", { "data-bucket": i }, h("th", {}, low === high ? formatBytes(low) : `${formatBytes(low)} – ${formatBytes(high)}`),
+      rows.push(h("tr", { "data-bucket": i }, h("th", {}, nameOf(i)),
         ...this.figures(columns[0]![i]!, columns[1]![i]!), ...this.figures(columns[2]![i]!, columns[3]![i]!),
         h("td.when", {}, columns[0]![i]! > 0 && h("div.meter", { style: `width:${(100 * columns[0]![i]!) / most}%` }))));
     }
@@ -77,15 +138,25 @@ class SizesPage {
   }
 
   private sheet(): Sheet {
+    const range = this.app.range;
+    if (range) return this.sheetOf(range);
     const head = ["count", "bytes", "live_count", "live_bytes"];
     const columns = head.map((c) => this.app.profile.pack.f64(`size.${c}`));
     const rows = Array.from({ length: BUCKETS }, (_, i) => [...bucketRange(i), ...columns.map((c) => c[i]!)]);
     return { head: ["smallest", "largest", ...head], rows: rows.filter((row) => row[2]! > 0) };
   }
 
+  private sheetOf(range: Range): Sheet {
+    const isMoment = range.from === range.to;
+    const ends = ({ first, last, mostBytes }: SizeChange): number[] =>
+      isMoment ? [last.blocks, last.bytes] : [first.blocks, first.bytes, last.blocks, last.bytes, last.blocks - first.blocks, last.bytes - first.bytes, mostBytes];
+    const head = isMoment ? ["live_count", "live_bytes"] : ["start_count", "start_bytes", "end_count", "end_bytes", "growth_count", "growth_bytes", "most_bytes"];
+    const rows = sizesIn(this.app.profile.sizesOverTime(), range).buckets.map((b, i) => [...bucketRange(i), ...ends(b)]);
+    return { head: ["smallest_mean", "largest_mean", ...head], rows: rows.filter((row) => row.slice(2).some(Boolean)) };
+  }
+
   private figures(blocks: number, bytes: number): HTMLElement[] {
-    return [h("td.number", { title: withinBoundBlocks(this.app, blocks, bytes).trim() || undefined }, formatCount(blocks)),
-      h("td.number", { title: withinBoundBytes(this.app, bytes).trim() || undefined }, formatBytes(bytes))];
+    return [numberCell(blocks, formatCount(blocks), withinBoundBlocks(this.app, blocks, bytes)), numberCell(bytes, formatBytes(bytes), withinBoundBytes(this.app, bytes))];
   }
 
   private chosen(): Cell | null {
@@ -96,9 +167,11 @@ class SizesPage {
   private draw(): void {
     const { profile, state } = this.app;
     const look = `${this.cells.clientWidth} ${devicePixelRatio} ${isDark()}`;
-    if (!this.cells.clientWidth || (this.drawn?.profile === profile && this.drawn.look === `${look} ${state.cell}`)) return;
-    if (this.drawn?.profile !== profile || !this.drawn.look.startsWith(look)) this.drawTimesSoon();
-    this.drawn = { profile, look: `${look} ${state.cell}` };
+    const before = this.drawn?.profile === profile ? this.drawn : null;
+    if (!this.cells.clientWidth) return;
+    if (!before?.look.startsWith(look) || before.range !== this.rangeKey()) this.drawTimesSoon();
+    this.drawn = { profile, look: `${look} ${state.cell}`, range: this.rangeKey() };
+    if (before?.look === this.drawn.look) return;
     const { pack } = profile;
     const counts = pack.f64("size_by_life.count");
     const sizes = used((s) => counts.subarray(s * BUCKETS, (s + 1) * BUCKETS).reduce((a, b) => a + b, 0));
@@ -127,13 +200,22 @@ class SizesPage {
   private drawTimes(): void {
     if (!this.isToDraw || !this.times.clientWidth) return;
     this.isToDraw = false;
-    const { points, rows } = this.app.profile.sizesOverTime();
-    const times = this.app.profile.pack.f64("point.time_ns");
+    const { pack } = this.app.profile;
+    const { points, bytes } = this.app.profile.sizesOverTime();
+    const times = pack.f64("point.time_ns");
+    const range = this.app.range;
+    // The whole recording begins with the program and ends with it, wherever its points are.
+    const span: [number, number] = range ? [times[range.from]!, times[range.to]!] : [0, Math.max(pack.header.duration_ns, times[points - 1] ?? 0)];
+    const width = Math.max(1, this.times.clientWidth - LEFT);
+    const { first: begins, left } = columnsOver(times, range ? [range.from, range.to] : [0, points - 1], span, width);
+    const most = (row: Float64Array, x: number): number => row.subarray(begins[x], begins[x + 1]).reduce((a, v) => Math.max(a, v), 0);
+    const rows = bytes.map((row) => left.slice(1).map((_, x) => most(row, x)));
     const [first, last] = used((b) => rows[b]!.reduce((a, v) => Math.max(a, v), 0));
     const map: HeatMap = {
-      columns: Math.max(1, points), rows: last - first + 1,
-      value: (x, y) => rows[y + first]![x] ?? 0,
-      columnLabel: (x) => formatTime(times[x] ?? 0), rowLabel: (y) => sizeLabel(y + first),
+      columns: rows[0]!.length, rows: last - first + 1,
+      value: (x, y) => rows[y + first]![x]!,
+      columnLabel: () => "", rowLabel: (y) => sizeLabel(y + first),
+      edges: left, ticks: ticksOver(span, Math.floor(width / TICK_PIXELS)),
     };
     paintHeat(this.times, map, null);
   }
@@ -173,4 +255,4 @@ class SizesPage {
   }
 }
 
-export const sizes: View = { id: "sizes", title: "Sizes", key: "7", isOfAll: true, create: (app) => new SizesPage(app) };
+export const sizes: View = { id: "sizes", title: "Sizes", key: "7", create: (app) => new SizesPage(app) };

@@ -7,6 +7,7 @@ import { formatBytes, formatCount } from "../draw/format.ts";
 import type { Header } from "../load/pack.ts";
 import { blocksWithin, boundOfBlocks, bytesWithin, errorOf, samplePeriod, varianceOf, type Interval } from "../model/interval.ts";
 import { countsBlocks, type Answer } from "../model/question.ts";
+import type { Live } from "../model/sizes.ts";
 
 function words(i: Interval, show: (n: number) => string): string {
   return i.low === i.high ? "" : ` (${show(i.low)} to ${show(i.high)})`;
@@ -36,6 +37,18 @@ export function withinBoundBytes(app: App, bytes: number): string {
 /** The same of `blocks` that have so many bytes. */
 export function withinBoundBlocks(app: App, blocks: number, bytes: number): string {
   return withinBlocks(blocks, boundOfBlocks(blocks, bytes, samplePeriod(app.profile)));
+}
+
+const change = (variance: number, show: (n: number) => string): string => (variance > 0 ? ` (± ${show(errorOf(variance))})` : "");
+
+/** Of what was live at two times: a change is as doubtful as both. */
+export function withinChangeOfBytes(app: App, before: number, after: number): string {
+  return change((Math.abs(before) + Math.abs(after)) * samplePeriod(app.profile), formatBytes);
+}
+
+export function withinChangeOfBlocks(app: App, before: Live, after: Live): string {
+  const [first, last] = [before, after].map(({ blocks, bytes }) => boundOfBlocks(blocks, bytes, samplePeriod(app.profile)));
+  return change(first! + last!, formatCount);
 }
 
 /** Of a column of sites, summed by `total`. */
