@@ -19,7 +19,7 @@ export interface View {
   /** That leads to it from everywhere; help.ts has the others. */
   key: string;
   /** It shows the whole recording, whatever range is chosen. */
-  isOfAll?: boolean;
+  isOfAll?: boolean | ((app: App) => boolean);
   /** It has something to show, too, where blocks were counted by tag alone, without stacks or a peak. */
   isOfTags?: boolean;
   /** Left out of the navigation if it has nothing to show. */

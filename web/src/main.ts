@@ -159,7 +159,8 @@ function start(app: App, root: HTMLElement): () => void {
     const views = shown();
     const view = views.find((v) => v.id === app.state.page) ?? views[0]!;
     showLinks(nav, (change) => app.link(change), views, view);
-    note.hidden = !view.isOfAll || app.state.from < 0;
+    const isOfAll = typeof view.isOfAll === "function" ? view.isOfAll(app) : view.isOfAll;
+    note.hidden = !isOfAll || app.state.from < 0;
     if (!note.hidden) clear(note, `This page shows the whole recording, not ${rangeText(app)}. `, wholeButton(app));
     const instance = instanceOf(view);
     if (main.firstChild !== instance.element) {

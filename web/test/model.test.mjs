@@ -10,7 +10,8 @@ import { Pack } from "../src/load/pack.ts";
 import { allFunctions, findCallers, rankFunctions } from "../src/model/callers.ts";
 import { BottomUp } from "../src/model/bottomup.ts";
 import { blocksWithin, bytesWithin, errorOf } from "../src/model/interval.ts";
-import { findLeaks } from "../src/model/leaks.ts";
+import { isLongEnough, isSteady } from "../src/model/growing.ts";
+import { findLeaks, findLeaksWithin } from "../src/model/leaks.ts";
 import { allFiles, linesOf } from "../src/model/lines.ts";
 import { LastChanges } from "../src/model/lastchanges.ts";
 import { Memory, withArrays } from "../src/model/memory.ts";
@@ -24,7 +25,7 @@ import { isWithin, listCells, listHolders, lookOf } from "../src/model/resident.
 import { Profile } from "../src/model/profile.ts";
 import { inRuns, inRunsBack } from "../src/runs.ts";
 import { finish } from "../src/model/stacks.ts";
-import { liveByThread } from "../src/model/threads.ts";
+import { lineWithin, liveByThread, timeWithin } from "../src/model/threads.ts";
 import { TopDown } from "../src/model/topdown.ts";
 import { Union } from "../src/model/union.ts";
 import { parseState, printState } from "../src/state.ts";
@@ -261,6 +262,79 @@ test("a leak's quarters are what was live when they were over", () => {
 	assert.deepEqual(findLeaks(p, 5)["one-off"].largest[0].quarters, [1, 4, 4, 9]);
 });
 
+const SECOND = 1e9;
+
+/** 31 points in 3 s; `lines`: by site, what it has live at a point, in blocks of 1,000 bytes. */
+function overTime(sites, lines, header = {}) {
+	const points = Array.from({ length: 31 }, (_, k) => (k * SECOND) / 10);
+	const changes = points.flatMap((_, k) => lines.flatMap((line, i) => (k && line(k) === line(k - 1) ? [] : [[k, i, 1000 * line(k), line(k)]])));
+	const live = points.map((_, k) => lines.reduce((sum, line) => sum + 1000 * line(k), 0));
+	const zeros = ["f64", points.map(() => 0)];
+	const more = { "point.live_bytes": ["f64", live], "point.peak_bytes": ["f64", live], "point.allocations": zeros, "point.allocated_bytes": zeros, "point.rss_bytes": zeros };
+	return makeProfile({ sites, points, changes, more, header });
+}
+
+const leaksWithin = (p, from, to) => findLeaksWithin(p, { from, to }, answer(p, { ...ALL, figure: "live", range: { from: to, to } }), from < to ? answer(p, { ...ALL, figure: "growth", range: { from, to } }) : null, 10);
+const told = (groups) => Object.fromEntries(Object.entries(groups).map(([kind, g]) => [kind, g.largest.map((l) => [l.site, l.bytes, l.blocks, l.within.growth])]));
+
+/** Steady from the start, from 1 s on, long before, steady but harmless, gone at 2 s. */
+const five = (header) => overTime([{ stack: "a" }, { stack: "b" }, { stack: "c" }, { stack: "d", rule: "libc" }, { stack: "e" }], [(k) => k + 1, (k) => (k >= 10 ? 50 : 0), () => 70, (k) => k + 1, (k) => (k < 20 ? k : 0)], header);
+
+test("what was not freed at the end of a range grows, or does not, or is harmless", () => {
+	const { groups, isTold } = leaksWithin(five(), 5, 30);
+	assert.ok(isTold);
+	assert.deepEqual(told(groups), { growing: [[0, 31000, 31, 25000]], "one-off": [[2, 70000, 70, 0], [1, 50000, 50, 50000]], suppressed: [[3, 31000, 31, 25000]] });
+	assert.deepEqual(["growing", "one-off", "suppressed"].map((k) => [groups[k].bytes, groups[k].blocks, groups[k].growth]), [[31000, 31, 25000], [120000, 120, 50000], [31000, 31, 25000]]);
+	// Quarters of 0.5 s to 3 s end at 1.125, 1.75, 2.375 and 3 s.
+	assert.deepEqual(groups.growing.largest[0].quarters, [12000, 18000, 24000, 31000]);
+	assert.deepEqual(groups["one-off"].largest.map((l) => l.quarters), [[70000, 70000, 70000, 70000], [50000, 50000, 50000, 50000]]);
+});
+
+test("what a range is too short for is not told of it", () => {
+	const p = five();
+	const { groups, isTold } = leaksWithin(p, 5, 20); // 16 points
+	assert.ok(!isTold);
+	assert.deepEqual(told(groups), { growing: [], "one-off": [[2, 70000, 70, 0], [1, 50000, 50, 50000], [0, 21000, 21, 15000]], suppressed: [[3, 21000, 21, 15000]] });
+	assert.deepEqual([[0, 19], [1, 19], [11, 30]].map(([from, to]) => isLongEnough(p, { from, to })), [true, false, true]);
+	assert.ok(!isLongEnough(makeProfile({ points: Array.from({ length: 30 }, (_, k) => k * 1e7) }), { from: 0, to: 29 })); // 0.29 s
+});
+
+test("at a moment there is what was alive, and nothing grows", () => {
+	const { groups, isTold } = leaksWithin(five(), 15, 15);
+	assert.ok(!isTold);
+	assert.deepEqual(told(groups), { growing: [], "one-off": [[2, 70000, 70, 0], [1, 50000, 50, 0], [0, 16000, 16, 0], [4, 15000, 15, 0]], suppressed: [[3, 16000, 16, 0]] });
+	assert.deepEqual(groups["one-off"].largest[0].quarters, []);
+});
+
+test("what grows has a hundredth of all that came in the range, 16 KiB in 16 blocks", () => {
+	const growing = (...lines) => leaksWithin(overTime(lines.map((_, i) => ({ stack: `f${i}` })), lines), 0, 30).groups.growing.largest.map((l) => l.site);
+	assert.deepEqual(growing((k) => k, () => 1e6), [0]); // what was there before does not count
+	assert.deepEqual(growing((k) => k, (k) => 99 * k), [1, 0]); // the most growth first: 30,000 of 3,000,000 bytes
+	assert.deepEqual(growing((k) => k, (k) => 100 * k), [1]); // of 3,030,000
+	assert.deepEqual(growing((k) => k / 2), []); // 15,000 bytes
+});
+
+test("two stacks of one line grow together", () => {
+	const { groups } = leaksWithin(overTime([{ stack: "main f" }, { stack: "g f" }], [(k) => (k < 15 ? 2 * k : 30), (k) => (k < 15 ? 0 : 2 * (k - 15))]), 0, 30);
+	assert.deepEqual(groups.growing.largest.map((l) => l.site).sort(), [0, 1]);
+});
+
+test("steady is what goes on from the first fifth to the last tenth", () => {
+	const times = Float64Array.from({ length: 31 }, (_, k) => 7 * SECOND + (k * SECOND) / 10);
+	const line = (f) => times.map((_, k) => f(k));
+	assert.ok(isSteady(times, line((k) => 5 * k)));
+	assert.ok(!isSteady(times, line(() => 5)));
+	assert.ok(!isSteady(times, line((k) => -k)));
+	assert.ok(!isSteady(times, line((k) => Math.min(k, 26)))); // 98 % of it are there before 2.7 s
+	assert.ok(!isSteady(times, line((k) => Math.max(0, k - 6)))); // 5 % of it come after 0.6 s
+});
+
+test("leaks of a range are as doubtful as what was live at its ends", () => {
+	const { groups } = leaksWithin(five({ stats: { sample_period: 100 } }), 5, 30);
+	assert.deepEqual(groups.growing.largest[0].within, { growth: 25000, bytesVariance: 3100000, growthVariance: 3700000 });
+	assert.deepEqual([groups["one-off"].bytesVariance, groups["one-off"].growthVariance], [12000000, 19000000]);
+});
+
 test("buckets are powers of two", () => {
 	assert.deepEqual([0, 1, 2, 3, 4, 2 ** 52].map(bucketOf), [0, 1, 2, 2, 3, 53]);
 	for (let i = 1; i < 50; i++) assert.deepEqual(bucketRange(i).map(bucketOf), [i, i]);
@@ -314,6 +388,19 @@ test("threads over time add up to what is live, shared stacks apart", () => {
 	const lines = liveByThread(p);
 	assert.deepEqual([...lines.get(7)], [5, 5, 0]);
 	assert.deepEqual([...lines.get(0)], [0, 6, 6]);
+});
+
+test("threads within a range come to what was live at its ends", () => {
+	const sites = [peak("a", 0, { thread: 7 }), peak("b", 0, { parts: [] }), peak("c", 0, { thread: 8 })];
+	const p = makeProfile({ sites, points: [0, 1, 2, 3, 4], changes: [[0, 0, 5, 1], [1, 1, 6, 1], [2, 0, 20, 2], [2, 2, 3, 1], [3, 0, 1, 1], [3, 1, 8, 2]] });
+	const lines = [...liveByThread(p)].map(([serial, line]) => [serial, lineWithin(line, { from: 1, to: 3 })]);
+	assert.deepEqual(Object.fromEntries(lines), { 0: { start: 6, end: 8, most: 8 }, 7: { start: 5, end: 1, most: 20 }, 8: { start: 0, end: 3, most: 3 } });
+	assert.equal(lines.reduce((sum, [, { start, end }]) => sum + end - start, 0), answer(p, { ...ALL, figure: "growth", range: { from: 1, to: 3 } }).total);
+	assert.deepEqual(lineWithin(liveByThread(p).get(7), { from: 2, to: 2 }), { start: 20, end: 20, most: 20 });
+});
+
+test("a thread's time within a range is what both have in common", () => {
+	assert.deepEqual([[0, 9], [3, 5], [0, 4], [6, 9], [8, 9], [0, 1]].map((life) => timeWithin(life, [2, 7])), [5, 2, 2, 1, 0, 0]);
 });
 
 test("two profiles pair by function and module", () => {

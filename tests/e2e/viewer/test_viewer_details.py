@@ -199,8 +199,8 @@ def test_the_row_of_a_tree_that_is_chosen_has_an_address(page, tree):
 
 
 def test_pages_that_have_no_ranges_say_so(page, tree):
-    seen = page(tree, ("goto", "#leaks"), ("count", "#of-all:visible"), ("goto", "#leaks?from=0&to=1"), ("wait", "#of-all:not([hidden])"), ("text", "#of-all"), ("click", "#of-all button"), ("hash",), ("count", "#of-all:visible"))
-    assert seen[0] == 0 and seen[1].startswith("This page shows the whole recording") and seen[2:] == ["#leaks", 0]
+    seen = page(tree, ("goto", "#globals"), ("count", "#of-all:visible"), ("goto", "#globals?from=0&to=1"), ("wait", "#of-all:not([hidden])"), ("text", "#of-all"), ("click", "#of-all button"), ("hash",), ("count", "#of-all:visible"))
+    assert seen[0] == 0 and seen[1].startswith("This page shows the whole recording") and seen[2:] == ["#globals", 0]
 
 
 def test_columns_of_the_tree_are_those_of_the_thread(page, record):

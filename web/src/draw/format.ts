@@ -20,6 +20,11 @@ export function formatBytes(n: number): string {
   return `${n < 0 ? "-" : ""}${value.toFixed(digits)} ${UNITS[unit]}`;
 }
 
+/** Of a change: with its sign. */
+export function formatGrowth(n: number): string {
+  return n > 0 ? `+${formatBytes(n)}` : n < 0 ? `−${formatBytes(-n)}` : formatBytes(0);
+}
+
 export function formatTime(ns: number): string {
   if (ns < 0) return "–";
   if (ns < 999.5) return `${Math.round(ns)} ns`;

@@ -1,7 +1,11 @@
 // leaks.ts -- what was never freed, by stack, and whether it grew all the time.
 // SPDX-License-Identifier: Apache-2.0
 
+import { inRuns } from "../runs.ts";
+import { growingWithin, isLongEnough, placesOf } from "./growing.ts";
+import { type Arrays, withArrays } from "./memory.ts";
 import type { Profile } from "./profile.ts";
+import { firstAfter, type Answer, type Figures, type Range } from "./question.ts";
 
 export type LeakKind = "growing" | "one-off" | "suppressed";
 
@@ -11,28 +15,46 @@ export interface Leak {
   blocks: number;
   kind: LeakKind;
   rule: string; // that suppresses it
-  /** Live bytes after each quarter of the recording. */
+  /** Live bytes after each quarter of the recording, or of the range; none of a moment. */
   quarters: number[];
+  within: Within;
+}
+
+/** What is known of a range: by how much it has more at the end, and how doubtful that and its bytes are where blocks
+ * were sampled. Of the whole recording that is 0, and columns have it (interval.ts). */
+export interface Within {
+  growth: number;
+  bytesVariance: number;
+  growthVariance: number;
 }
 
 const QUARTERS = 4;
 
-/** What these sites had live when each quarter was over. */
-function byQuarters(p: Profile, wanted: number[]): Map<number, number[]> {
+/** Some sites' live bytes, when each quarter was over. */
+interface Quarters {
+  begin: number; // place of the table of changes
+  places: Uint16Array; // by site: its place in `live`; 0: nobody asks for it
+  live: Float64Array;
+}
+
+function follow(from: number, to: number, { begin, places, live }: Quarters, sites: Uint32Array, bytes: Float64Array): void {
+  for (let i = begin + from; i < begin + to; i++) live[places[sites[i]!]!] = bytes[i]!;
+}
+
+/** What these sites had live when each quarter of a range was over; `start`: at its beginning, by site. */
+function byQuarters(p: Profile, wanted: number[], { from, to }: Range, arrays: Arrays, start: (site: number) => number): Map<number, number[]> {
   const times = p.pack.f64("point.time_ns");
   const points = p.pack.u32("change.point");
-  const sites = p.pack.u32("change.site");
-  const bytes = p.pack.f64("change.live_bytes");
-  const end = times[times.length - 1] ?? 0;
-  // By site: its place in `live`; 0: nobody asks for it.
-  const places = new Uint32Array(p.siteCount);
-  wanted.forEach((site, i) => (places[site] = i + 1));
-  const live = new Float64Array(wanted.length + 1);
+  const [begin, end] = [from < 0 ? 0 : times[from]!, times[to] ?? 0];
+  const q: Quarters = { begin: from < 0 ? 0 : firstAfter(points, from), places: arrays.u16(p.siteCount), live: new Float64Array(wanted.length + 1) };
+  wanted.forEach((site, i) => ((q.places[site] = i + 1), (q.live[i + 1] = start(site))));
   const result = new Map<number, number[]>(wanted.map((site) => [site, []]));
-  for (let i = 0, point = 0, quarter = 1; quarter <= QUARTERS; quarter++) {
-    while (point < times.length && times[point]! <= (end * quarter) / QUARTERS) point++;
-    for (; i < points.length && points[i]! < point; i++) live[places[sites[i]!]!] = bytes[i]!;
-    for (const site of wanted) result.get(site)!.push(live[places[site]!]!);
+  for (let point = Math.max(0, from), quarter = 1; quarter <= QUARTERS; quarter++) {
+    while (point < to && times[point + 1]! <= begin + ((end - begin) * quarter) / QUARTERS) point++;
+    const next = times[point]! <= begin + ((end - begin) * quarter) / QUARTERS ? firstAfter(points, point) : q.begin;
+    inRuns(next - q.begin, follow, q, p.pack.u32("change.site"), p.pack.f64("change.live_bytes"));
+    q.begin = next;
+    for (const site of wanted) result.get(site)!.push(q.live[q.places[site]!]!);
   }
   return result;
 }
@@ -66,67 +88,114 @@ function growingFrames(p: Profile): Uint8Array {
   return isGrowing;
 }
 
-export interface LeakGroup {
+export interface LeakGroup extends Within {
   bytes: number;
   blocks: number;
   stacks: number;
   largest: Leak[];
 }
 
+export type LeakGroups = Record<LeakKind, LeakGroup>;
+
 /** The `shown` sites with most, the largest first: of those that come one by one, only what may be
  * among them is kept and, now and then, sorted. */
 class Largest {
   private kept: number[] = [];
-  private least = -1;
-  private readonly larger = (a: number, b: number): number => this.bytes[b]! - this.bytes[a]! || this.blocks[b]! - this.blocks[a]! || a - b;
+  private least = -Infinity;
+  private readonly larger = (a: number, b: number): number => this.sizes[b]! - this.sizes[a]! || this.blocks[b]! - this.blocks[a]! || a - b;
 
-  constructor(private readonly bytes: Float64Array, private readonly blocks: Float64Array, private readonly shown: number) {}
+  constructor(private readonly sizes: Float64Array, private readonly blocks: Float64Array, private readonly shown: number) {}
 
   add(site: number): void {
-    if (this.bytes[site]! < this.least) return;
+    if (this.sizes[site]! < this.least) return;
     this.kept.push(site);
     if (this.kept.length > 4 * this.shown + 100) this.take();
   }
 
   take(): number[] {
     this.kept = this.kept.sort(this.larger).slice(0, this.shown);
-    if (this.shown > 0 && this.kept.length === this.shown) this.least = this.bytes[this.kept[this.shown - 1]!]!;
+    if (this.shown > 0 && this.kept.length === this.shown) this.least = this.sizes[this.kept[this.shown - 1]!]!;
     return this.kept;
   }
 }
 
 const KINDS: LeakKind[] = ["growing", "one-off", "suppressed"];
+const NONE = KINDS.length;
 
-/** By site: its kind by number; 3: nothing of it is left. */
-function kindsOf(p: Profile, blocks: Float64Array): Uint8Array {
-  const rules = p.pack.u32("site.rule");
-  const own = p.pack.u32("site.own");
-  const growing = growingFrames(p);
-  const kinds = new Uint8Array(p.siteCount);
-  for (let site = 0; site < kinds.length; site++) kinds[site] = blocks[site] === 0 ? 3 : rules[site] ? 2 : growing[own[site]!] ? 0 : 1;
-  return kinds;
+/** By site, in `kinds`: its kind by number; NONE: nothing of it is left. `growing`: by frame, and `places` are frames. */
+function judge(from: number, to: number, kinds: Uint8Array, blocks: Float64Array, rules: Uint32Array, growing: Uint8Array, places: Uint32Array): void {
+  for (let i = from; i < to; i++) kinds[i] = blocks[i] === 0 ? NONE : rules[i] ? 2 : growing[places[i]!] ? 0 : 1;
 }
 
-/** By kind: what it comes to, and the largest `shown` stacks, the largest first. */
-export function findLeaks(p: Profile, shown: number): Record<LeakKind, LeakGroup> {
-  const bytes = p.pack.f64("site.live_bytes");
-  const blocks = p.pack.f64("site.live_blocks");
-  const rules = p.pack.u32("site.rule");
-  const kinds = kindsOf(p, blocks);
-  const groups = KINDS.map((): LeakGroup => ({ bytes: 0, blocks: 0, stacks: 0, largest: [] }));
-  const largest = KINDS.map(() => new Largest(bytes, blocks, shown));
-  for (let site = 0; site < kinds.length; site++) {
+/** What is left, by site. */
+interface Left {
+  figures: Figures;
+  /** Of a range that is more than a moment. */
+  growth: Figures | null;
+  variance: Float64Array | null;
+  growthVariance: Float64Array | null;
+}
+
+const withinOf = ({ growth, variance, growthVariance }: Left, site: number): Within => ({ growth: growth?.bytes[site] ?? 0, bytesVariance: variance?.[site] ?? 0, growthVariance: growthVariance?.[site] ?? 0 });
+
+/** Adds sites to their groups, and to the largest of them. */
+function addUp(from: number, to: number, kinds: Uint8Array, left: Left, groups: LeakGroup[], largest: Largest[]): void {
+  const { bytes, blocks } = left.figures;
+  const { growth, variance, growthVariance } = left;
+  for (let site = from; site < to; site++) {
     const kind = kinds[site]!;
-    if (kind >= KINDS.length) continue;
+    if (kind >= NONE) continue;
     const group = groups[kind]!;
     group.bytes += bytes[site]!;
     group.blocks += blocks[site]!;
     group.stacks++;
+    if (growth) group.growth += growth.bytes[site]!;
+    if (variance) group.bytesVariance += variance[site]!;
+    if (growthVariance) group.growthVariance += growthVariance[site]!;
     largest[kind]!.add(site);
   }
+}
+
+/** By kind: what it comes to, and the largest `shown` stacks: what grows within a range by how much, all others by what
+ * there is of them. `range`: null the whole recording. */
+function groupUp(p: Profile, left: Left, kinds: Uint8Array, range: Range | null, shown: number): LeakGroups {
+  const { bytes, blocks } = left.figures;
+  const rules = p.pack.u32("site.rule");
+  const groups = KINDS.map((): LeakGroup => ({ bytes: 0, blocks: 0, stacks: 0, largest: [], growth: 0, bytesVariance: 0, growthVariance: 0 }));
+  const largest = KINDS.map((kind) => new Largest(kind === "growing" && left.growth ? left.growth.bytes : bytes, blocks, shown));
+  inRuns(p.siteCount, addUp, kinds, left, groups, largest);
   const picked = largest.map((l) => l.take());
-  const quarters = byQuarters(p, picked.flat());
-  const leak = (site: number, kind: LeakKind): Leak => ({ site, kind, bytes: bytes[site]!, blocks: blocks[site]!, rule: p.text(rules[site]!), quarters: quarters.get(site)! });
+  const whole = { from: -1, to: p.pack.f64("point.time_ns").length - 1 };
+  const before = (site: number): number => (left.growth ? bytes[site]! - left.growth.bytes[site]! : 0);
+  const quarters = range && !left.growth ? null : withArrays(p.memory, (own) => byQuarters(p, picked.flat(), range ?? whole, own, before));
+  const leak = (site: number, kind: LeakKind): Leak => ({ site, kind, bytes: bytes[site]!, blocks: blocks[site]!, rule: p.text(rules[site]!), quarters: quarters?.get(site) ?? [], within: withinOf(left, site) });
   groups.forEach((group, k) => (group.largest = picked[k]!.map((site) => leak(site, KINDS[k]!))));
   return { growing: groups[0]!, "one-off": groups[1]!, suppressed: groups[2]! };
+}
+
+/** What was never freed. */
+export function findLeaks(p: Profile, shown: number): LeakGroups {
+  const [bytes, blocks] = [p.pack.f64("site.live_bytes"), p.pack.f64("site.live_blocks")];
+  const kinds = new Uint8Array(p.siteCount);
+  inRuns(p.siteCount, judge, kinds, blocks, p.pack.u32("site.rule"), growingFrames(p), p.pack.u32("site.own"));
+  return groupUp(p, { figures: { bytes, blocks, values: bytes }, growth: null, variance: null, growthVariance: null }, kinds, null, shown);
+}
+
+/** What was not freed at the end of a range, as if the recording had ended there. */
+export interface LeaksWithin {
+  groups: LeakGroups;
+  /** The range is long enough to tell what grows. */
+  isTold: boolean;
+}
+
+/** `live`: at the end of the range, `growth`: across it, null of a moment; neither is kept. */
+export function findLeaksWithin(p: Profile, range: Range, live: Answer, growth: Answer | null, shown: number): LeaksWithin {
+  const isTold = growth !== null && isLongEnough(p, range);
+  const groups = withArrays(p.memory, (own) => {
+    const growing = isTold ? growingWithin(p, range, live, growth) : new Uint8Array(p.frameCount + 1);
+    const kinds = own.u8ToFill(p.siteCount);
+    inRuns(p.siteCount, judge, kinds, live.blocks, p.pack.u32("site.rule"), growing, placesOf(p, own));
+    return groupUp(p, { figures: live, growth, variance: live.variance, growthVariance: growth?.variance ?? null }, kinds, range, shown);
+  });
+  return { groups, isTold };
 }

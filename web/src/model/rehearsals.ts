@@ -7,6 +7,7 @@ import { BottomUp } from "./bottomup.ts";
 import { allFunctions, findCallers, rankFunctions } from "./callers.ts";
 import type { CallTree, TreeNode } from "./calltree.ts";
 import { FIGURE_COLUMNS, figureColumn } from "./figures.ts";
+import { findLeaksWithin } from "./leaks.ts";
 import { allFiles, hottestFrames, linesOf } from "./lines.ts";
 import type { Profile } from "./profile.ts";
 import type { Question, Range } from "./question.ts";
@@ -108,6 +109,7 @@ function* partsOf(p: Profile): Generator<(answers: Answers) => void> {
   if (last <= 1) return;
   yield (answers) => void answers.tree(p, { ...ALL, range }, FLAME);
   yield (answers) => void answers.tree(p, { ...ALL, range: { from: 0, to: last >> 1 }, figure: "growth" }, FLAME);
+  yield (answers) => void findLeaksWithin(p, range, answers.of(p, { ...ALL, range: { from: range.to, to: range.to }, figure: "live" }), answers.of(p, { ...ALL, range, figure: "growth" }), ROWS);
   yield (answers) => {
     const functions = allFunctions(p, answers.of(p, { ...ALL, range, figure: "growth" }));
     rankFunctions(functions, functions.groups, "total").at(0);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Profile } from "./profile.ts";
+import type { Range } from "./question.ts";
 
 /** Live bytes at each point, by serial. The time line is kept by stack: stacks that several threads
  * came through are under serial 0. */
@@ -24,4 +25,20 @@ export function liveByThread(p: Profile): Map<number, Float64Array> {
   bySerial.forEach((steps, serial) => result.set(serial, steps));
   for (const steps of result.values()) for (let i = 1; i < points; i++) steps[i]! += steps[i - 1]!;
   return result;
+}
+
+/** What a line comes to within a range: at its ends, and the most at any point of it. */
+export interface LineWithin {
+  start: number;
+  end: number;
+  most: number;
+}
+
+export function lineWithin(line: Float64Array, { from, to }: Range): LineWithin {
+  return { start: line[from]!, end: line[to]!, most: line.subarray(from, to + 1).reduce((a, b) => Math.max(a, b), 0) };
+}
+
+/** How long something that is from `start` until `end` is between two times. */
+export function timeWithin([start, end]: [number, number], [from, to]: [number, number]): number {
+  return Math.max(0, Math.min(end, to) - Math.max(start, from));
 }

@@ -3,18 +3,22 @@
 
 import type { App, View } from "../app.ts";
 import { clear, h } from "../draw/dom.ts";
-import { formatBytes, formatCount } from "../draw/format.ts";
+import { formatBytes, formatCount, formatGrowth, formatTime } from "../draw/format.ts";
 import { List } from "../idle.ts";
-import { findLeaks, type Leak, type LeakGroup, type LeakKind } from "../model/leaks.ts";
+import { errorOf } from "../model/interval.ts";
+import { findLeaks, findLeaksWithin, type Leak, type LeakGroup, type LeakGroups, type LeakKind, type Within } from "../model/leaks.ts";
 import { hasLost } from "../model/lost.ts";
 import { orderBy } from "../model/order.ts";
 import type { Profile } from "../model/profile.ts";
+import type { Answer, Range } from "../model/question.ts";
+import { rangeText, wholeButton } from "./controls.ts";
 import { lostGroups, lostSections } from "./lost.ts";
 import { makeSheetSaving, type Sheet } from "./saving.ts";
 import { stackList } from "./stack.ts";
-import { withinColumn } from "./within.ts";
+import { withinBytes, withinColumn } from "./within.ts";
 
 const SHOWN = 100;
+const KINDS: LeakKind[] = ["growing", "one-off", "suppressed"];
 const TITLES: Record<LeakKind, string> = {
   growing: "Growing: more and more of it all the time",
   "one-off": "Others: not growing steadily",
@@ -23,10 +27,52 @@ const TITLES: Record<LeakKind, string> = {
 
 const TOO_SHORT = "Not freed; the recording is too short to tell what grows";
 
-function quarterBars(leak: Leak): HTMLElement {
-  const most = Math.max(1, ...leak.quarters);
-  return h("span.quarters", { title: leak.quarters.map(formatBytes).join(" → ") },
-    ...leak.quarters.map((q) => h("i", { style: `height:${Math.round((100 * q) / most)}%` })));
+const TITLES_WITHIN: Record<LeakKind, string> = { ...TITLES, growing: "Growing: more and more of it all through the range" };
+const TOO_SHORT_WITHIN = "Not freed by then; the range is too short to tell what grows";
+const ALIVE = "Alive then";
+
+/** What is shown: of the whole recording (`range` null), or as if it had ended with the range. */
+interface Found {
+  of: Profile;
+  range: Range | null;
+  groups: LeakGroups;
+  isTold: boolean; // what grows
+}
+
+const isMoment = (range: Range | null): boolean => range !== null && range.from === range.to;
+
+/** The answers that pages of stacks give for the range, all stacks of them; `growth` null of a moment. */
+function answersFor(app: App, range: Range): { live: Answer; growth: Answer | null } {
+  const all = { thread: null, functions: "", module: "", look: -1 };
+  const growth = isMoment(range) ? null : app.answer(app.question({ ...all, figure: "growth", range }));
+  return { live: app.answer(app.question({ ...all, figure: "live", range: { from: range.to, to: range.to } })), growth };
+}
+
+function find(app: App, range: Range | null): Found {
+  const of = app.blocks;
+  if (!range) return { of, range, groups: findLeaks(of, SHOWN), isTold: of.pack.header.findings?.has_time_line !== false };
+  const { live, growth } = answersFor(app, range);
+  return { of, range, ...findLeaksWithin(of, range, live, growth, SHOWN) };
+}
+
+function titleOf({ range, isTold }: Found, kind: LeakKind): string {
+  if (kind === "one-off" && isMoment(range)) return ALIVE;
+  if (kind === "one-off" && !isTold) return range ? TOO_SHORT_WITHIN : TOO_SHORT;
+  return (range ? TITLES_WITHIN : TITLES)[kind];
+}
+
+function quarterBars({ quarters }: Leak): HTMLElement | null {
+  if (!quarters.length) return null;
+  const most = Math.max(1, ...quarters);
+  return h("span.quarters", { title: quarters.map(formatBytes).join(" → ") },
+    ...quarters.map((q) => h("i", { style: `height:${Math.round((100 * q) / most)}%` })));
+}
+
+/** ", +3.1 MiB (± 200 KiB) within": of what has a growth. */
+function growthText(range: Range | null, { growth, growthVariance }: Within, what = ""): string {
+  if (!range || isMoment(range)) return "";
+  const error = errorOf(growthVariance);
+  return `, ${formatGrowth(growth)}${error ? ` (± ${formatBytes(error)})` : ""} within${what}`;
 }
 
 /** The program's own function behind a leak, and what it called. */
@@ -39,9 +85,10 @@ function chain(app: App, site: number): string {
   return own > 0 ? `${names[0]} ${profile.place(shown[0]!)} › ${names[1]}` : names.join(" ‹ ");
 }
 
-function leakItem(app: App, leak: Leak): HTMLElement {
-  const details = h("details.leak", { "data-site": leak.site },
-    h("summary", {}, quarterBars(leak), h("strong", {}, ` ${formatBytes(leak.bytes)}`), `${withinColumn(app, "live_bytes", true, (values) => values[leak.site]!)} in ${formatCount(leak.blocks)} ${leak.blocks === 1 ? "block" : "blocks"} · `, h("span", {}, chain(app, leak.site)),
+function leakItem(app: App, leak: Leak, range: Range | null): HTMLElement {
+  const within = range ? withinBytes(app, leak.bytes, leak.within.bytesVariance) : withinColumn(app, "live_bytes", true, (values) => values[leak.site]!);
+  const details = h("details.leak", { "data-site": leak.site, "data-bytes": leak.bytes, "data-growth": range && !isMoment(range) ? leak.within.growth : undefined },
+    h("summary", {}, quarterBars(leak), h("strong", {}, ` ${formatBytes(leak.bytes)}`), `${within} in ${formatCount(leak.blocks)} ${leak.blocks === 1 ? "block" : "blocks"}${growthText(range, leak.within)} · `, h("span", {}, chain(app, leak.site)),
       leak.rule ? h("span.note", {}, ` (${leak.rule})`) : null));
   details.addEventListener("toggle", () => {
     if (details.childElementCount === 1) details.append(stackList(app, leak.site));
@@ -49,49 +96,78 @@ function leakItem(app: App, leak: Leak): HTMLElement {
   return details;
 }
 
-function section(app: App, kind: LeakKind, group: LeakGroup, lists: List[]): HTMLElement | null {
+function section(app: App, kind: LeakKind, found: Found, lists: List[]): HTMLElement | null {
+  const { range } = found;
+  const group: LeakGroup = found.groups[kind];
   if (!group.stacks) return null;
   const rest = group.stacks - group.largest.length;
-  const title = kind === "one-off" && app.blocks.pack.header.findings?.has_time_line === false ? TOO_SHORT : TITLES[kind];
-  const list = new List(group.largest.length, (i) => leakItem(app, group.largest[i]!));
+  const list = new List(group.largest.length, (i) => leakItem(app, group.largest[i]!, range));
   lists.push(list);
-  return h("section", { id: `leaks-${kind}`, "data-bytes": group.bytes, "data-blocks": group.blocks }, h("h2", {}, title),
-    h("p.note", {}, `${formatBytes(group.bytes)} in ${formatCount(group.blocks)} blocks, ${formatCount(group.stacks)} stacks`),
+  const within = range ? withinBytes(app, group.bytes, group.bytesVariance) : "";
+  return h("section", { id: `leaks-${kind}`, "data-bytes": group.bytes, "data-blocks": group.blocks, "data-growth": range && !isMoment(range) ? group.growth : undefined }, h("h2", {}, titleOf(found, kind)),
+    h("p.note", {}, `${formatBytes(group.bytes)}${within} in ${formatCount(group.blocks)} blocks, ${formatCount(group.stacks)} stacks${growthText(range, group, " the range")}`),
     list.element,
     rest ? h("p.note", {}, `and ${formatCount(rest)} stacks with less; the tree has them all`) : null);
 }
 
 /** All stacks that have something left, not only those that are shown. */
-function sheet(app: App): Sheet {
+function sheet(app: App, range: Range | null): Sheet {
   const { blocks: p } = app;
-  const [bytes, blocks, rules] = [p.pack.f64("site.live_bytes"), p.pack.f64("site.live_blocks"), p.pack.u32("site.rule")];
+  const { live, growth } = range ? answersFor(app, range) : { live: { bytes: p.pack.f64("site.live_bytes"), blocks: p.pack.f64("site.live_blocks") }, growth: null };
+  const rules = p.pack.u32("site.rule");
+  const stackOf = (site: number): string => p.stack(site).map((f) => `${p.functionName(f)} ${p.place(f)}`.trim()).join(" < ");
+  const [bytes, blocks] = [live.bytes, live.blocks];
   const rows: Sheet["rows"] = [];
   for (let site = 0; site < p.siteCount; site++)
-    if (blocks[site]! > 0) rows.push([bytes[site]!, blocks[site]!, p.text(rules[site]!), p.stack(site).map((f) => `${p.functionName(f)} ${p.place(f)}`.trim()).join(" < ")]);
-  return { head: ["bytes", "blocks", "suppressed by", "stack"], rows: orderBy(rows, (row) => Number(row[0])) };
+    if (blocks[site]! > 0) rows.push([bytes[site]!, blocks[site]!, ...(growth ? [growth.bytes[site]!, growth.blocks[site]!] : []), p.text(rules[site]!), stackOf(site)]);
+  return { head: ["bytes", "blocks", ...(growth ? ["growth bytes", "growth blocks"] : []), "suppressed by", "stack"], rows: orderBy(rows, (row) => Number(row[0])) };
 }
+
+/** Above what is of a range. */
+function aboutRange(app: App, range: Range): HTMLElement {
+  const end = formatTime(app.blocks.pack.f64("point.time_ns")[range.to]!);
+  const words = isMoment(range) ? " What was alive then." : ` What was not freed by ${end}, by how it grew within the range: bars show its quarters.`;
+  return h("p", { id: "leaks-range" }, rangeText(app), " ", wholeButton(app), h("span.note", {}, words, " Some of it may have been freed later."));
+}
+
+/** What was not freed, by how it grew. */
+function leftParts(app: App, found: Found, lists: List[]): (HTMLElement | string | null)[] {
+  const sections = KINDS.map((k) => section(app, k, found, lists));
+  if (sections.some(Boolean)) return sections;
+  return [found.range ? h("p", {}, "Nothing was live then.") : "Nothing was left when the program ended."];
+}
+
+/** The page from its top: what a look found to be lost is first, but for a range, which it does not tell of. */
+function layOut(app: App, found: Found, lists: List[]): (HTMLElement | string | null)[] {
+  const { range } = found;
+  const left = leftParts(app, found, lists);
+  const hasLeft = KINDS.some((k) => found.groups[k].stacks);
+  const saving = hasLeft ? h("p", {}, makeSheetSaving(app, "leaks", () => sheet(app, range))) : null;
+  const lost = hasLost(app.blocks) ? lostSections(app, lists) : [];
+  if (range) return [aboutRange(app, range), saving, ...left, ...(lost.length ? [h("h2.part", {}, "What is lost"), h("p.note", { id: "lost-of-all" }, "As of the look at the program's memory, whatever range is chosen."), ...lost] : [])];
+  return [saving, ...lost, lost.length && hasLeft ? h("h2.part", {}, "All that was not freed, by how it grew") : null, ...left];
+}
+
+const isSame = (a: Range | null, b: Range | null): boolean => a?.from === b?.from && a?.to === b?.to;
 
 export const leaks: View = {
   id: "leaks",
   title: "Leaks",
   key: "9",
-  isOfAll: true,
   create(app) {
     const element = h("div.leaks-page");
-    let of: Profile | null = null;
     let lists: List[] = [];
-    let found: { of: Profile; groups: Record<LeakKind, LeakGroup> } | null = null;
-    const find = () => (found?.of === app.blocks ? found : (found = { of: app.blocks, groups: findLeaks(app.blocks, SHOWN) })).groups;
+    let whole: Found | null = null; // worked out ahead
+    let shown: Found | null = null;
+    const findWhole = () => (whole?.of === app.blocks ? whole : (whole = find(app, null)));
     const update = () => {
-      if (of === app.blocks) return lists.forEach((list) => list.fill());
-      of = app.blocks;
+      const { range } = app;
+      if (shown?.of === app.blocks && isSame(shown.range, range)) return lists.forEach((list) => list.fill());
+      shown = range ? find(app, range) : findWhole();
       lists = [];
-      const groups = find();
-      const sections = (["growing", "one-off", "suppressed"] as const).map((k) => section(app, k, groups[k], lists));
-      const isLost = hasLost(app.blocks);
-      clear(element, sections.some(Boolean) && h("p", {}, makeSheetSaving(app, "leaks", () => sheet(app))), ...(isLost ? lostSections(app, lists) : []), isLost && sections.some(Boolean) && h("h2.part", {}, "All that was not freed, by how it grew"), ...(sections.some(Boolean) ? sections : ["Nothing was left when the program ended."]));
+      clear(element, ...layOut(app, shown, lists));
     };
     const leave = () => lists.forEach((list) => list.empty());
-    return { element, update, leave, prepare: () => [{ step: () => Boolean(find()) }, { step: () => !hasLost(app.blocks) || Boolean(lostGroups(app)) }] };
+    return { element, update, leave, prepare: () => [{ step: () => Boolean(findWhole()) }, { step: () => !hasLost(app.blocks) || Boolean(lostGroups(app)) }] };
   },
 };
