@@ -254,40 +254,29 @@ static void add_points(struct profile *p, uint32_t count)
 	free(live);
 }
 
-/* All that is left is on pages, and lost or held. */
-static void add_looks(struct profile *p)
+/* What a site had live at a look. */
+static void add_pin(struct profile *p, struct profile_survey *survey, struct profile_pin pin)
 {
-	struct profile_survey survey = {.reason = PROFILE_REASON_END, .time_ns = 1};
+	uint64_t pages = (pin.live_bytes + pin.live_bytes / (1 + draw(8))) / PAGE * PAGE + PAGE;
 
-	for (uint32_t i = 0; i < p->sites.count; i++) {
-		const struct profile_site *s = &p->sites.at[i];
-		uint64_t pages =
-			(s->live_bytes + s->live_bytes / (1 + draw(8))) / PAGE * PAGE + PAGE;
+	if (!pin.live_blocks)
+		return;
+	pin.survey = (uint32_t)p->surveys.count;
+	pin.resident_bytes = pages;
+	pin.pinned_bytes = pages - pin.live_bytes;
+	*vec_push(&p->pins) = pin;
+	survey->live_blocks += pin.live_blocks;
+	survey->live_bytes += pin.live_bytes;
+	survey->resident_bytes += pages;
+}
 
-		if (!s->live_blocks)
-			continue;
-		*vec_push(&p->pins) = (struct profile_pin){.site = i,
-							   .live_blocks = s->live_blocks,
-							   .live_bytes = s->live_bytes,
-							   .resident_bytes = pages,
-							   .pinned_bytes = pages - s->live_bytes};
-		*vec_push(&p->lost) = (struct profile_lost){.site = i,
-							    .class = draw(PROFILE_LOST_CLASSES),
-							    .blocks = s->live_blocks,
-							    .bytes = s->live_bytes};
-		survey.live_blocks += s->live_blocks;
-		survey.live_bytes += s->live_bytes;
-		survey.resident_bytes += pages;
-	}
-	survey.touched_bytes = survey.live_bytes;
-	survey.held_bytes = survey.resident_bytes;
-	survey.pinned_bytes = survey.resident_bytes - survey.live_bytes;
-	survey.rss_bytes = survey.resident_bytes;
-	*vec_push(&p->surveys) = survey;
+static void add_survey(struct profile *p, struct profile_survey survey)
+{
 	for (uint32_t i = 0; i < CELLS; i++) {
 		uint32_t resident = draw(9), held = draw(resident + 1);
 
 		*vec_push(&p->cells) = (struct profile_cell){
+			.survey = (uint32_t)p->surveys.count,
 			.pages = 8,
 			.resident_pages = resident,
 			.held_pages = held,
@@ -296,6 +285,42 @@ static void add_looks(struct profile *p)
 			.start = UINT64_C(0x10000000) + (uint64_t)i * 8 * PAGE,
 		};
 	}
+	survey.touched_bytes = survey.live_bytes;
+	survey.held_bytes = survey.resident_bytes;
+	survey.pinned_bytes = survey.resident_bytes - survey.live_bytes;
+	survey.rss_bytes = survey.resident_bytes;
+	*vec_push(&p->surveys) = survey;
+}
+
+/* A look when half of the time is over, and one at the end: all that is left is on pages, and lost
+ * or held. */
+static void add_looks(struct profile *p)
+{
+	struct profile_survey peak = {.reason = PROFILE_REASON_PEAK,
+				      .time_ns = p->points.at[p->points.count / 2].time_ns};
+	struct profile_survey end = {.reason = PROFILE_REASON_END,
+				     .time_ns = p->points.at[p->points.count - 1].time_ns};
+	const struct profile_site *sites = p->sites.at;
+
+	for (uint32_t i = 0; i < p->sites.count; i++)
+		add_pin(p, &peak,
+			(struct profile_pin){.site = i,
+					     .live_blocks = sites[i].at_peak_blocks,
+					     .live_bytes = sites[i].at_peak_bytes});
+	add_survey(p, peak);
+	for (uint32_t i = 0; i < p->sites.count; i++) {
+		add_pin(p, &end,
+			(struct profile_pin){.site = i,
+					     .live_blocks = sites[i].live_blocks,
+					     .live_bytes = sites[i].live_bytes});
+		if (sites[i].live_blocks)
+			*vec_push(&p->lost) =
+				(struct profile_lost){.site = i,
+						      .class = draw(PROFILE_LOST_CLASSES),
+						      .blocks = sites[i].live_blocks,
+						      .bytes = sites[i].live_bytes};
+	}
+	add_survey(p, end);
 	p->run.lost_flags = PROFILE_LOST_CHECKED | PROFILE_LOST_AT_EXIT;
 	p->run.lost_time_ns = 1;
 }

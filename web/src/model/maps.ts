@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Profile } from "./profile.ts";
-import { ownFrame } from "./resident.ts";
 
 /** The maps of one function of the program's own. */
 export interface Mapper {
@@ -22,7 +21,7 @@ export function listMappers(p: Profile): Mapper[] {
   const kinds = pack.u32("site.kind");
   const byGroup = new Map<number, Mapper>();
   for (let site = 0; site < p.siteCount; site++) {
-    const frame = ownFrame(p, site);
+    const frame = p.ownFrames()[site]!;
     let mapper = byGroup.get(p.frameGroup[frame]!);
     if (!mapper) byGroup.set(p.frameGroup[frame]!, (mapper = { frame, sites: [], kinds: [], peak: 0, left: 0, mapped: 0, maps: 0 }));
     mapper.sites.push(site);

@@ -11,7 +11,7 @@ import { Arrays, Memory, withArrays } from "./memory.ts";
 import { Names } from "./names.ts";
 import { OF_FILE, OF_FUNCTION, Outermost } from "./outermost.ts";
 import { Reversed } from "./reversed.ts";
-import { listLooks, listPins, type Look, type Pin } from "./resident.ts";
+import { listLooks, ownFrames, type Look } from "./resident.ts";
 import { Shape } from "./shape.ts";
 import { SizesOverTime } from "./sizes.ts";
 import { findPlaces } from "./topdown.ts";
@@ -192,6 +192,13 @@ export class Profile implements Stacks {
     return (this.ends ??= this.leaves.map((node) => (node ? this.frames[node]! : this.frameCount)));
   }
 
+  private own: Uint32Array | null = null;
+
+  /** By site: see resident.ts. */
+  ownFrames(): Uint32Array {
+    return (this.own ??= ownFrames(this));
+  }
+
   private readonly lastThrough: { values: Float64Array; through: Float64Array }[] = []; // the last one first
 
   /** By node: what goes through it. The last two answers are remembered: pages ask for the same again.
@@ -319,14 +326,6 @@ export class Profile implements Stacks {
   /** The looks at the heap's pages that found something, in order of time. */
   looks(): Look[] {
     return (this.looked ??= listLooks(this));
-  }
-
-  private readonly pins = new Map<Look, Pin[]>();
-
-  pinsOf(look: Look): Pin[] {
-    let pins = this.pins.get(look);
-    if (!pins) this.pins.set(look, (pins = listPins(this, look)));
-    return pins;
   }
 
   private readonly moduleNames = new Map<number, string>();

@@ -11,6 +11,7 @@ import { findLeaksWithin } from "./leaks.ts";
 import { allFiles, hottestFrames, linesOf } from "./lines.ts";
 import type { Profile } from "./profile.ts";
 import type { Question, Range } from "./question.ts";
+import { Holders } from "./resident.ts";
 import { amountWith } from "./search.ts";
 import { bucketOf, sitesInCell, type Cell } from "./sizes.ts";
 import type { Work } from "./stacks.ts";
@@ -102,6 +103,7 @@ function* partsOf(p: Profile): Generator<(answers: Answers) => void> {
     hottestFrames(p, { ...answers.of(p, ALL), values: answers.of(p, ALL).values.slice() }); // these are remembered
     linesOf(p, answers.of(p, ALL), p.frameFile[0] ?? 0);
   };
+  for (const look of p.looks().slice(-1)) yield () => void new Holders(p, look).order("pinned");
   if (threads.length > 1) {
     yield (answers) => void answers.tree(p, { ...ALL, thread: threads[0]! }, FLAME);
     yield (answers) => void answers.tree(p, ALL, { ...FLAME, byThread: true });

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Json } from "../load/pack.ts";
-import { orderBy } from "./order.ts";
+import { inRuns } from "../runs.ts";
+import { withArrays } from "./memory.ts";
+import { largestFirst, largestOf, reorder } from "./order.ts";
 import type { Profile } from "./profile.ts";
 import type { Range } from "./question.ts";
 
@@ -64,45 +66,127 @@ export function lookOf(p: Profile, index: number, range: Range | null): Look | u
   return last((look) => isWithin(p, look, range)) ?? last((look) => look.time_ns <= endOf(p, range.to)) ?? looks[0];
 }
 
-export function listPins(p: Profile, look: Look): Pin[] {
-  const { pack } = p;
-  const surveys = pack.u32("pin.survey");
-  const sites = pack.u32("pin.site");
-  const [resident, pinned, live, blocks, lone, alone] = ["resident_bytes", "pinned_bytes", "live_bytes", "live_blocks", "lone_pages", "alone_bytes"].map((c) => pack.f64(`pin.${c}`)) as [Float64Array, Float64Array, Float64Array, Float64Array, Float64Array, Float64Array];
-  const pins: Pin[] = [];
-  for (let i = 0; i < surveys.length; i++)
-    if (surveys[i] === look.index) pins.push({ site: sites[i]!, resident: resident[i]!, pinned: pinned[i]!, live: live[i]!, blocks: blocks[i]!, lone: lone[i]!, alone: alone[i]! });
-  return orderBy(pins, (pin) => pin.resident);
-}
+/** What is added up of pins, and their columns. */
+export type Sum = keyof Omit<Pin, "site">;
+const COLUMNS: [Sum, string][] = [["resident", "resident_bytes"], ["pinned", "pinned_bytes"], ["live", "live_bytes"], ["blocks", "live_blocks"], ["lone", "lone_pages"], ["alone", "alone_bytes"]];
+
+const sumsOf = (columns: Float64Array[], row: number): Record<Sum, number> => Object.fromEntries(COLUMNS.map(([name], c) => [name, columns[c]![row]!])) as Record<Sum, number>;
 
 /** Sites of one function of the program's own, together. */
 export interface Holder extends Omit<Pin, "site"> {
-  frame: number;
-  pins: Pin[];
+  frame: number; // of the site that holds most
 }
 
-/** The frame of a site's stack that a reader can do something about. */
-export function ownFrame(p: Profile, site: number): number {
-  const own = p.pack.u32("site.own")[site]!;
-  return own < p.frameCount ? own : (p.stack(site)[0] ?? 0);
+/** By site: the frame of its stack that a reader can do something about. */
+export function ownFrames(p: Profile): Uint32Array {
+  const [own, ends] = [p.pack.u32("site.own"), p.leafFrames()];
+  const known = (frame: number): boolean => frame < p.frameCount;
+  return own.map((frame, site) => (known(frame) ? frame : known(ends[site]!) ? ends[site]! : 0));
 }
 
-/** By function, those that keep most first. */
-export function listHolders(p: Profile, pins: Pin[]): Holder[] {
-  const byGroup = new Map<number, Holder>();
-  for (const pin of pins) {
-    const frame = ownFrame(p, pin.site);
-    let holder = byGroup.get(p.frameGroup[frame]!);
-    if (!holder) byGroup.set(p.frameGroup[frame]!, (holder = { frame, pins: [], resident: 0, pinned: 0, live: 0, blocks: 0, lone: 0, alone: 0 }));
-    holder.pins.push(pin);
-    holder.resident += pin.resident;
-    holder.pinned += pin.pinned;
-    holder.live += pin.live;
-    holder.blocks += pin.blocks;
-    holder.lone += pin.lone;
-    holder.alone += pin.alone;
+/** The table of pins, and what their sites are called. */
+interface Pins {
+  surveys: Uint32Array;
+  sites: Uint32Array;
+  columns: Float64Array[];
+  groups: Uint32Array; // by frame
+  frames: Uint32Array; // by site
+}
+
+function pinsOf(p: Profile): Pins {
+  return { surveys: p.pack.u32("pin.survey"), sites: p.pack.u32("pin.site"), columns: COLUMNS.map(([, name]) => p.pack.f64(`pin.${name}`)), groups: p.frameGroup, frames: p.ownFrames() };
+}
+
+/** The rows of a look, at the beginning of `rows`. */
+function rowsOf({ surveys }: Pins, look: Look, rows: Uint32Array): Uint32Array {
+  const found = { rows, count: 0 };
+  inRuns(surveys.length, findRows, look.index, surveys, found);
+  return rows.subarray(0, found.count);
+}
+
+function findRows(from: number, to: number, look: number, surveys: Uint32Array, found: { rows: Uint32Array; count: number }): void {
+  for (let i = from; i < to; i++) if (surveys[i] === look) found.rows[found.count++] = i;
+}
+
+/** What the sites of a holder's function hold: the largest of them, and how many there are. */
+export function listPins(p: Profile, look: Look, holder: Holder, most: number): { pins: Pin[]; count: number } {
+  const pins = pinsOf(p);
+  const group = p.frameGroup[holder.frame] ?? 0;
+  return withArrays(p.memory, (arrays) => {
+    const found = rowsOf(pins, look, arrays.u32ToFill(pins.surveys.length)).filter((row) => pins.groups[pins.frames[pins.sites[row]!]!] === group);
+    const rows = largestOf(found, pins.columns[0]!);
+    return { pins: Array.from(rows.subarray(0, most), (row): Pin => ({ site: pins.sites[row]!, ...sumsOf(pins.columns, row) })), count: rows.length };
+  });
+}
+
+/** By function: the frame of the site that holds most, plus one, and what it has. */
+interface Heads {
+  frame: Uint32Array;
+  most: Float64Array;
+}
+
+function findHeads(from: number, to: number, rows: Uint32Array, { sites, groups, frames, columns }: Pins, { frame, most }: Heads): void {
+  const resident = columns[0]!;
+  for (let i = from; i < to; i++) {
+    const row = rows[i]!;
+    const own = frames[sites[row]!]!;
+    const group = groups[own]!;
+    if (frame[group] && resident[row]! <= most[group]!) continue;
+    frame[group] = own + 1;
+    most[group] = resident[row]!;
   }
-  return orderBy([...byGroup.values()].sort((a, b) => a.frame - b.frame), (holder) => holder.resident);
+}
+
+function findPlaces(from: number, to: number, rows: Uint32Array, { sites, groups, frames }: Pins, ofGroup: Uint32Array, places: Uint32Array): void {
+  for (let i = from; i < to; i++) places[i] = ofGroup[groups[frames[sites[rows[i]!]!]!]!]!;
+}
+
+function addPins(from: number, to: number, rows: Uint32Array, places: Uint32Array, column: Float64Array, sums: Float64Array): void {
+  for (let i = from; i < to; i++) sums[places[i]!]! += column[rows[i]!]!;
+}
+
+function sumUp(rows: Uint32Array, places: Uint32Array, column: Float64Array, count: number): Float64Array {
+  const sums = new Float64Array(count);
+  inRuns(rows.length, addPins, rows, places, column, sums);
+  return sums;
+}
+
+/** Who keeps pages, by function: tens of thousands, of which few are ever looked at. */
+export class Holders {
+  private readonly frames: Uint32Array; // ascending
+  private readonly sums: Float64Array[]; // by column
+  private readonly byResident: Uint32Array;
+
+  constructor(p: Profile, look: Look) {
+    const pins = pinsOf(p);
+    const groups = p.frameGroup;
+    [this.frames, this.sums] = withArrays(p.memory, (arrays) => {
+      const [ofLook, places] = [arrays.u32ToFill(pins.surveys.length), arrays.u32ToFill(pins.surveys.length)];
+      const heads: Heads = { frame: arrays.u32(groups.length), most: arrays.f64(groups.length) };
+      const rows = rowsOf(pins, look, ofLook);
+      inRuns(rows.length, findHeads, rows, pins, heads);
+      const frames = heads.frame.filter((frame) => frame > 0).map((frame) => frame - 1).sort();
+      const ofGroup = arrays.u32(groups.length);
+      frames.forEach((frame, place) => (ofGroup[groups[frame]!] = place));
+      inRuns(rows.length, findPlaces, rows, pins, ofGroup, places);
+      return [frames, pins.columns.map((column) => sumUp(rows, places, column, frames.length))];
+    });
+    this.byResident = largestFirst(this.sums[0]!);
+  }
+
+  /** All of them, those with most first. */
+  order(by: Sum): Uint32Array {
+    const column = COLUMNS.findIndex(([name]) => name === by);
+    return column > 0 ? reorder(this.byResident, this.sums[column]!) : this.byResident;
+  }
+
+  frame(i: number): number {
+    return this.frames[i]!;
+  }
+
+  at(i: number): Holder {
+    return { frame: this.frames[i]!, ...sumsOf(this.sums, i) };
+  }
 }
 
 /** A piece of the heap. */

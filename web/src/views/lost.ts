@@ -7,7 +7,6 @@ import { formatBytes, formatCount, formatTime } from "../draw/format.ts";
 import { List } from "../idle.ts";
 import { chainOf, findLost, LOST_CLASSES, type Link, type Lost, type LostClass, type LostGroup } from "../model/lost.ts";
 import type { Profile } from "../model/profile.ts";
-import { ownFrame } from "../model/resident.ts";
 import { stackList } from "./stack.ts";
 
 const SHOWN = 100;
@@ -42,7 +41,7 @@ function about(app: App): HTMLElement {
 function linkText(app: App, link: Link): string {
   if (!link.isBlock) return `from ${link.text}`;
   const profile = app.blocks;
-  const frame = link.site >= 0 ? ownFrame(profile, link.site) : -1;
+  const frame = link.site >= 0 ? profile.ownFrames()[link.site]! : -1;
   const where = frame >= 0 ? `a block allocated by ${profile.functionName(frame)} ${profile.place(frame)}` : "a block whose stack is not known";
   return `${where}${link.inside ? `, by a pointer ${formatCount(link.inside)} bytes into it` : ""}${link.offset ? `, at ${formatCount(link.offset)} bytes of its holder` : ""}`;
 }
@@ -56,7 +55,7 @@ function chainList(app: App, lost: Lost): HTMLElement | null {
 function item(app: App, kind: LostClass, lost: Lost): HTMLElement {
   const profile = app.blocks;
   const stack = profile.stack(lost.site);
-  const frame = ownFrame(profile, lost.site);
+  const frame = profile.ownFrames()[lost.site]!;
   const caller = stack[stack.indexOf(frame) + 1];
   const details = h("details.leak", { "data-site": lost.site, "data-bytes": lost.bytes, "data-blocks": lost.blocks },
     h("summary", {}, h("strong", {}, formatBytes(lost.bytes)), ` in ${blocksOf(lost.blocks)}`, lost.heldBytes ? `, and with them ${formatBytes(lost.heldBytes)} in ${blocksOf(lost.heldBlocks)}` : "", ` · ${profile.functionName(frame)} `, h("span.place", {}, profile.place(frame)), caller === undefined ? null : ` ‹ ${profile.functionName(caller)}`));

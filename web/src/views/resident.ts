@@ -7,8 +7,7 @@ import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatShare, formatTime } from "../draw/format.ts";
 import { appendInPieces } from "../idle.ts";
 import { layOutPages, pageAt, paintPages, shade, SHADES, type PageCell, type PageGrid } from "../draw/pagemap.ts";
-import { orderBy } from "../model/order.ts";
-import { isWithin, listCells, listHolders, lookOf, ownFrame, type Cell, type Holder, type Look, type Pin } from "../model/resident.ts";
+import { Holders, isWithin, listCells, listPins, lookOf, type Cell, type Holder, type Look, type Pin, type Sum } from "../model/resident.ts";
 import type { Work } from "../model/stacks.ts";
 import { lookChoice, rangeText, wholeButton } from "./controls.ts";
 import { makeSheetSaving, type Sheet } from "./saving.ts";
@@ -18,8 +17,7 @@ const ROWS_SHOWN = 200;
 const STACKS_SHOWN = 50;
 const PAGE_BYTES = 4096; // where the profile does not tell
 
-type Column = keyof Omit<Pin, "site">;
-const COLUMNS: { id: Column; title: string; about: string; bytes: boolean }[] = [
+const COLUMNS: { id: Sum; title: string; about: string; bytes: boolean }[] = [
   { id: "resident", title: "Resident", about: "share of the pages that its blocks are on", bytes: true },
   { id: "pinned", title: "Pinned", about: "what of that is dead", bytes: true },
   { id: "live", title: "Live", about: "its blocks, wherever they are", bytes: true },
@@ -86,7 +84,7 @@ class ResidentPage {
   private grid: PageGrid | null = null;
   private told = -1; // cell
   private drawnWidth = 0;
-  private holders: Holder[] = [];
+  private holders: Holders | null = null;
   private readonly looks;
   private readonly seen = h("span");
   private readonly about = h("p", { id: "look-range", hidden: true });
@@ -126,7 +124,7 @@ class ResidentPage {
     if (look === this.look) return;
     this.look = look;
     this.cells = listCells(this.app.blocks, look);
-    this.holders = listHolders(this.app.blocks, this.app.blocks.pinsOf(look));
+    this.holders = new Holders(this.app.blocks, look);
     this.told = -1;
     this.card.hidden = true;
   }
@@ -135,7 +133,7 @@ class ResidentPage {
   prepare(): Work[] {
     const profile = this.app.blocks;
     const look = lookOf(profile, this.app.state.look, this.app.range);
-    return look ? [{ step: () => Boolean(profile.pinsOf(look)) }, { step: () => (this.ask(look), true) }] : [];
+    return look ? [{ step: () => (this.ask(look), true) }] : [];
   }
 
   private pageBytes(): number {
@@ -193,7 +191,7 @@ class ResidentPage {
       ["live", `${formatBytes(cell.live)} of ${formatBytes(bytes)}: ${formatShare(cell.live, bytes)}`],
     ];
     if (cell.site >= 0) {
-      const frame = ownFrame(profile, cell.site);
+      const frame = profile.ownFrames()[cell.site]!;
       rows.push(["mostly by", `${profile.functionName(frame)} ${profile.place(frame)}`]);
     }
     clear(this.card, h("strong", {}, `0x${cell.start.toString(16)}`), h("table", {}, ...rows.map(([k, v]) => h("tr", {}, h("th", {}, k), h("td", {}, v)))));
@@ -226,14 +224,15 @@ class ResidentPage {
   private fillTable(look: Look): void {
     const { app } = this;
     const sort = COLUMNS.find((c) => c.id === app.state.sort) ?? COLUMNS[0]!;
-    const holders = sort === COLUMNS[0] ? this.holders : orderBy(this.holders, (holder) => holder[sort.id]);
+    const holders = this.holders!;
+    const order = holders.order(sort.id);
     const chosen = this.chosenGroup();
-    const place = holders.findIndex((holder) => app.blocks.frameGroup[holder.frame] === chosen);
-    const shown = place < ROWS_SHOWN ? holders.slice(0, ROWS_SHOWN) : [holders[place]!, ...holders.slice(0, ROWS_SHOWN)];
+    const place = chosen < 0 ? -1 : order.findIndex((i) => app.blocks.frameGroup[holders.frame(i)] === chosen);
+    const shown = [...(place < ROWS_SHOWN ? [] : [order[place]!]), ...order.subarray(0, ROWS_SHOWN)];
     const head = h("tr", {}, ...COLUMNS.map((c) => h("th.number", { title: c.about, "aria-sort": c === sort ? "descending" : undefined }, h("button", { type: "button", id: `holders-${c.id}`, onclick: () => app.go({ sort: c.id }) }, c.title))), h("th", {}, "Allocated by"));
-    const rest = holders.length - ROWS_SHOWN;
+    const rest = order.length - ROWS_SHOWN;
     const body = h("tbody");
-    appendInPieces(body, shown.length, (i) => this.row(shown[i]!, Number(look.sums["resident_bytes"]), chosen), Math.max(20, place < ROWS_SHOWN ? place + 1 : 0));
+    appendInPieces(body, shown.length, (i) => this.row(holders.at(shown[i]!), Number(look.sums["resident_bytes"]), chosen), Math.max(20, place < ROWS_SHOWN ? place + 1 : 0));
     clear(this.table, h("thead", {}, head), body,
       rest > 0 && h("tfoot", {}, h("tr", {}, h("td.note", { colspan: COLUMNS.length + 1 }, `and ${formatCount(rest)} functions with less; the flame graph has them all`))));
   }
@@ -241,12 +240,14 @@ class ResidentPage {
   /** The function that the chosen site is shown under; -1: none is chosen. */
   private chosenGroup(): number {
     const { blocks: profile, state } = this.app;
-    return state.site >= 0 && state.site < profile.siteCount ? profile.frameGroup[ownFrame(profile, state.site)]! : -1;
+    return state.site >= 0 && state.site < profile.siteCount ? profile.frameGroup[profile.ownFrames()[state.site]!]! : -1;
   }
 
   private sheet(): Sheet {
     const profile = this.app.blocks;
-    return { head: [...COLUMNS.map((c) => c.id), "function", "place"], rows: this.holders.map((holder) => [...COLUMNS.map((c) => holder[c.id]), profile.functionName(holder.frame), profile.place(holder.frame)]) };
+    const row = (holder: Holder) => [...COLUMNS.map((c) => holder[c.id]), profile.functionName(holder.frame), profile.place(holder.frame)];
+    const rows = Array.from(this.holders!.order("resident"), (i) => row(this.holders!.at(i)));
+    return { head: [...COLUMNS.map((c) => c.id), "function", "place"], rows };
   }
 
   private row(holder: Holder, whole: number, chosen: number): HTMLElement {
@@ -254,7 +255,11 @@ class ResidentPage {
     const profile = app.blocks;
     const isChosen = profile.frameGroup[holder.frame] === chosen;
     const details = h("details", { open: isChosen }, h("summary", {}, profile.functionName(holder.frame), h("span.place", {}, ` ${profile.place(holder.frame)}`)));
-    const fill = () => details.childElementCount === 1 && details.append(...holder.pins.slice(0, STACKS_SHOWN).map((pin) => this.stack(pin)), holder.pins.length > STACKS_SHOWN ? h("p.note", {}, `and ${formatCount(holder.pins.length - STACKS_SHOWN)} stacks with less`) : "");
+    const fill = (): void => {
+      if (details.childElementCount > 1) return;
+      const { pins, count } = listPins(profile, this.look!, holder, STACKS_SHOWN);
+      details.append(...pins.map((pin) => this.stack(pin)), count > pins.length ? h("p.note", {}, `and ${formatCount(count - pins.length)} stacks with less`) : "");
+    };
     details.addEventListener("toggle", fill);
     if (isChosen) fill();
     return h(`tr${isChosen ? ".chosen" : ""}`, { "data-function": profile.functionName(holder.frame), ...Object.fromEntries(COLUMNS.map((c) => [`data-${c.id}`, holder[c.id]])) },
