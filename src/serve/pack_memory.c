@@ -7,6 +7,30 @@
 
 /* ---- maps ------------------------------------------------------------------------------------ */
 
+static const struct packing_member mapped_numbers[] = {
+	PACKING_MEMBER(struct profile_point, mapped_bytes),
+	PACKING_MEMBER(struct profile_point, mapped_count),
+	PACKING_MEMBER(struct profile_point, mapped_peak_bytes),
+	{NULL, 0},
+};
+
+/* Recordings of before have maps and no such columns. */
+static bool has_maps_over_time(const struct profile *p)
+{
+	for (size_t i = 0; i < p->points.count; i++)
+		if (p->points.at[i].mapped_peak_bytes)
+			return true;
+	return !p->map_totals.peak_bytes;
+}
+
+static void add_maps_over_time(struct packing *p)
+{
+	const struct packing_table t = PACKING_TABLE("point", p->profile->points);
+
+	if (p->profile->map_kinds.count && has_maps_over_time(p->profile))
+		packing_add_numbers(p, &t, mapped_numbers);
+}
+
 static void add_maps(struct packing *p)
 {
 	const struct packing_table t = PACKING_TABLE("map", p->profile->map_sites);
@@ -137,6 +161,7 @@ static void add_lost(struct packing *p)
 void pack_memory_add(struct packing *p)
 {
 	add_maps(p);
+	add_maps_over_time(p);
 	add_residency(p);
 	add_lost(p);
 }

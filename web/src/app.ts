@@ -18,8 +18,8 @@ export interface View {
   title: string;
   /** That leads to it from everywhere; help.ts has the others. */
   key: string;
-  /** It shows the whole recording, whatever range is chosen. */
-  isOfAll?: boolean | ((app: App) => boolean);
+  /** It shows the whole recording, whatever range is chosen; or in words, what it shows. */
+  isOfAll?: boolean | ((app: App) => boolean | string);
   /** It has something to show, too, where blocks were counted by tag alone, without stacks or a peak. */
   isOfTags?: boolean;
   /** Left out of the navigation if it has nothing to show. */

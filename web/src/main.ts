@@ -161,7 +161,7 @@ function start(app: App, root: HTMLElement): () => void {
     showLinks(nav, (change) => app.link(change), views, view);
     const isOfAll = typeof view.isOfAll === "function" ? view.isOfAll(app) : view.isOfAll;
     note.hidden = !isOfAll || app.state.from < 0;
-    if (!note.hidden) clear(note, `This page shows the whole recording, not ${rangeText(app)}. `, wholeButton(app));
+    if (!note.hidden) clear(note, `${typeof isOfAll === "string" ? isOfAll : "This page shows the whole recording"}, not ${rangeText(app)}. `, wholeButton(app));
     const instance = instanceOf(view);
     if (main.firstChild !== instance.element) {
       shownView?.leave?.();

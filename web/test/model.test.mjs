@@ -14,6 +14,7 @@ import { isLongEnough, isSteady } from "../src/model/growing.ts";
 import { findLeaks, findLeaksWithin } from "../src/model/leaks.ts";
 import { allFiles, linesOf } from "../src/model/lines.ts";
 import { LastChanges } from "../src/model/lastchanges.ts";
+import { mappedIn } from "../src/model/maps.ts";
 import { Memory, withArrays } from "../src/model/memory.ts";
 import { Names } from "../src/model/names.ts";
 import { carryState } from "../src/model/next.ts";
@@ -526,6 +527,14 @@ test("maps take the place of blocks and have kinds", () => {
 	assert.equal(p.pack.header.stats.peak_bytes, 60);
 	assert.deepEqual([answer(blocks, ALL).total, p.pack.u32("thread.serial").length], [3, 0]);
 	assert.equal(makeProfile({ sites: [] }).pack.ofMaps(), null);
+});
+
+test("of a range, all maps together are what the time line has", () => {
+	const more = { "point.mapped_bytes": f64(10, 20, 0, 5), "point.mapped_count": f64(1, 2, 0, 1), "point.mapped_peak_bytes": f64(99, 30, 25, 5) };
+	const p = makeProfile({ sites: [], points: [0, 1, 2, 3], more });
+	assert.deepEqual(mappedIn(p, { from: 0, to: 2 }), { first: { bytes: 10, maps: 1 }, last: { bytes: 0, maps: 0 }, most: 30 });
+	assert.deepEqual(mappedIn(p, { from: 1, to: 1 }), { first: { bytes: 20, maps: 2 }, last: { bytes: 20, maps: 2 }, most: 20 });
+	assert.equal(mappedIn(makeProfile({ sites: [], points: [0] }), { from: 0, to: 0 }), null);
 });
 
 test("lost rows that a rule names do not count, and a chain ends", () => {

@@ -145,6 +145,23 @@ def test_maps_by_kind_and_stack_are_what_the_commands_say(page, midden, mapped):
             assert tree[row["function"]] == row["self_bytes"]
 
 
+def test_all_maps_together_are_those_of_the_range(page, midden, mapped):
+    points = ask(midden, "report", "--maps", "--timeline", "--json", mapped)["points"]
+    last = len(points) - 1
+    sums = "(({ first, last, maps, most }) => [first, last, maps, most].map(Number))(document.querySelector('#maps-range').dataset)"
+    kinds = "document.querySelectorAll('#map-kinds tbody tr').length"
+    seen = page(
+        mapped, ("goto", "#maps"), ("wait", "#map-kinds"), ("count", "#maps-range"), ("eval", kinds),
+        ("goto", f"#maps?from=0&to={last}"), ("wait", "#maps-range"), ("eval", sums), ("text", "#of-all"), ("eval", kinds), ("goto", f"#maps?from={last}&to={last}"), ("eval", sums),
+        ("goto", f"#flame?maps=all&from=0&to={last}"), ("wait", "#flame-total"), ("data", "#flame-total", "bytes"), ("text", ".controls .range"),
+    )
+    assert seen[0] == 0 and seen[2] == [points[0]["live_bytes"], points[last]["live_bytes"], points[last]["live_blocks"], max([points[0]["live_bytes"], *(p["highest_bytes"] for p in points[1:])])]
+    assert seen[2][1] > 0 and seen[2][3] > seen[2][1]
+    assert seen[3].startswith("Which maps there were is kept without times") and seen[4] == seen[1] > 2
+    assert seen[5] == [points[last]["live_bytes"], points[last]["live_bytes"], points[last]["live_blocks"], points[last]["live_bytes"]]
+    assert int(seen[6]) == read_stats(mapped, "--maps")["peak_bytes"] and "the whole recording, not" in seen[7]
+
+
 def test_maps_stay_on_the_pages_of_stacks(page, mapped):
     seen = page(
         mapped, ("goto", "#flame"), ("wait", "#maps"), ("choose", "#maps", "shared"), ("hash",), ("count", "#thread:visible"), ("texts", "#figure option"), ("click", "nav >> text=Tree"), ("hash",),

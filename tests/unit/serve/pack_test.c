@@ -179,6 +179,41 @@ static void a_rule_is_named_at_the_leaks_that_it_excuses(void **state)
 	suppress_free(&rules);
 }
 
+static struct profile *map_over_time(uint64_t highest)
+{
+	struct profile *p = sample_tables();
+
+	*vec_push(&p->map_kinds) = (struct profile_site){.kind = 0};
+	p->map_totals.peak_bytes = 9000;
+	p->points.count = 0;
+	*vec_push(&p->points) = (struct profile_point){.time_ns = 1};
+	*vec_push(&p->points) = (struct profile_point){.time_ns = 2,
+						       .mapped_bytes = highest / 2,
+						       .mapped_count = 3,
+						       .mapped_peak_bytes = highest};
+	p->changes.count = 0;
+	p->snapshots.count = 0;
+	return p;
+}
+
+static void maps_have_a_time_line_if_it_was_recorded(void **state)
+{
+	struct packed p = make_plain(map_over_time(9000));
+	struct packed before = make_plain(map_over_time(0)); /* by a recorder that kept none */
+	struct packed none = make_plain(sample_tables());
+
+	(void)state;
+	assert_int_equal(packed_find(&p, "point.mapped_bytes").count, 2);
+	assert_true(packed_value(&p, "point.mapped_bytes", 1) == 4500);
+	assert_true(packed_value(&p, "point.mapped_count", 1) == 3);
+	assert_true(packed_value(&p, "point.mapped_peak_bytes", 1) == 9000);
+	assert_null(strstr(before.header, "point.mapped"));
+	assert_null(strstr(none.header, "point.mapped"));
+	packed_free(&p);
+	packed_free(&before);
+	packed_free(&none);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -191,6 +226,7 @@ int main(void)
 		cmocka_unit_test(equal_texts_are_kept_once),
 		cmocka_unit_test(the_header_tells_of_a_live_program),
 		cmocka_unit_test(a_rule_is_named_at_the_leaks_that_it_excuses),
+		cmocka_unit_test(maps_have_a_time_line_if_it_was_recorded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

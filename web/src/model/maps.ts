@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Profile } from "./profile.ts";
+import type { Range } from "./question.ts";
 
 /** The maps of one function of the program's own. */
 export interface Mapper {
@@ -32,4 +33,20 @@ export function listMappers(p: Profile): Mapper[] {
     mapper.maps += maps[site]!;
   }
   return [...byGroup.values()];
+}
+
+/** All maps together at the ends of a range, and the highest within. */
+export interface MappedSpan {
+  first: { bytes: number; maps: number };
+  last: { bytes: number; maps: number };
+  most: number;
+}
+
+/** Of a profile, not of its maps: its time line has the sum of all maps; null: it has not. */
+export function mappedIn({ pack }: Profile, { from, to }: Range): MappedSpan | null {
+  if (!pack.has("point.mapped_bytes")) return null;
+  const [bytes, counts, highest] = ["mapped_bytes", "mapped_count", "mapped_peak_bytes"].map((c) => pack.f64(`point.${c}`)) as [Float64Array, Float64Array, Float64Array];
+  const at = (point: number) => ({ bytes: bytes[point]!, maps: counts[point]! });
+  // What is highest since the point before is of the range only behind its first point.
+  return { first: at(from), last: at(to), most: highest.subarray(from + 1, to + 1).reduce((a, b) => Math.max(a, b), bytes[from]!) };
 }

@@ -160,8 +160,9 @@ export function makeControls(app: App, options: ControlOptions): { element: HTML
     byThread.show(Boolean(options.shape) && !s.maps, s.byThread);
     const range = rangeText(app);
     const { note } = app.answer(app.question(options.ofAll ? { range: null, thread: null } : {}));
-    clear(words, inWords(app, options, range));
-    clear(facts, range && h("span.range", {}, range, " ", wholeButton(app)),
+    const isOfMaps = app.profile !== app.blocks;
+    clear(words, inWords(app, options, isOfMaps ? "" : range));
+    clear(facts, range && h("span.range", {}, isOfMaps ? `maps are kept without times: the whole recording, not ${range}` : range, " ", wholeButton(app)),
       range && note ? " " : "", note && h("span.note", { id: "answer-note" }, note));
   };
   return { element, update };

@@ -45,6 +45,12 @@ function about(globals: Row): HTMLElement {
     `${formatBytes(number(globals, "bytes"))} in ${formatCount(number(globals, "variables"))} variables${resident}. Thread-local: ${formatBytes(number(globals, "thread_local_bytes"))} in each of ${formatCount(threads)} ${threads === 1 ? "thread" : "threads"}, ${formatBytes(number(globals, "thread_local_total_bytes"))} in all.`);
 }
 
+/** What of them is in memory was seen once. */
+function seenAt(app: App): boolean | string {
+  const globals = globalsOf(app);
+  return typeof globals?.["resident_bytes"] === "number" ? `Variables are as they were at the last look, after ${formatTime(number(globals, "time_ns"))}` : true;
+}
+
 class GlobalsPage {
   readonly element = h("div.globals-page");
   private readonly scroller = h("div.source", { id: "globals-scroll", tabindex: 0, role: "region", "aria-label": "variables" });
@@ -95,4 +101,4 @@ class GlobalsPage {
   }
 }
 
-export const globals: View = { id: "globals", title: "Globals", key: "g", isOfAll: true, isPossible: (app) => globalsOf(app) !== null, create: (app) => new GlobalsPage(app) };
+export const globals: View = { id: "globals", title: "Globals", key: "g", isOfAll: seenAt, isPossible: (app) => globalsOf(app) !== null, create: (app) => new GlobalsPage(app) };

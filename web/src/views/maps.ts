@@ -3,14 +3,15 @@
 
 import type { App, View } from "../app.ts";
 import { clear, h } from "../draw/dom.ts";
-import { formatBytes, formatCount } from "../draw/format.ts";
+import { formatBytes, formatCount, formatGrowth } from "../draw/format.ts";
 import type { Json } from "../load/pack.ts";
 import { appendInPieces } from "../idle.ts";
-import { listMappers, type Mapper } from "../model/maps.ts";
+import { listMappers, mappedIn, type Mapper } from "../model/maps.ts";
 import { orderBy } from "../model/order.ts";
 import type { Profile } from "../model/profile.ts";
 import { MAP_KINDS } from "../model/question.ts";
 import type { Work } from "../model/stacks.ts";
+import { rangeText } from "./controls.ts";
 import { makeSheetSaving, type Sheet } from "./saving.ts";
 import { stackList } from "./stack.ts";
 
@@ -72,6 +73,16 @@ function kindsTable(app: App, maps: Row): HTMLElement {
       h("tr", { "data-kind": "all" }, h("th", {}, h("a", { href: app.link({ page: "flame", maps: "all", figure: "peak", zoom: [], functions: "", module: "", thread: 0 }) }, "all")), ...cells(maps, KIND_COLUMNS), h("td.note", {}, `${formatCount(Number(maps["reallocations"] ?? 0))} remaps, ${formatCount(Number(maps["failed_allocations"] ?? 0))} calls that failed`))));
 }
 
+/** What the time line tells of a range: the sum of all maps. */
+function rangeFacts(app: App): HTMLElement | null {
+  const span = app.range && mappedIn(app.blocks, app.range);
+  if (!span) return null;
+  const show = ({ bytes, maps }: { bytes: number; maps: number }): string => `${formatBytes(bytes)} in ${formatCount(maps)} ${maps === 1 ? "map" : "maps"}`;
+  const { first, last, most } = span;
+  const text = app.state.from === app.state.to ? show(last) : `${show(first)} at its start, ${show(last)} at its end (${formatGrowth(last.bytes - first.bytes)}), at most ${formatBytes(most)}`;
+  return h("p", { id: "maps-range", "data-first": first.bytes, "data-last": last.bytes, "data-maps": last.maps, "data-most": most }, `All maps together, ${rangeText(app)}: ${text}.`);
+}
+
 class MapsPage {
   readonly element = h("div.maps-page");
   private readonly table = h("table.grid", { id: "mappers" });
@@ -83,7 +94,7 @@ class MapsPage {
     const { app } = this;
     const maps = (app.blocks.pack.header.stats?.["maps"] ?? {}) as Row;
     if (!app.maps) return;
-    clear(this.element,
+    clear(this.element, rangeFacts(app),
       h("p.note", {}, "What the program itself mapped; what malloc gets is on the other pages. A kind leads to its flame graph; the pages of stacks can all show maps in place of blocks."),
       h("div.scroll", { tabindex: 0, role: "region", "aria-label": "kinds of maps" }, kindsTable(app, maps)),
       h("h2", {}, "By function"), app.maps.siteCount > 0 && h("p", {}, makeSheetSaving(app, "maps", () => this.sheet())), app.maps.siteCount ? h("div.scroll", { tabindex: 0, role: "region", "aria-label": "who maps" }, this.table) : h("p.note", {}, "The program mapped nothing itself."));
@@ -132,4 +143,4 @@ class MapsPage {
   }
 }
 
-export const maps: View = { id: "maps", title: "Maps", key: "m", isOfAll: true, isPossible: (app) => app.hasMaps, create: (app) => new MapsPage(app) };
+export const maps: View = { id: "maps", title: "Maps", key: "m", isOfAll: () => "Which maps there were is kept without times: kinds and functions are those of the whole recording", isPossible: (app) => app.hasMaps, create: (app) => new MapsPage(app) };

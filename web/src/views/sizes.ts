@@ -4,7 +4,7 @@
 import type { App, View } from "../app.ts";
 import { isDark, isPrinting } from "../draw/colours.ts";
 import { clear, h } from "../draw/dom.ts";
-import { formatBytes, formatCount, formatTime } from "../draw/format.ts";
+import { formatBytes, formatCount, formatGrowth, formatTime } from "../draw/format.ts";
 import { heatCellAt, LEFT, paintHeat, type HeatMap } from "../draw/heat.ts";
 import { columnsOver, ticksOver } from "../draw/timeaxis.ts";
 import { whenIdleAfter } from "../idle.ts";
@@ -29,7 +29,7 @@ function nameOf(bucket: number): string {
   return low === high ? formatBytes(low) : `${formatBytes(low)} – ${formatBytes(high)}`;
 }
 
-const signed = (text: string, n: number): string => (n > 0 ? `+${text}` : text);
+const formatMore = (n: number): string => (n > 0 ? `+${formatCount(n)}` : n < 0 ? `−${formatCount(-n)}` : "0");
 
 /** `within`: " (3 to 5)", or "". */
 function numberCell(value: number, text: string, within: string): HTMLElement {
@@ -119,8 +119,8 @@ class SizesPage {
     const of = ({ blocks, bytes }: Live) => this.figures(blocks, bytes);
     if (isMoment) return of(b.last);
     const [blocks, bytes] = [b.last.blocks - b.first.blocks, b.last.bytes - b.first.bytes];
-    return [...of(b.first), ...of(b.last), numberCell(blocks, signed(formatCount(blocks), blocks), withinChangeOfBlocks(app, b.first, b.last)),
-      numberCell(bytes, signed(formatBytes(bytes), bytes), withinChangeOfBytes(app, b.first.bytes, b.last.bytes)), numberCell(b.mostBytes, formatBytes(b.mostBytes), withinBoundBytes(app, b.mostBytes))];
+    return [...of(b.first), ...of(b.last), numberCell(blocks, formatMore(blocks), withinChangeOfBlocks(app, b.first, b.last)),
+      numberCell(bytes, formatGrowth(bytes), withinChangeOfBytes(app, b.first.bytes, b.last.bytes)), numberCell(b.mostBytes, formatBytes(b.mostBytes), withinBoundBytes(app, b.mostBytes))];
   }
 
   private fillHistogram(): void {
