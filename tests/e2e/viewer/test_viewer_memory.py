@@ -113,7 +113,7 @@ def test_of_a_range_it_is_the_last_look_within(page, midden, recorder):
     )
     early, whole, none, before = (seen[i : i + 4] for i in range(0, 16, 4))
     notes, chosen, address, cleared, about, held, note, option = seen[16:]
-    assert early[0].startswith("The last look within ") and "at snapshot 1 first" in early[0] and "outside of the range" in early[1][-1]
+    assert early[0].startswith("The last look within ") and "at snapshot 1 first" in early[0] and early[1][-1].endswith("(outside)")
     check_look(early[2:], ask(midden, "report", "--rss", "--at", "1", "--json", profile))
     assert "at the end" in whole[0] and not any("outside" in text for text in whole[1])
     check_look(whole[2:], ask(midden, "report", "--rss", "--json", profile))
