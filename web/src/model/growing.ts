@@ -44,12 +44,15 @@ interface Sums {
 
 /** Of what no rule calls harmless. */
 function addGrowth(from: number, to: number, sums: Sums, { bytes, blocks }: Figures, places: Uint32Array, rules: Uint32Array): void {
+  const { bytes: sumOfBytes, blocks: sumOfBlocks } = sums;
   let { grown } = sums;
   for (let i = from; i < to; i++) {
-    if (rules[i] || (bytes[i] === 0 && blocks[i] === 0)) continue;
-    sums.bytes[places[i]!]! += bytes[i]!;
-    sums.blocks[places[i]!]! += blocks[i]!;
-    if (bytes[i]! > 0) grown += bytes[i]!;
+    if (rules[i]! !== 0) continue;
+    const more = bytes[i]!;
+    const place = places[i]!;
+    sumOfBytes[place]! += more;
+    sumOfBlocks[place]! += blocks[i]!;
+    grown += Math.max(0, more);
   }
   sums.grown = grown;
 }
@@ -62,12 +65,15 @@ function findCandidates({ bytes, blocks, grown }: Sums, highest: number): number
   return found;
 }
 
-/** The changes of candidates, which are by site from 1 on; 0: it is none. */
-interface Steps {
+/** By site: its candidate from 1 on (0: it is none), and what it had live last, at first that of the range's beginning. */
+interface Marked {
+  candidates: Uint8Array;
+  held: Float64Array;
+}
+
+interface Steps extends Marked {
   begin: number; // place of the table of changes
   first: number; // point
-  candidates: Uint8Array;
-  held: Float64Array; // by site
   lines: Float64Array[];
 }
 
@@ -75,18 +81,18 @@ function addSteps(from: number, to: number, { begin, first, candidates, held, li
   for (let i = begin + from; i < begin + to; i++) {
     const site = sites[i]!;
     const candidate = candidates[site]!;
-    if (candidate === 0) continue;
+    if (!candidate) continue;
     lines[candidate - 1]![points[i]! - first]! += bytes[i]! - held[site]!;
     held[site] = bytes[i]!;
   }
 }
 
 /** By candidate: how much more it has at each point of the range than at its first. */
-function linesOf(p: Profile, { from, to }: Range, candidates: Uint8Array, count: number, held: Float64Array): Float64Array[] {
+function linesOf(p: Profile, { from, to }: Range, marked: Marked, count: number): Float64Array[] {
   const points = p.pack.u32("change.point");
   const [begin, end] = [firstAfter(points, from), firstAfter(points, to)];
   const lines = Array.from({ length: count }, () => new Float64Array(to - from + 1));
-  inRuns(end - begin, addSteps, { begin, first: from, candidates, held, lines }, points, p.pack.u32("change.site"), p.pack.f64("change.live_bytes"));
+  inRuns(end - begin, addSteps, { begin, first: from, lines, ...marked }, points, p.pack.u32("change.site"), p.pack.f64("change.live_bytes"));
   for (const line of lines) for (let i = 1; i < line.length; i++) line[i]! += line[i - 1]!;
   return lines;
 }
@@ -120,12 +126,11 @@ export function isSteady(times: Float64Array, line: Float64Array): boolean {
   return straightness(times, line) >= LEAK_STRAIGHT && timeOfShare(times, line, 0.05) <= LEAK_BEGINS * span && timeOfShare(times, line, 0.98) >= LEAK_ENDS * span;
 }
 
-function markCandidates(from: number, to: number, numbers: Uint8Array, places: Uint32Array, rules: Uint32Array, candidates: Uint8Array): void {
-  for (let i = from; i < to; i++) candidates[i] = rules[i] ? 0 : numbers[places[i]!]!;
-}
-
-function takeAway(from: number, to: number, live: Float64Array, growth: Float64Array, held: Float64Array): void {
-  for (let i = from; i < to; i++) held[i] = live[i]! - growth[i]!;
+function markCandidates(from: number, to: number, { candidates, held }: Marked, numbers: Uint8Array, places: Uint32Array, rules: Uint32Array, live: Float64Array, growth: Float64Array): void {
+  for (let i = from; i < to; i++) {
+    candidates[i] = rules[i]! === 0 ? numbers[places[i]!]! : 0;
+    held[i] = live[i]! - growth[i]!;
+  }
 }
 
 /** By frame: 1 if what was allocated there grows within the range. `live` is what sites have at its end, `growth` by how
@@ -143,10 +148,9 @@ export function growingWithin(p: Profile, range: Range, live: Figures, growth: F
     if (!found.length) return;
     const numbers = own.u8(p.frameCount + 1);
     found.forEach((frame, i) => (numbers[frame] = i + 1));
-    const [candidates, held] = [own.u8ToFill(p.siteCount), own.f64ToFill(p.siteCount)];
-    inRuns(p.siteCount, markCandidates, numbers, places, rules, candidates);
-    inRuns(p.siteCount, takeAway, live.bytes, growth.bytes, held);
-    linesOf(p, range, candidates, found.length, held).forEach((line, i) => (isGrowing[found[i]!] = isSteady(times, line) ? 1 : 0));
+    const marked: Marked = { candidates: own.u8ToFill(p.siteCount), held: own.f64ToFill(p.siteCount) };
+    inRuns(p.siteCount, markCandidates, marked, numbers, places, rules, live.bytes, growth.bytes);
+    linesOf(p, range, marked, found.length).forEach((line, i) => (isGrowing[found[i]!] = isSteady(times, line) ? 1 : 0));
   });
   return isGrowing;
 }

@@ -137,13 +137,24 @@ function leftParts(app: App, found: Found, lists: List[]): (HTMLElement | string
   return [found.range ? h("p", {}, "Nothing was live then.") : "Nothing was left when the program ended."];
 }
 
-/** The page from its top: what a look found to be lost is first, but for a range, which it does not tell of. */
-function layOut(app: App, found: Found, lists: List[]): (HTMLElement | string | null)[] {
+/** What a look found to be lost, which stays the same whatever the range. */
+interface LostPart {
+  of: Profile;
+  elements: (HTMLElement | null)[];
+  lists: List[];
+}
+
+function lostPart(app: App): LostPart {
+  const lists: List[] = [];
+  return { of: app.blocks, elements: hasLost(app.blocks) ? lostSections(app, lists) : [], lists };
+}
+
+/** The page from its top: what is lost is first, but for a range, which it does not tell of. */
+function layOut(app: App, found: Found, lost: (HTMLElement | null)[], lists: List[]): (HTMLElement | string | null)[] {
   const { range } = found;
   const left = leftParts(app, found, lists);
   const hasLeft = KINDS.some((k) => found.groups[k].stacks);
   const saving = hasLeft ? h("p", {}, makeSheetSaving(app, "leaks", () => sheet(app, range))) : null;
-  const lost = hasLost(app.blocks) ? lostSections(app, lists) : [];
   if (range) return [aboutRange(app, range), saving, ...left, ...(lost.length ? [h("h2.part", {}, "What is lost"), h("p.note", { id: "lost-of-all" }, "As of the look at the program's memory, whatever range is chosen."), ...lost] : [])];
   return [saving, ...lost, lost.length && hasLeft ? h("h2.part", {}, "All that was not freed, by how it grew") : null, ...left];
 }
@@ -157,17 +168,20 @@ export const leaks: View = {
   create(app) {
     const element = h("div.leaks-page");
     let lists: List[] = [];
+    let lost: LostPart | null = null;
     let whole: Found | null = null; // worked out ahead
     let shown: Found | null = null;
     const findWhole = () => (whole?.of === app.blocks ? whole : (whole = find(app, null)));
     const update = () => {
       const { range } = app;
+      for (const list of lost?.lists ?? []) list.fill();
       if (shown?.of === app.blocks && isSame(shown.range, range)) return lists.forEach((list) => list.fill());
       shown = range ? find(app, range) : findWhole();
       lists = [];
-      clear(element, ...layOut(app, shown, lists));
+      if (lost?.of !== app.blocks) lost = lostPart(app);
+      clear(element, ...layOut(app, shown, lost.elements, lists));
     };
-    const leave = () => lists.forEach((list) => list.empty());
+    const leave = () => [...(lost?.lists ?? []), ...lists].forEach((list) => list.empty());
     return { element, update, leave, prepare: () => [{ step: () => Boolean(findWhole()) }, { step: () => !hasLost(app.blocks) || Boolean(lostGroups(app)) }] };
   },
 };
