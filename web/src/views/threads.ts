@@ -156,9 +156,12 @@ function nameOf(app: App, i: number): string {
 /** Live bytes of each thread at all points. */
 class TimeLines {
   readonly byThread: Map<number, Float64Array>;
+  /** Serials of threads that have stacks in common with others. */
+  readonly sharing: Set<number>;
 
   constructor(readonly profile: Profile) {
     this.byThread = liveByThread(profile);
+    this.sharing = new Set(profile.pack.u32("part.thread"));
   }
 
   within(range: Range): Map<number, LineWithin> {
@@ -204,8 +207,15 @@ function nameCell(s: Shown, i: number): HTMLElement {
   return h("th", {}, isLink ? h("a", { href: app.link(linkOf(s, i)) }, name) : name, i < 0 ? "" : ` ${app.profile.pack.u32("thread.tid")[i]}`);
 }
 
+/** What a thread had live is not known where others came through all its stacks, too. */
+function isHidden({ app, lines }: Shown, c: Column, i: number): boolean {
+  const serial = app.profile.pack.u32("thread.serial")[i]!; // of no thread: none
+  return Boolean(c.isOfLine) && lines.sharing.has(serial) && !lines.byThread.has(serial);
+}
+
 function figureCell(s: Shown, c: Column, i: number): HTMLElement {
   if (i < 0 && !c.isOfLine) return h("td");
+  if (isHidden(s, c, i)) return h("td.number", { "data-figure": c.id, "data-value": 0, title: "others came through all its stacks: the last row has what was live of them" }, "–");
   return h("td.number", { "data-figure": c.id, "data-value": c.value(s, i), title: c.within?.(s, i).trim() || undefined }, c.format(c.value(s, i)));
 }
 
@@ -245,7 +255,7 @@ function makeTable(s: Shown): HTMLElement {
 function sheet(s: Shown): Sheet {
   const columns = columnsOf(s);
   const tids = s.app.profile.pack.u32("thread.tid");
-  const rows: Sheet["rows"] = rowsOf(s).map((i) => [nameOf(s.app, i), tids[i]!, ...columns.map((c) => c.value(s, i))]);
+  const rows: Sheet["rows"] = rowsOf(s).map((i) => [nameOf(s.app, i), tids[i]!, ...columns.map((c) => (isHidden(s, c, i) ? "" : c.value(s, i)))]);
   if (s.range && s.lines.byThread.has(0)) rows.push([SEVERAL, "", ...columns.map((c) => (c.isOfLine ? c.value(s, -1) : ""))]);
   return { head: ["thread", "tid", ...columns.map((c) => c.id)], rows };
 }
