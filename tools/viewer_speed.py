@@ -71,6 +71,7 @@ PAGES = [
     ("source: figure calls", "choose", "#figure", "calls"),
     ("sizes", "goto", "#sizes"),
     ("sizes: a cell", "at", "#size-by-life", 400, 150),
+    ("sizes: a cell over time", "goto", "#sizes?cell=7@1000000000000"),
     ("sizes of a range", "goto", "#sizes?from=10&to=400"),
     ("sizes of a moment", "goto", "#sizes?from=300&to=300"),
     ("threads", "goto", "#threads"),

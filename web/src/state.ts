@@ -24,7 +24,7 @@ export interface State {
   sort: string;
   file: number; // text of the source file shown
   line: number;
-  cell: string; // of the size map: "size,life"
+  cell: string; // of the size maps: "size,life" or "size@time"
   maps: string; // pages of stacks show maps of this kind, or "all", in place of blocks; "": blocks
   look: number; // at the heap's pages; -1: the last
   site: number; // that is shown among those that keep pages; -1: none

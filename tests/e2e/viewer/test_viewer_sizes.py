@@ -5,6 +5,7 @@ SPDX-License-Identifier: Apache-2.0
 
 import csv
 import json
+import re
 import subprocess
 from collections import Counter
 
@@ -88,3 +89,26 @@ def test_sizes_of_a_range_of_estimates_have_intervals(page, record):
     titles = "[...document.querySelectorAll('#size-histogram tfoot td.number')].map(c => c.title)"
     (row,) = page(sampled, ("goto", f"#sizes?from=0&to={last}"), ("wait", "#sizes-range:not([hidden])"), ("eval", titles))
     assert all(" to " in title for title in (row[2], row[3], row[6])) and all(title.startswith("(± ") for title in row[4:6])
+
+
+def test_a_cell_of_sizes_over_time_leads_to_its_stacks(page, midden, late):
+    points = read_stats(late, "--points")["points"]
+    first, last = split(points)
+    time_ns = points[last]["time_ns"]
+    blocks, size = live_by_size(midden, late, time_ns)
+    for bucket in size:
+        shown = page(late, ("goto", f"#sizes?cell={bucket}@{time_ns}"), ("wait", "#moment-stacks h3"), ("data", "#moment-stacks h3", "bytes"), ("data", "#moment-stacks h3", "blocks"), ("count", "#moment-stacks details"), ("count", "#cell-stacks *"))
+        assert [int(shown[0]), int(shown[1])] == [size[bucket], blocks[bucket]]
+        assert shown[2] > 0 and shown[3] == 0
+    # By a click on the right end of the lowest row, which is of the smallest size; then by a key.
+    smallest = min(int(bucket) for bucket in live_by_size(midden, late, points[first]["time_ns"])[1] + size)
+    place = "(() => { const c = document.querySelector('#size-by-time'); c.scrollIntoView(); const r = c.getBoundingClientRect(); return { clientX: r.right - 1, clientY: r.bottom - 30, bubbles: true }; })()"
+    click = f"document.querySelector('#size-by-time').dispatchEvent(new MouseEvent('click', {place}))"
+    steps = (("goto", f"#sizes?from={first}&to={last}"), ("wait", "#size-by-time"), ("eval", place), ("eval", click), ("hash",), ("focus", "#size-by-time"), ("press", "ArrowLeft"), ("hash",))
+    _, _, clicked, moved = page(late, *steps)
+    (size_clicked, then), (size_moved, before) = (map(int, re.search(r"cell=(\d+)(?:@|%40)(\d+)", seen).groups()) for seen in (clicked, moved))
+    assert size_clicked == size_moved == smallest
+    assert points[first]["time_ns"] <= before < then <= time_ns and {before, then} <= {p["time_ns"] for p in points}
+    # What makes no sense chooses nothing.
+    for cell in ("5@", "@5", "x@y", "5@-1", "99@5"):
+        assert page(late, ("goto", f"#sizes?cell={cell}"), ("count", "#moment-stacks details"))[0] == 0

@@ -30,6 +30,11 @@ export function cellSize(canvas: HTMLCanvasElement, map: HeatMap): { w: number; 
   return { w: (canvas.clientWidth - LEFT) / map.columns, h: (canvas.clientHeight - BOTTOM) / map.rows };
 }
 
+/** Where a column begins, as a share of the whole. */
+function edgeOf(map: HeatMap, column: number): number {
+  return map.edges ? map.edges[column]! : column / map.columns;
+}
+
 const SHADES = 64;
 
 function shade(i: number, dark: boolean): string {
@@ -62,7 +67,7 @@ export function paintHeat(canvas: HTMLCanvasElement, map: HeatMap, chosen: { col
   const dark = isDark();
   const gap = map.edges || w <= 4 ? 0 : 1;
   const cellHeight = Math.max(h - (h > 4 ? 1 : 0), 1);
-  const left = (x: number): number => LEFT + (map.edges ? map.edges[x]! * (canvas.clientWidth - LEFT) : x * w);
+  const left = (x: number): number => LEFT + edgeOf(map, x) * (canvas.clientWidth - LEFT);
   shadeCells(map).forEach((cells, i) => {
     if (cells.length) c.fillStyle = shade(i, dark);
     for (const cell of cells) {
@@ -74,7 +79,7 @@ export function paintHeat(canvas: HTMLCanvasElement, map: HeatMap, chosen: { col
   if (!chosen) return;
   c.strokeStyle = cssColour("--mark");
   c.lineWidth = 2;
-  c.strokeRect(LEFT + chosen.column * w, (map.rows - 1 - chosen.row) * h, w, h);
+  c.strokeRect(left(chosen.column), (map.rows - 1 - chosen.row) * h, Math.max(left(chosen.column + 1) - left(chosen.column), 2), h);
 }
 
 function paintLabels(c: CanvasRenderingContext2D, canvas: HTMLCanvasElement, map: HeatMap): void {
@@ -102,8 +107,10 @@ function paintTicks(c: CanvasRenderingContext2D, canvas: HTMLCanvasElement, tick
 
 export function heatCellAt(canvas: HTMLCanvasElement, map: HeatMap, e: MouseEvent): { column: number; row: number } | null {
   const r = canvas.getBoundingClientRect();
-  const { w, h } = cellSize(canvas, map);
-  const column = Math.floor((e.clientX - r.left - LEFT) / w);
+  const { h } = cellSize(canvas, map);
+  const share = (e.clientX - r.left - LEFT) / (canvas.clientWidth - LEFT);
+  let column = -1;
+  while (column < map.columns && edgeOf(map, column + 1) <= share) column++;
   const row = map.rows - 1 - Math.floor((e.clientY - r.top) / h);
   return column >= 0 && column < map.columns && row >= 0 && row < map.rows ? { column, row } : null;
 }

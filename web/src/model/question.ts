@@ -139,7 +139,7 @@ function growthIn(p: Profile, range: Range, arrays: Arrays): Pair {
 }
 
 /** The first place of a rising row of numbers that has a larger one. */
-export function firstAfter(numbers: Uint32Array, number: number): number {
+export function firstAfter(numbers: ArrayLike<number>, number: number): number {
   let [from, to] = [0, numbers.length];
   while (from < to) {
     const middle = (from + to) >>> 1;

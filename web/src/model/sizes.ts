@@ -19,6 +19,14 @@ export function bucketRange(i: number): [number, number] {
   return i === 0 ? [0, 0] : [2 ** (i - 1), 2 ** i - 1];
 }
 
+/** The buckets between the first and the last with anything in them. */
+export function usedBuckets(values: (i: number) => number): [number, number] {
+  let first = BUCKETS;
+  let last = 0;
+  for (let i = 0; i < BUCKETS; i++) if (values(i) > 0) [first, last] = [Math.min(first, i), i];
+  return first > last ? [0, 0] : [first, last];
+}
+
 export interface Cell {
   size: number;
   life: number;
@@ -123,4 +131,15 @@ export function sizesIn({ bytes, blocks }: SizesOverTime, { from, to }: Range): 
   const sum = (end: "first" | "last", what: keyof Live): number => buckets.reduce((n, bucket) => n + bucket[end][what], 0);
   const whole = (end: "first" | "last"): Live => ({ bytes: sum(end, "bytes"), blocks: sum(end, "blocks") });
   return { buckets, all: { first: whole("first"), last: whole("last"), mostBytes: most(sums) } };
+}
+
+/** Stacks whose live blocks had a mean size of a bucket, most bytes first. `live`: what each site had then. */
+export function sitesOfSize({ bytes, blocks }: { bytes: Float64Array; blocks: Float64Array }, bucket: number): Uint32Array {
+  const found = { sites: new Uint32Array(bytes.length), count: 0 };
+  inRuns(bytes.length, addOfSize, bytes, blocks, bucket, found);
+  return largestOf(found.sites.subarray(0, found.count), bytes);
+}
+
+function addOfSize(from: number, to: number, bytes: Float64Array, blocks: Float64Array, bucket: number, found: { sites: Uint32Array; count: number }): void {
+  for (let i = from; i < to; i++) if (blocks[i]! > 0 && bucketOf(bytes[i]! / blocks[i]!) === bucket) found.sites[found.count++] = i;
 }

@@ -2,27 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { App, View } from "../app.ts";
-import { isDark, isPrinting } from "../draw/colours.ts";
+import { isDark } from "../draw/colours.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatGrowth, formatTime } from "../draw/format.ts";
-import { heatCellAt, LEFT, paintHeat, type HeatMap } from "../draw/heat.ts";
-import { columnsOver, ticksOver } from "../draw/timeaxis.ts";
-import { whenIdleAfter } from "../idle.ts";
-import { BUCKETS, bucketRange, sitesInCell, sizesIn, type Cell, type Live, type SizeChange } from "../model/sizes.ts";
+import { heatCellAt, paintHeat, type HeatMap } from "../draw/heat.ts";
+import { BUCKETS, bucketRange, sitesInCell, sizesIn, usedBuckets, type Cell, type Live, type SizeChange } from "../model/sizes.ts";
 import type { Profile } from "../model/profile.ts";
 import type { Range } from "../model/question.ts";
 import { rangeText, wholeButton } from "./controls.ts";
 import { makeSheetSaving, type Sheet } from "./saving.ts";
-import { stackList } from "./stack.ts";
+import { SizesInTime } from "./sizetimes.ts";
+import { stackDetails } from "./stack.ts";
 import { withinBoundBlocks, withinBoundBytes, withinChangeOfBlocks, withinChangeOfBytes } from "./within.ts";
 
 const STACKS_SHOWN = 50;
-const LATER_MS = 1000; // who goes on before does not wait for what nobody has looked at
-const TICK_PIXELS = 100;
-
-function sizeLabel(bucket: number): string {
-  return bucket === 0 ? "0 B" : formatBytes(bucketRange(bucket)[0]);
-}
 
 function nameOf(bucket: number): string {
   const [low, high] = bucketRange(bucket);
@@ -36,41 +29,31 @@ function numberCell(value: number, text: string, within: string): HTMLElement {
   return h("td.number", { "data-value": value, title: within.trim() || undefined }, text);
 }
 
-/** The buckets between the first and the last with anything in them. */
-function used(values: (i: number) => number): [number, number] {
-  let first = BUCKETS;
-  let last = 0;
-  for (let i = 0; i < BUCKETS; i++) if (values(i) > 0) [first, last] = [Math.min(first, i), i];
-  return first > last ? [0, 0] : [first, last];
-}
-
 class SizesPage {
   readonly element: HTMLElement;
   private readonly histogram = h("table.grid", { id: "size-histogram" });
   private readonly cells = h("canvas.heat", { id: "size-by-life", tabindex: 0, role: "img", "aria-label": "sizes by lifetimes; arrow keys choose a cell" }) as HTMLCanvasElement;
-  private readonly times = h("canvas.heat", { id: "size-by-time", role: "img", "aria-label": "sizes over time" }) as HTMLCanvasElement;
   private readonly stacks = h("div", { id: "cell-stacks" });
   private readonly about = h("p", { id: "sizes-range", hidden: true });
   private readonly livesTitle = h("h2");
-  private readonly timesTitle = h("h2");
-  private readonly overTime: HTMLElement;
+  private readonly overTime: SizesInTime;
   private firstSize = 0;
   private firstLife = 0;
   private map: HeatMap | null = null;
   private filled: { profile: Profile; range: string } | null = null;
-  private drawn: { profile: Profile; look: string; range: string } | null = null;
+  private drawn: { profile: Profile; look: string } | null = null;
 
   constructor(private readonly app: App) {
-    this.overTime = h("section", {}, this.timesTitle, h("p.note", {}, "By the mean size of each stack's live blocks."), this.times);
+    this.overTime = new SizesInTime(app);
     this.element = h("div.sizes-page", {},
       h("h2", {}, "Sizes"), this.about, h("p", {}, makeSheetSaving(app, "sizes", () => this.sheet())), h("div.scroll", { tabindex: 0, role: "region", "aria-label": "sizes" }, this.histogram),
       this.livesTitle, h("p.note", {}, "Click a cell to see the stacks that can have made its blocks."), this.cells, this.stacks,
-      this.overTime);
+      this.overTime.element);
     this.cells.addEventListener("click", (e) => this.onClick(e));
     this.cells.addEventListener("keydown", (e) => this.onKey(e));
-    new ResizeObserver(() => this.draw()).observe(this.element);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
-    window.addEventListener("scroll", () => this.drawTimes(), { passive: true });
+    const draw = () => (this.draw(), this.overTime.draw());
+    new ResizeObserver(draw).observe(this.element);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   }
 
   update(): void {
@@ -79,8 +62,8 @@ class SizesPage {
     if (this.filled?.profile !== profile || this.filled.range !== this.rangeKey()) this.fill(range);
     this.filled = { profile, range: this.rangeKey() };
     this.draw();
-    if (this.isToDraw) this.drawTimesSoon(); // the page was left before
     this.showStacks();
+    this.overTime.update();
   }
 
   private rangeKey(): string {
@@ -96,15 +79,14 @@ class SizesPage {
       this.fillRange(range);
     } else this.fillHistogram();
     clear(this.livesTitle, `Size and lifetime of freed blocks${range ? ", of the whole recording" : ""}`);
-    this.overTime.hidden = range !== null && range.from === range.to; // the table has it
-    clear(this.timesTitle, `Live bytes over time${range ? `, ${text}` : ""}`);
+    this.overTime.fill(text);
   }
 
   /** What was live at the ends of a range, or at a moment. */
   private fillRange(range: Range): void {
     const { buckets, all } = sizesIn(this.app.profile.sizesOverTime(), range);
     const isMoment = range.from === range.to;
-    const [first, last] = used((i) => buckets[i]!.mostBytes + buckets[i]!.first.blocks + buckets[i]!.last.blocks);
+    const [first, last] = usedBuckets((i) => buckets[i]!.mostBytes + buckets[i]!.first.blocks + buckets[i]!.last.blocks);
     const most = Math.max(1, ...buckets.map((b) => b.mostBytes));
     const row = (bucket: number | string, name: string, b: SizeChange, meter: boolean): HTMLElement =>
       h("tr", { "data-bucket": bucket }, h("th", {}, name), ...this.ends(b, isMoment), h("td.when", {}, meter && b.mostBytes > 0 && h("div.meter", { style: `width:${(100 * b.mostBytes) / most}%` })));
@@ -126,7 +108,7 @@ class SizesPage {
   private fillHistogram(): void {
     const { pack } = this.app.profile;
     const columns = (["count", "bytes", "live_count", "live_bytes"] as const).map((c) => pack.f64(`size.${c}`));
-    const [first, last] = used((i) => columns[0]![i]!);
+    const [first, last] = usedBuckets((i) => columns[0]![i]!);
     const most = Math.max(1, ...columns[0]!);
     const rows: HTMLElement[] = [];
     for (let i = first; i <= last; i++) {
@@ -166,58 +148,23 @@ class SizesPage {
 
   private draw(): void {
     const { profile, state } = this.app;
-    const look = `${this.cells.clientWidth} ${devicePixelRatio} ${isDark()}`;
-    const before = this.drawn?.profile === profile ? this.drawn : null;
-    if (!this.cells.clientWidth) return;
-    if (!before?.look.startsWith(look) || before.range !== this.rangeKey()) this.drawTimesSoon();
-    this.drawn = { profile, look: `${look} ${state.cell}`, range: this.rangeKey() };
-    if (before?.look === this.drawn.look) return;
+    const look = `${this.cells.clientWidth} ${devicePixelRatio} ${isDark()} ${state.cell}`;
+    if (!this.cells.clientWidth || (this.drawn?.profile === profile && this.drawn.look === look)) return;
+    this.drawn = { profile, look };
     const { pack } = profile;
     const counts = pack.f64("size_by_life.count");
-    const sizes = used((s) => counts.subarray(s * BUCKETS, (s + 1) * BUCKETS).reduce((a, b) => a + b, 0));
-    const lives = used((l) => Array.from({ length: BUCKETS }, (_, s) => counts[s * BUCKETS + l]!).reduce((a, b) => a + b, 0));
+    const sizes = usedBuckets((s) => counts.subarray(s * BUCKETS, (s + 1) * BUCKETS).reduce((a, b) => a + b, 0));
+    const lives = usedBuckets((l) => Array.from({ length: BUCKETS }, (_, s) => counts[s * BUCKETS + l]!).reduce((a, b) => a + b, 0));
     [this.firstSize, this.firstLife] = [sizes[0], lives[0]];
     this.map = {
       columns: lives[1] - lives[0] + 1,
       rows: sizes[1] - sizes[0] + 1,
       value: (x, y) => counts[(y + sizes[0]) * BUCKETS + x + lives[0]]!,
       columnLabel: (x) => formatTime(bucketRange(x + lives[0])[0]),
-      rowLabel: (y) => sizeLabel(y + sizes[0]),
+      rowLabel: (y) => formatBytes(bucketRange(y + sizes[0])[0]),
     };
     const cell = this.chosen();
     paintHeat(this.cells, this.map, cell && { column: cell.life - this.firstLife, row: cell.size - this.firstSize });
-  }
-
-  private isToDraw = false;
-
-  /** What is not in sight is drawn a moment later, or when it is scrolled to. */
-  private drawTimesSoon(): void {
-    this.isToDraw = true;
-    if (isPrinting() || this.times.getBoundingClientRect().top < innerHeight) return this.drawTimes();
-    whenIdleAfter(LATER_MS, () => this.drawTimes());
-  }
-
-  private drawTimes(): void {
-    if (!this.isToDraw || !this.times.clientWidth) return;
-    this.isToDraw = false;
-    const { pack } = this.app.profile;
-    const { points, bytes } = this.app.profile.sizesOverTime();
-    const times = pack.f64("point.time_ns");
-    const range = this.app.range;
-    // The whole recording begins with the program and ends with it, wherever its points are.
-    const span: [number, number] = range ? [times[range.from]!, times[range.to]!] : [0, Math.max(pack.header.duration_ns, times[points - 1] ?? 0)];
-    const width = Math.max(1, this.times.clientWidth - LEFT);
-    const { first: begins, left } = columnsOver(times, range ? [range.from, range.to] : [0, points - 1], span, width);
-    const most = (row: Float64Array, x: number): number => row.subarray(begins[x], begins[x + 1]).reduce((a, v) => Math.max(a, v), 0);
-    const rows = bytes.map((row) => left.slice(1).map((_, x) => most(row, x)));
-    const [first, last] = used((b) => rows[b]!.reduce((a, v) => Math.max(a, v), 0));
-    const map: HeatMap = {
-      columns: rows[0]!.length, rows: last - first + 1,
-      value: (x, y) => rows[y + first]![x]!,
-      columnLabel: () => "", rowLabel: (y) => sizeLabel(y + first),
-      edges: left, ticks: ticksOver(span, Math.floor(width / TICK_PIXELS)),
-    };
-    paintHeat(this.times, map, null);
   }
 
   private onClick(e: MouseEvent): void {
@@ -247,11 +194,7 @@ class SizesPage {
     const [short, long] = bucketRange(cell.life);
     clear(this.stacks, h("h3", {}, `${formatCount(count)} blocks of ${formatBytes(small)} to ${formatBytes(large)} that lived ${formatTime(short)} to ${formatTime(long)}`),
       h("p.note", {}, `${formatCount(sites.length)} stacks can have made them`),
-      ...Array.from(sites.subarray(0, STACKS_SHOWN), (site) => {
-        const details = h("details", { "data-site": site }, h("summary", {}, `${formatCount(profile.pack.f64("site.frees")[site]!)} freed · ${profile.functionName(profile.stack(site)[0]!)}`));
-        details.addEventListener("toggle", () => details.childElementCount === 1 && details.append(stackList(this.app, site)));
-        return details;
-      }));
+      ...Array.from(sites.subarray(0, STACKS_SHOWN), (site) => stackDetails(this.app, site, `${formatCount(profile.pack.f64("site.frees")[site]!)} freed`)));
   }
 }
 

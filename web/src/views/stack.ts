@@ -18,3 +18,11 @@ export function stackList(app: App, site: number, profile = app.profile): HTMLEl
   return h("ol.stack", {}, ...profile.stack(site).map((frame) =>
     h("li", {}, profile.functionName(frame), " ", placeLink(app, profile, frame), profile.frameBits[frame]! & FRAME_INLINED ? h("span.note", {}, " inlined") : null)));
 }
+
+/** A stack that opens: `figures` and who allocated, then all of it. */
+export function stackDetails(app: App, site: number, figures: string): HTMLElement {
+  const { profile } = app;
+  const details = h("details", { "data-site": site }, h("summary", {}, `${figures} · ${profile.functionName(profile.stack(site)[0]!)}`));
+  details.addEventListener("toggle", () => details.childElementCount === 1 && details.append(stackList(app, site)));
+  return details;
+}

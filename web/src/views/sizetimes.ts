@@ -1,0 +1,166 @@
+// sizetimes.ts -- what was live over time, by size; a cell leads to the stacks behind it.
+// SPDX-License-Identifier: Apache-2.0
+
+import type { App } from "../app.ts";
+import { isDark, isPrinting } from "../draw/colours.ts";
+import { clear, h } from "../draw/dom.ts";
+import { formatBytes, formatCount, formatTime } from "../draw/format.ts";
+import { heatCellAt, LEFT, paintHeat, type HeatMap } from "../draw/heat.ts";
+import { columnsOver, ticksOver } from "../draw/timeaxis.ts";
+import { whenIdleAfter } from "../idle.ts";
+import type { Profile } from "../model/profile.ts";
+import { firstAfter, type Range } from "../model/question.ts";
+import { bucketRange, sitesOfSize, usedBuckets } from "../model/sizes.ts";
+import { stackDetails } from "./stack.ts";
+import { withinBoundBytes } from "./within.ts";
+
+const LATER_MS = 1000; // who goes on before does not wait for what nobody has looked at
+const TICK_PIXELS = 100;
+const STACKS_SHOWN = 50;
+
+/** Of a size, at a point. */
+interface Moment {
+  size: number;
+  point: number;
+}
+
+interface Drawing {
+  map: HeatMap;
+  points: number[]; // the first of each column, and behind the last
+  firstSize: number;
+}
+
+export class SizesInTime {
+  readonly element: HTMLElement;
+  private readonly title = h("h2");
+  private readonly canvas = h("canvas.heat", { id: "size-by-time", tabindex: 0, role: "img", "aria-label": "sizes over time; arrow keys choose a cell" }) as HTMLCanvasElement;
+  private readonly stacks = h("div", { id: "moment-stacks" });
+  private drawing: Drawing | null = null;
+  private drawn: { profile: Profile; look: string } | null = null;
+  private isToDraw = false;
+
+  constructor(private readonly app: App) {
+    this.element = h("section", {}, this.title,
+      h("p.note", {}, "By the mean size of each stack's live blocks. Click a cell to see the stacks behind it."), this.canvas, this.stacks);
+    this.canvas.addEventListener("click", (e) => this.onClick(e));
+    this.canvas.addEventListener("keydown", (e) => this.onKey(e));
+    window.addEventListener("scroll", () => this.drawNow(), { passive: true });
+  }
+
+  /** `text`: the range in words, or "". */
+  fill(text: string): void {
+    const { range } = this.app;
+    this.element.hidden = range !== null && range.from === range.to; // the table has it
+    clear(this.title, `Live bytes over time${range ? `, ${text}` : ""}`);
+  }
+
+  update(): void {
+    this.draw();
+    if (this.isToDraw) this.drawSoon(); // the page was left before
+    this.showStacks();
+  }
+
+  draw(): void {
+    const { profile, state } = this.app;
+    const look = [this.canvas.clientWidth, devicePixelRatio, isDark(), state.cell, state.from, state.to].join(" ");
+    if (this.drawn?.profile === profile && this.drawn.look === look) return;
+    this.drawn = { profile, look };
+    this.drawSoon();
+  }
+
+  /** What is not in sight is drawn a moment later, or when it is scrolled to. */
+  private drawSoon(): void {
+    this.isToDraw = true;
+    if (isPrinting() || this.canvas.getBoundingClientRect().top < innerHeight) return this.drawNow();
+    whenIdleAfter(LATER_MS, () => this.drawNow());
+  }
+
+  private drawNow(): void {
+    if (!this.isToDraw || !this.canvas.clientWidth) return;
+    this.isToDraw = false;
+    this.drawing = this.layOut();
+    const { map, points, firstSize } = this.drawing;
+    const chosen = this.chosen();
+    const column = chosen ? firstAfter(points, chosen.point) - 1 : -1;
+    const isShown = chosen && column >= 0 && column < map.columns && chosen.size >= firstSize && chosen.size < firstSize + map.rows;
+    paintHeat(this.canvas, map, isShown ? { column, row: chosen.size - firstSize } : null);
+  }
+
+  private layOut(): Drawing {
+    const { profile, range } = this.app;
+    const { points, bytes } = profile.sizesOverTime();
+    const times = profile.pack.f64("point.time_ns");
+    // The whole recording begins with the program and ends with it, wherever its points are.
+    const span: [number, number] = range ? [times[range.from]!, times[range.to]!] : [0, Math.max(profile.pack.header.duration_ns, times[points - 1] ?? 0)];
+    const width = Math.max(1, this.canvas.clientWidth - LEFT);
+    const { first: begins, left } = columnsOver(times, range ? [range.from, range.to] : [0, points - 1], span, width);
+    const most = (row: Float64Array, x: number): number => row.subarray(begins[x], begins[x + 1]).reduce((a, v) => Math.max(a, v), 0);
+    const rows = bytes.map((row) => left.slice(1).map((_, x) => most(row, x)));
+    const [first, last] = usedBuckets((b) => rows[b]!.reduce((a, v) => Math.max(a, v), 0));
+    return {
+      points: begins,
+      firstSize: first,
+      map: {
+        columns: rows[0]!.length, rows: last - first + 1,
+        value: (x, y) => rows[y + first]![x]!,
+        columnLabel: () => "", rowLabel: (y) => formatBytes(bucketRange(y + first)[0]),
+        edges: left, ticks: ticksOver(span, Math.floor(width / TICK_PIXELS)),
+      },
+    };
+  }
+
+  /** "size@time": points have other numbers in the next profile of a program that runs on. */
+  private chosen(): Moment | null {
+    const [size, time] = this.app.state.cell.split("@").map(Number);
+    if (!this.app.state.cell.includes("@") || !Number.isInteger(size) || !Number.isFinite(time)) return null;
+    const point = firstAfter(this.app.profile.pack.f64("point.time_ns"), time!) - 1;
+    return point < 0 ? null : { size: size!, point };
+  }
+
+  private choose(size: number, point: number, remember: boolean): void {
+    this.app.go({ cell: `${size}@${this.app.profile.pack.f64("point.time_ns")[point]}` }, remember);
+  }
+
+  /** Of several points in a column, that which its shade is of. */
+  private highest(size: number, column: number): number {
+    const row = this.app.profile.sizesOverTime().bytes[size]!;
+    const { points } = this.drawing!;
+    let best = points[column]!;
+    for (let point = best; point < points[column + 1]!; point++) if (row[point]! > row[best]!) best = point;
+    return best;
+  }
+
+  private onClick(e: MouseEvent): void {
+    const at = this.drawing && heatCellAt(this.canvas, this.drawing.map, e);
+    if (at) this.choose(at.row + this.drawing!.firstSize, this.highest(at.row + this.drawing!.firstSize, at.column), true);
+  }
+
+  private onKey(e: KeyboardEvent): void {
+    const steps: Record<string, [number, number]> = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [1, 0], ArrowDown: [-1, 0] };
+    const step = steps[e.key];
+    if (!step || !this.drawing?.map.columns) return;
+    e.preventDefault();
+    const { map, points, firstSize } = this.drawing;
+    const now = this.chosen();
+    const inside = (n: number, count: number): number => Math.min(count - 1, Math.max(0, n));
+    const row = inside(now ? now.size - firstSize + step[0] : 0, map.rows);
+    const column = inside(now ? firstAfter(points, now.point) - 1 + step[1] : 0, map.columns);
+    this.choose(row + firstSize, this.highest(row + firstSize, column), false);
+  }
+
+  private showStacks(): void {
+    const moment = this.chosen();
+    if (!moment) return clear(this.stacks);
+    const { app } = this;
+    const range: Range = { from: moment.point, to: moment.point };
+    const live = app.answer(app.question({ figure: "live", range, thread: null, functions: "", module: "" }));
+    const sites = sitesOfSize(live, moment.size);
+    const sum = (values: Float64Array): number => sites.reduce((n, site) => n + values[site]!, 0);
+    const [bytes, blocks] = [sum(live.bytes), sum(live.blocks)];
+    const [small, large] = bucketRange(moment.size);
+    const time = app.profile.pack.f64("point.time_ns")[moment.point]!;
+    clear(this.stacks, h("h3", { "data-bytes": bytes, "data-blocks": blocks }, `${formatBytes(bytes)}${withinBoundBytes(app, bytes)} in ${formatCount(blocks)} blocks at ${formatTime(time)}, of stacks whose blocks had ${formatBytes(small)} to ${formatBytes(large)} on average`),
+      h("p.note", {}, `${formatCount(sites.length)} ${sites.length === 1 ? "stack" : "stacks"}`, sites.length > STACKS_SHOWN && `, of which the ${STACKS_SHOWN} with most are shown`),
+      ...Array.from(sites.subarray(0, STACKS_SHOWN), (site) => stackDetails(app, site, `${formatBytes(live.bytes[site]!)} in ${formatCount(live.blocks[site]!)}`)));
+  }
+}
