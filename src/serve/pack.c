@@ -16,6 +16,7 @@
 #define MAGIC	  "MDNPACK1"
 #define ALIGNMENT 8u
 #define NO_RULE	  UINT32_MAX
+#define MANY_ROWS 8192u /* with fewer, little is gained by planes */
 
 /* ---- stacks ---------------------------------------------------------------------------------- */
 
@@ -278,6 +279,13 @@ static size_t round_up(size_t bytes)
 	return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
+/* First bytes of all numbers lie side by side, then all second ones, and so on: alike as they are,
+ * a quarter less is left of them when all is compressed. */
+static bool is_in_planes(const struct packing_column *c)
+{
+	return c->type != PACKING_U8 && c->count >= MANY_ROWS;
+}
+
 static void write_columns_table(struct json *j, const struct packing *p)
 {
 	size_t at = 0;
@@ -290,6 +298,8 @@ static void write_columns_table(struct json *j, const struct packing *p)
 		json_add_string(j, "type", packing_name_type(c->type));
 		json_add_uint(j, "at", at);
 		json_add_uint(j, "count", c->count);
+		if (is_in_planes(c))
+			json_add_bool(j, "planes", true);
 		json_end_object(j);
 		at += round_up(packing_get_bytes(c));
 	}
@@ -332,11 +342,31 @@ static char *make_header(const struct packing *p, const struct pack_request *r, 
 	return text;
 }
 
+static void pad(FILE *out, size_t written, char padding)
+{
+	for (size_t i = written; i < round_up(written); i++)
+		putc(padding, out);
+}
+
 static void write_padded(FILE *out, const void *bytes, size_t count, char padding)
 {
 	fwrite(bytes, 1, count, out);
-	for (size_t i = count; i < round_up(count); i++)
-		putc(padding, out);
+	pad(out, count, padding);
+}
+
+static void write_planes(FILE *out, const struct packing_column *c)
+{
+	size_t width = packing_get_bytes(c) / c->count;
+	const uint8_t *bytes = c->values;
+	uint8_t *plane = mem_new(c->count, 1);
+
+	for (size_t byte = 0; byte < width; byte++) {
+		for (size_t i = 0; i < c->count; i++)
+			plane[i] = bytes[i * width + byte];
+		fwrite(plane, 1, c->count, out);
+	}
+	pad(out, packing_get_bytes(c), 0);
+	free(plane);
 }
 
 /* The page reads columns where they lie, and browsers run on little-endian machines only. */
@@ -345,7 +375,10 @@ static void write_column(FILE *out, const struct packing_column *c)
 #if __BYTE_ORDER == __BIG_ENDIAN
 #error "columns must be turned into little-endian ones"
 #endif
-	write_padded(out, c->values, packing_get_bytes(c), 0);
+	if (is_in_planes(c))
+		write_planes(out, c);
+	else
+		write_padded(out, c->values, packing_get_bytes(c), 0);
 }
 
 static int write_all(FILE *out, const struct packing *p, const struct pack_request *r)

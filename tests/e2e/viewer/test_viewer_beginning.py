@@ -3,6 +3,7 @@
 SPDX-License-Identifier: Apache-2.0
 """
 
+import json
 import subprocess
 
 import machine as machines
@@ -70,3 +71,14 @@ def test_data_that_is_cut_off_is_said_to_be(page, midden, large, tmp_path):
     out.write_text(text[: start + (end - start) // 16 * 12] + text[end:])
     begun, error = page(large, ("eval", "Boolean(window.begun)"), ("text", "p.error"), address=out.as_uri())
     assert begun and "damaged or cut off" in error
+
+
+def test_a_large_profile_shows_the_figures_that_the_commands_tell(page, midden, tmp_path):
+    """Its columns are long enough to lie in planes of bytes."""
+    path = tmp_path / "rich.mdn"
+    subprocess.run([machines.BUILD / "tests" / "rich_profile", path, "10000", "50"], check=True)
+    stats = json.loads(subprocess.run([midden, "stats", "--json", path], capture_output=True, check=True).stdout)
+    sums = "(figure => [...document.querySelectorAll(`#threads [data-figure=${figure}]`)].reduce((n, cell) => n + Number(cell.dataset.value), 0))"
+    seen = page(path, ("goto", "#flame"), ("wait", ".flame"), ("data", "#flame-total", "bytes"), ("goto", "#flame?figure=calls"), ("data", "#flame-total", "blocks"),
+                ("goto", "#threads"), ("wait", "#threads"), ("eval", sums + "('allocated_bytes')"), ("goto", "#leaks"), ("wait", "[id^=leaks-]"), ("eval", "[...document.querySelectorAll('[id^=leaks-]')].reduce((n, part) => n + Number(part.dataset.bytes), 0)"))
+    assert [int(n) for n in seen] == [stats["peak_bytes"], stats["allocations"], stats["allocated_bytes"], stats["leaked_bytes"]]

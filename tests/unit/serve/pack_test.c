@@ -214,6 +214,45 @@ static void maps_have_a_time_line_if_it_was_recorded(void **state)
 	packed_free(&none);
 }
 
+/* A byte of a number of a column that is in planes. */
+static unsigned byte_of(const struct packed_column *c, size_t row, size_t byte)
+{
+	return ((const uint8_t *)c->at)[byte * c->count + row];
+}
+
+static void long_columns_have_like_bytes_side_by_side(void **state)
+{
+	enum { ROWS = 8192 };
+	struct profile *profile = sample_new();
+	struct profile *shorter = sample_new();
+
+	(void)state;
+	for (uint64_t i = 0; i < ROWS; i++) {
+		*vec_push(&profile->points) = (struct profile_point){.time_ns = i * 1000003};
+		if (i)
+			*vec_push(&shorter->points) = (struct profile_point){.time_ns = i};
+	}
+	struct packed p = make_plain(profile), q = make_plain(shorter);
+	struct packed_column times = packed_find(&p, "point.time_ns");
+	const char *object = strstr(p.header, "\"point.time_ns\": {");
+	const char *told = strstr(object, "\"planes\": true");
+	assert_int_equal(times.count, ROWS);
+	assert_true(told && told < strchr(object, '}'));
+	for (size_t row = 0; row < ROWS; row++) {
+		uint8_t bytes[sizeof(double)];
+		double time;
+
+		for (size_t byte = 0; byte < sizeof(bytes); byte++)
+			bytes[byte] = (uint8_t)byte_of(&times, row, byte);
+		memcpy(&time, bytes, sizeof(time));
+		assert_true(time == (double)(row * 1000003));
+	}
+	assert_null(strstr(q.header, "planes"));
+	assert_true(packed_value(&q, "point.time_ns", ROWS - 2) == ROWS - 1);
+	packed_free(&p);
+	packed_free(&q);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -227,6 +266,7 @@ int main(void)
 		cmocka_unit_test(the_header_tells_of_a_live_program),
 		cmocka_unit_test(a_rule_is_named_at_the_leaks_that_it_excuses),
 		cmocka_unit_test(maps_have_a_time_line_if_it_was_recorded),
+		cmocka_unit_test(long_columns_have_like_bytes_side_by_side),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

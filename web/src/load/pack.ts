@@ -1,6 +1,8 @@
 // pack.ts -- reads the block of columns that a profile comes in: see ../../schema.md.
 // SPDX-License-Identifier: Apache-2.0
 
+import { inRuns } from "../runs.ts";
+
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
 export interface Header {
@@ -17,7 +19,7 @@ export interface Header {
   page_bytes?: number;
   globals?: { [key: string]: Json } | null;
   lines: { files: { [path: string]: (number | string)[][] } } | null;
-  columns: { [name: string]: { type: string; at: number; count: number } };
+  columns: { [name: string]: { type: string; at: number; count: number; planes?: boolean } };
 }
 
 /** Recorded with --tags: threads and what they allocate are counted, but there are no stacks, no peak and nothing live. */
@@ -41,6 +43,20 @@ export function readHeader(bytes: Uint8Array): { header: Header; end: number } |
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(PREFIX_BYTES, end))) as Header;
   if (header.schema !== 1) throw new Error(`the data has schema ${header.schema}, this page reads 1`);
   return { header, end };
+}
+
+/** Puts the bytes of each number side by side, where all first ones lay together, then all second ones, and so on. */
+function unfold(bytes: Uint8Array, bytesEach: number): void {
+  const planes = bytes.slice();
+  const count = bytes.byteLength / bytesEach;
+  const words = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4);
+  const plane = (i: number): Uint8Array => planes.subarray(i * count, (i + 1) * count);
+  for (let word = 0; word < bytesEach / 4; word++)
+    inRuns(count, putWords, [plane(4 * word), plane(4 * word + 1), plane(4 * word + 2), plane(4 * word + 3)], words, word, bytesEach / 4);
+}
+
+function putWords(from: number, to: number, [a, b, c, d]: Uint8Array[], words: Uint32Array, first: number, step: number): void {
+  for (let i = from; i < to; i++) words[first + i * step] = a![i]! | (b![i]! << 8) | (c![i]! << 16) | (d![i]! << 24);
 }
 
 export class Pack {
@@ -85,6 +101,8 @@ export class Pack {
     const c = this.header.columns[own];
     if (!c || c.type !== type) throw new Error(`the data has no column ${name}`);
     if (this.base + c.at + c.count * bytesEach > this.bytes.byteLength) throw new Error(CUT_OFF);
+    if (c.planes) unfold(new Uint8Array(this.bytes, this.base + c.at, c.count * bytesEach), bytesEach);
+    c.planes = false; // maps have the same header
     return [this.base + c.at, c.count];
   }
 
