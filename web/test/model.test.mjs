@@ -248,9 +248,23 @@ test("a function's callers and callees count each stack once", () => {
 	assert.deepEqual([f.total, f.self, f.callers.map((c) => c.value), f.callees.map((c) => c.value)], [8, 2, [8], [6]]);
 });
 
+test("what grows is found again where lines, names or frames of one's own are not known", () => {
+	const sites = ["plain", "other", "nameless", "leaf"].map((name) => ({ stack: `main ${name}`, live_bytes: 5, live_blocks: 1 }));
+	const unknown = { function: null, file: null, line: null, module: "/bin/app", offset: null };
+	const places = [{ ...unknown, function: "plain" }, { ...unknown, function: "other", file: "/src/other.c", line: 7 }, { ...unknown, offset: 77 }, { ...unknown, function: "leaf", file: "/src/leaf.c", line: 1 }];
+	const p = makeProfile({ sites, header: { findings: { findings: places.map((frame) => ({ kind: "growing-leak", own_frame: 0, stack: [frame] })) } } });
+	const [plain, nameless] = ["plain", "nameless"].map((name) => [...p.frames.keys()].find((frame) => p.functionName(frame) === name));
+	for (const frame of [plain, nameless]) p.frameFile[frame] = p.frameLine[frame] = 0;
+	p.frameFunction[nameless] = 0;
+	p.pack.f64("frame.offset")[nameless] = 77;
+	p.pack.u32("site.own")[3] = 0xffffffff; // the leaf stands for it
+	const { growing, "one-off": others } = findLeaks(p, 10);
+	assert.deepEqual([growing, others].map(({ largest }) => largest.map((leak) => leak.site)), [[0, 2, 3], [1]]); // line 7 of the other is another place
+});
+
 test("leaks are growing, one-off or suppressed", () => {
 	const leaked = (stack, bytes, more = {}) => ({ stack, live_bytes: bytes, live_blocks: 1, ...more });
-	const findings = { findings: [{ kind: "growing-leak", own_frame: 0, stack: [{ function: "g", file: "/src/g.c", line: 1 }] }] };
+	const findings = { findings: [{ kind: "growing-leak", own_frame: 0, stack: [{ function: "g", file: "/src/g.c", line: 1, module: "/bin/app", offset: null }] }] };
 	const p = makeProfile({ sites: [leaked("g", 5), leaked("o", 7), leaked("s", 9, { rule: "libc" }), { stack: "none" }], header: { findings } });
 	const groups = findLeaks(p, 10);
 	assert.deepEqual(["growing", "one-off", "suppressed"].map((k) => [groups[k].bytes, groups[k].stacks]), [[5, 1], [7, 1], [9, 1]]);

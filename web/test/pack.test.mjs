@@ -7,6 +7,7 @@ import { Pack } from "../src/load/pack.ts";
 const ROWS = 5000;
 const IDS = Uint32Array.from({ length: ROWS }, (_, i) => Math.imul(i, 2654435761) >>> 0);
 const NUMBERS = Float64Array.from({ length: ROWS }, (_, i) => (i % 7 ? i * 1234567.25 : -1));
+const [OF_MAPS, BYTES_OF_MAPS] = [IDS.map((id) => id ^ 0x5a5a5a5a), NUMBERS.map((n) => n + 0.5)];
 
 /** First all first bytes, then all second ones, and so on. */
 function toPlanes(values) {
@@ -36,12 +37,12 @@ const inPlanes = (type, values) => ({ type, bytes: toPlanes(values), count: valu
 const asTheyAre = (type, values) => ({ type, bytes: new Uint8Array(values.buffer), count: values.length });
 
 test("numbers whose bytes lie in planes are put together once, whoever asks", () => {
-	const pack = makePack({ "node.parent": inPlanes("u32", IDS), "map.node": inPlanes("u32", IDS), "map.live_bytes": inPlanes("f64", NUMBERS), "site.node": asTheyAre("u32", IDS), "site.live_bytes": inPlanes("f64", NUMBERS), "site.frees": asTheyAre("f64", NUMBERS) });
+	const pack = makePack({ "node.parent": inPlanes("u32", IDS), "map.node": inPlanes("u32", OF_MAPS), "map.live_bytes": inPlanes("f64", BYTES_OF_MAPS), "site.node": asTheyAre("u32", IDS), "site.live_bytes": inPlanes("f64", NUMBERS), "site.frees": asTheyAre("f64", NUMBERS) });
 	const maps = pack.ofMaps();
-	for (const p of [pack, maps, pack]) {
+	for (const [p, nodes, bytes] of [[pack, IDS, NUMBERS], [maps, OF_MAPS, BYTES_OF_MAPS], [pack.ofMaps(), OF_MAPS, BYTES_OF_MAPS], [pack, IDS, NUMBERS]]) {
 		assert.deepEqual(p.u32("node.parent"), IDS);
-		assert.deepEqual(p.u32("site.node"), IDS);
-		assert.deepEqual(p.f64("site.live_bytes"), NUMBERS);
+		assert.deepEqual(p.u32("site.node"), nodes);
+		assert.deepEqual(p.f64("site.live_bytes"), bytes);
 	}
 	assert.deepEqual(pack.f64("site.frees"), NUMBERS);
 });

@@ -158,6 +158,7 @@ def columns_of(pack):
     start = 16 + int.from_bytes(pack[8:16], "little")
     header = json.loads(pack[16:start])
     ends, letters = header["columns"]["text.end"], header["columns"]["text.bytes"]
+    assert "planes" not in ends
     ends = struct.unpack_from(f"<{ends['count']}I", pack, start + ends["at"])
     text = pack[start + letters["at"] : start + letters["at"] + letters["count"]]
     return header, [text[a:b] for a, b in zip((0, *ends), ends)]

@@ -119,6 +119,7 @@ class Pack:
 
     def change(self, name, values):
         column = self.header["columns"][name]
+        assert "planes" not in column
         old = struct.unpack_from(f"<{column['count']}d", self.columns, column["at"])
         struct.pack_into(f"<{column['count']}d", self.columns, column["at"], *values(old))
 

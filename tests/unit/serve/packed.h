@@ -23,6 +23,7 @@ struct packed_column {
 	const char *type;
 	const void *at;
 	size_t count;
+	bool is_in_planes;
 };
 
 static inline void packed_open(struct packed *p, char *bytes, size_t count)
@@ -81,6 +82,8 @@ static inline struct packed_column packed_find(const struct packed *p, const cha
 	struct packed_column c = {.type = strstr(object, "\"type\": \"") + 9,
 				  .at = p->columns + at,
 				  .count = packed_number(object, "\"count\": ")};
+	const char *planes = strstr(object, "\"planes\": true");
+	c.is_in_planes = planes && planes < strchr(object, '}');
 	size_t unit = c.type[0] == 'f' ? 8 : c.type[1] == '3' ? 4 : 1;
 	assert_true(at % 8 == 0);
 	assert_true((const char *)c.at + c.count * unit <= p->bytes + p->count);
@@ -91,7 +94,7 @@ static inline uint32_t packed_id(const struct packed *p, const char *name, size_
 {
 	struct packed_column c = packed_find(p, name);
 
-	assert_true(row < c.count && strncmp(c.type, "u32", 3) == 0);
+	assert_true(row < c.count && strncmp(c.type, "u32", 3) == 0 && !c.is_in_planes);
 	return ((const uint32_t *)c.at)[row];
 }
 
@@ -99,7 +102,7 @@ static inline double packed_value(const struct packed *p, const char *name, size
 {
 	struct packed_column c = packed_find(p, name);
 
-	assert_true(row < c.count && strncmp(c.type, "f64", 3) == 0);
+	assert_true(row < c.count && strncmp(c.type, "f64", 3) == 0 && !c.is_in_planes);
 	return ((const double *)c.at)[row];
 }
 

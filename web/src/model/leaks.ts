@@ -59,7 +59,8 @@ function byQuarters(p: Profile, wanted: number[], { from, to }: Range, arrays: A
   return result;
 }
 
-const keyOf = (name: unknown, file: unknown, line: unknown): string => `${String(name)}\0${String(file)}\0${String(line)}`;
+/** What tells places apart, as JSON has it: what is not known is null there, and "" or 0 in columns. */
+const keyOf = (...parts: unknown[]): string => parts.map((part) => part || "").join("\0");
 
 /** The places whose leaks grow all the time, as the findings have them. */
 function growingPlaces(p: Profile): Set<string> {
@@ -67,23 +68,23 @@ function growingPlaces(p: Profile): Set<string> {
   for (const f of p.pack.header.findings?.findings ?? []) {
     if (f["kind"] !== "growing-leak" || !Array.isArray(f["stack"])) continue;
     const frame = f["stack"][Number(f["own_frame"]) || 0] as { [key: string]: unknown } | undefined;
-    if (frame) places.add(keyOf(frame["function"], frame["file"], frame["line"]));
+    if (frame) places.add(keyOf(frame["function"], frame["file"], frame["line"], frame["module"], frame["offset"]));
   }
   return places;
 }
 
-/** By frame: 1 if it is such a place. */
-function growingFrames(p: Profile): Uint8Array {
-  const places = growingPlaces(p);
-  const isGrowing = new Uint8Array(p.frameCount);
-  if (!places.size) return isGrowing;
-  const own = p.pack.u32("site.own");
+/** By frame: 1 if it is such a place; of those that `places` has. */
+function growingFrames(p: Profile, places: Uint32Array): Uint8Array {
+  const wanted = growingPlaces(p);
+  const isGrowing = new Uint8Array(p.frameCount + 1);
+  if (!wanted.size) return isGrowing;
+  const offsets = p.pack.f64("frame.offset");
   const seen = new Uint8Array(p.frameCount);
-  for (let site = 0; site < own.length; site++) {
-    const frame = own[site]!;
+  for (const frame of places) {
     if (frame >= p.frameCount || seen[frame]) continue;
     seen[frame] = 1;
-    isGrowing[frame] = places.has(keyOf(p.functionName(frame), p.filePath(frame), p.frameLine[frame])) ? 1 : 0;
+    const name = p.text(p.frameFunction[frame]!);
+    isGrowing[frame] = wanted.has(keyOf(name, p.filePath(frame), p.frameLine[frame], p.modulePath(frame), name ? "" : offsets[frame])) ? 1 : 0;
   }
   return isGrowing;
 }
@@ -123,8 +124,9 @@ const KINDS: LeakKind[] = ["growing", "one-off", "suppressed"];
 const NONE = KINDS.length;
 
 /** By site, in `kinds`: its kind by number; NONE: nothing of it is left. `growing`: by frame, and `places` are frames. */
-function judge(from: number, to: number, kinds: Uint8Array, blocks: Float64Array, rules: Uint32Array, growing: Uint8Array, places: Uint32Array): void {
-  for (let i = from; i < to; i++) kinds[i] = blocks[i] === 0 ? NONE : rules[i] ? 2 : growing[places[i]!] ? 0 : 1;
+function judge(from: number, to: number, kinds: Uint8Array, { bytes, blocks }: Figures, rules: Uint32Array, growing: Uint8Array, places: Uint32Array): void {
+  // The mean of several recordings can be some bytes of no block.
+  for (let i = from; i < to; i++) kinds[i] = blocks[i] === 0 && bytes[i] === 0 ? NONE : rules[i] ? 2 : growing[places[i]!] ? 0 : 1;
 }
 
 /** What is left, by site. */
@@ -176,9 +178,13 @@ function groupUp(p: Profile, left: Left, kinds: Uint8Array, range: Range | null,
 /** What was never freed. */
 export function findLeaks(p: Profile, shown: number): LeakGroups {
   const [bytes, blocks] = [p.pack.f64("site.live_bytes"), p.pack.f64("site.live_blocks")];
-  const kinds = new Uint8Array(p.siteCount);
-  inRuns(p.siteCount, judge, kinds, blocks, p.pack.u32("site.rule"), growingFrames(p), p.pack.u32("site.own"));
-  return groupUp(p, { figures: { bytes, blocks, values: bytes }, growth: null, variance: null, growthVariance: null }, kinds, null, shown);
+  const figures = { bytes, blocks, values: bytes };
+  return withArrays(p.memory, (own) => {
+    const kinds = own.u8ToFill(p.siteCount);
+    const places = placesOf(p, own);
+    inRuns(p.siteCount, judge, kinds, figures, p.pack.u32("site.rule"), growingFrames(p, places), places);
+    return groupUp(p, { figures, growth: null, variance: null, growthVariance: null }, kinds, null, shown);
+  });
 }
 
 /** What was not freed at the end of a range, as if the recording had ended there. */
@@ -194,7 +200,7 @@ export function findLeaksWithin(p: Profile, range: Range, live: Answer, growth: 
   const groups = withArrays(p.memory, (own) => {
     const growing = isTold ? growingWithin(p, range, live, growth) : new Uint8Array(p.frameCount + 1);
     const kinds = own.u8ToFill(p.siteCount);
-    inRuns(p.siteCount, judge, kinds, live.blocks, p.pack.u32("site.rule"), growing, placesOf(p, own));
+    inRuns(p.siteCount, judge, kinds, live, p.pack.u32("site.rule"), growing, placesOf(p, own));
     return groupUp(p, { figures: live, growth, variance: live.variance, growthVariance: growth?.variance ?? null }, kinds, range, shown);
   });
   return { groups, isTold };

@@ -14,6 +14,11 @@ export function bucketOf(n: number): number {
   return n < 2 ** 32 ? 32 - Math.clz32(n) : Math.min(BUCKETS - 1, 64 - Math.clz32(n / 2 ** 32));
 }
 
+/** Of the mean size of some blocks. The mean of several recordings can be some bytes of no block: they count as one. */
+export function meanBucket(bytes: number, blocks: number): number {
+  return bucketOf(bytes / Math.max(1, blocks));
+}
+
 /** The least and the most that fall into a bucket. */
 export function bucketRange(i: number): [number, number] {
   return i === 0 ? [0, 0] : [2 ** (i - 1), 2 ** i - 1];
@@ -96,7 +101,7 @@ export class SizesOverTime implements Work {
       const s = site[i]!;
       now.bytes[lastBucket[s]!]! -= lastBytes[s]!;
       now.blocks[lastBucket[s]!]! -= lastBlocks[s]!;
-      lastBucket[s] = blocks[i]! > 0 ? bucketOf(bytes[i]! / blocks[i]!) : 0;
+      lastBucket[s] = meanBucket(bytes[i]!, blocks[i]!);
       lastBytes[s] = bytes[i]!;
       lastBlocks[s] = blocks[i]!;
       now.bytes[lastBucket[s]!]! += bytes[i]!;
@@ -141,5 +146,5 @@ export function sitesOfSize({ bytes, blocks }: { bytes: Float64Array; blocks: Fl
 }
 
 function addOfSize(from: number, to: number, bytes: Float64Array, blocks: Float64Array, bucket: number, found: { sites: Uint32Array; count: number }): void {
-  for (let i = from; i < to; i++) if (blocks[i]! > 0 && bucketOf(bytes[i]! / blocks[i]!) === bucket) found.sites[found.count++] = i;
+  for (let i = from; i < to; i++) if ((bytes[i]! > 0 || blocks[i]! > 0) && meanBucket(bytes[i]!, blocks[i]!) === bucket) found.sites[found.count++] = i;
 }

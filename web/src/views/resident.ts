@@ -131,9 +131,13 @@ class ResidentPage {
 
   /** Ahead of time: what the first look at the page would have to wait for. */
   prepare(): Work[] {
-    const profile = this.app.blocks;
-    const look = lookOf(profile, this.app.state.look, this.app.range);
-    return look ? [{ step: () => (this.ask(look), true) }] : [];
+    const { app } = this;
+    const ask = (): boolean => {
+      const look = lookOf(app.blocks, app.state.look, app.range); // another one may have been chosen meanwhile
+      if (look) this.ask(look);
+      return true;
+    };
+    return [{ step: ask }];
   }
 
   private pageBytes(): number {

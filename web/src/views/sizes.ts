@@ -143,7 +143,7 @@ class SizesPage {
 
   private chosen(): Cell | null {
     const [size, life] = this.app.state.cell.split(",").map(Number);
-    return this.app.state.cell && Number.isInteger(size) && Number.isInteger(life) ? { size: size!, life: life! } : null;
+    return /^\d+,\d+$/.test(this.app.state.cell) && size! < BUCKETS && life! < BUCKETS ? { size: size!, life: life! } : null;
   }
 
   private draw(): void {

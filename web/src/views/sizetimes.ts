@@ -10,9 +10,9 @@ import { columnsOver, ticksOver } from "../draw/timeaxis.ts";
 import { whenIdleAfter } from "../idle.ts";
 import type { Profile } from "../model/profile.ts";
 import { firstAfter, type Range } from "../model/question.ts";
-import { bucketRange, sitesOfSize, usedBuckets } from "../model/sizes.ts";
+import { BUCKETS, bucketRange, sitesOfSize, usedBuckets } from "../model/sizes.ts";
 import { stackDetails } from "./stack.ts";
-import { withinBoundBytes } from "./within.ts";
+import { withinBytes } from "./within.ts";
 
 const LATER_MS = 1000; // who goes on before does not wait for what nobody has looked at
 const TICK_PIXELS = 100;
@@ -112,7 +112,7 @@ export class SizesInTime {
   /** "size@time": points have other numbers in the next profile of a program that runs on. */
   private chosen(): Moment | null {
     const [size, time] = this.app.state.cell.split("@").map(Number);
-    if (!this.app.state.cell.includes("@") || !Number.isInteger(size) || !Number.isFinite(time)) return null;
+    if (!/^\d+@\d+$/.test(this.app.state.cell) || size! >= BUCKETS) return null;
     const point = firstAfter(this.app.profile.pack.f64("point.time_ns"), time!) - 1;
     return point < 0 ? null : { size: size!, point };
   }
@@ -150,7 +150,7 @@ export class SizesInTime {
 
   private showStacks(): void {
     const moment = this.chosen();
-    if (!moment) return clear(this.stacks);
+    if (!moment || this.element.hidden) return clear(this.stacks);
     const { app } = this;
     const range: Range = { from: moment.point, to: moment.point };
     const live = app.answer(app.question({ figure: "live", range, thread: null, functions: "", module: "" }));
@@ -159,8 +159,8 @@ export class SizesInTime {
     const [bytes, blocks] = [sum(live.bytes), sum(live.blocks)];
     const [small, large] = bucketRange(moment.size);
     const time = app.profile.pack.f64("point.time_ns")[moment.point]!;
-    clear(this.stacks, h("h3", { "data-bytes": bytes, "data-blocks": blocks }, `${formatBytes(bytes)}${withinBoundBytes(app, bytes)} in ${formatCount(blocks)} blocks at ${formatTime(time)}, of stacks whose blocks had ${formatBytes(small)} to ${formatBytes(large)} on average`),
+    clear(this.stacks, h("h3", { "data-bytes": bytes, "data-blocks": blocks }, `${formatBytes(bytes)}${withinBytes(app, bytes, live.variance ? sum(live.variance) : 0)} in ${formatCount(blocks)} blocks at ${formatTime(time)}, of stacks whose blocks had ${formatBytes(small)} to ${formatBytes(large)} on average`),
       h("p.note", {}, `${formatCount(sites.length)} ${sites.length === 1 ? "stack" : "stacks"}`, sites.length > STACKS_SHOWN && `, of which the ${STACKS_SHOWN} with most are shown`),
-      ...Array.from(sites.subarray(0, STACKS_SHOWN), (site) => stackDetails(app, site, `${formatBytes(live.bytes[site]!)} in ${formatCount(live.blocks[site]!)}`)));
+      ...Array.from(sites.subarray(0, STACKS_SHOWN), (site) => stackDetails(app, site, `${formatBytes(live.bytes[site]!)}${withinBytes(app, live.bytes[site]!, live.variance?.[site] ?? 0)} in ${formatCount(live.blocks[site]!)}`)));
   }
 }

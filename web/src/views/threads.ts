@@ -16,6 +16,7 @@ import { withinBoundBlocks, withinBoundBytes, withinChangeOfBytes } from "./with
 
 const NS = 1e9;
 const SEVERAL = "stacks of several threads";
+const SHARED = "what is live of stacks that it shares with others is in the last row";
 
 /** What is shown: the threads of a profile, the whole recording (`range` null) or a range of it. */
 interface Shown {
@@ -175,6 +176,7 @@ class TimeLines {
     const most = [...this.within({ from, to }).values()].reduce((a, line) => Math.max(a, line.most), 1);
     return (serial) => {
       const line = this.byThread.get(serial)?.subarray(from, to + 1);
+      if (!line && this.sharing.has(serial)) return h("td.line", { "data-highest": 0, "data-end": 0, title: SHARED });
       const high = line ? line.reduce((a, b) => Math.max(a, b), 0) : 0;
       const end = line ? (line[line.length - 1] ?? 0) : 0;
       return h("td.line", { "data-highest": high, "data-end": end, title: `at most ${formatBytes(high)}${withinBoundBytes(app, high)}, ${formatBytes(end)}${withinBoundBytes(app, end)} at the end` },
@@ -215,7 +217,7 @@ function isHidden({ app, lines }: Shown, c: Column, i: number): boolean {
 
 function figureCell(s: Shown, c: Column, i: number): HTMLElement {
   if (i < 0 && !c.isOfLine) return h("td");
-  if (isHidden(s, c, i)) return h("td.number", { "data-figure": c.id, "data-value": 0, title: "others came through all its stacks: the last row has what was live of them" }, "–");
+  if (isHidden(s, c, i)) return h("td.number", { "data-figure": c.id, "data-value": 0, title: SHARED }, "–");
   return h("td.number", { "data-figure": c.id, "data-value": c.value(s, i), title: c.within?.(s, i).trim() || undefined }, c.format(c.value(s, i)));
 }
 
@@ -266,7 +268,7 @@ function notes(s: Shown): (HTMLElement | false)[] {
   const missing = app.profile.pack.u32("thread.serial").length - rowsOf(s).length;
   return [
     s.range !== null && h("p", { id: "threads-range" }, rangeText(app), " ", wholeButton(app), h("span.note", {}, " Calls and allocated bytes of threads are kept for the whole recording only.",
-      missing > 0 && ` ${formatCount(missing)} of its threads ${missing === 1 ? "was" : "were"} not there ${isMoment(s) ? "then" : "within the range"}, and had nothing live.`)),
+      missing > 0 && ` ${formatCount(missing)} of its threads ${missing === 1 ? "was" : "were"} not there ${isMoment(s) ? "then" : "within the range"}, and of stacks that were theirs alone nothing was live.`)),
     !countsTags(app.blocks.pack.header) && h("p.note", {}, `${s.range ? "What is live counts" : "Peaks and leaks count"} for the thread that allocated, whoever frees. A name leads to the flame graph of that thread.`),
     h("p", {}, makeSheetSaving(app, "threads", () => sheet(s))),
     lines.byThread.has(0) && h("p.note", { id: "thread-note" }, "The time line is recorded by stack, so a thread's line has the stacks that it alone came through; the last row has those of several threads."),
