@@ -169,14 +169,23 @@ def measure_once(readers, page, steps, times=1):
     return json.loads(done.stdout)
 
 
+def read_stolen():
+    """Ticks of all CPUs, and those that the hypervisor gave to others."""
+    ticks = [int(word) for word in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+    return sum(ticks), ticks[7]
+
+
 def measure(build, page, steps, rounds, times=1):
     """What a page took: the middle of all rounds, of steps the slowest as well."""
     readers = build / "tests" / "readers"
     fault = install_readers(readers)
     if fault:
         sys.exit(f"viewer_speed.py: npm cannot install the browser's driver: {fault}")
+    before = read_stolen()
     seen = [measure_once(readers, page, steps, times) for _ in range(rounds)]
+    whole, stolen = (now - then for now, then in zip(read_stolen(), before))
     result = {key: median(one[key] for one in seen) for key in seen[0] if key != "steps"}
+    result["stolen_share"] = stolen / max(1, whole)
     result["slowest_paint_ms"] = max(one["first_paint_ms"] for one in seen)
     result["slowest_whole_ms"] = max(one["whole_ms"] for one in seen)
     result["steps"] = [summarise(same) for same in zip(*(one["steps"] for one in seen))]
@@ -194,6 +203,8 @@ def show(title, page, seen):
     print(f"{title}: {page.stat().st_size / 1e6:.1f} MB")
     print(f"  first paint {seen['first_paint_ms'] / 1000:.2f} s (slowest {seen['slowest_paint_ms'] / 1000:.2f}), all of the page {seen['whole_ms'] / 1000:.2f} s (slowest {seen['slowest_whole_ms'] / 1000:.2f}), all made ahead {seen['ready_ms'] / 1000:.2f} s, "
           f"heap {seen['heap_bytes'] / 1e6:.0f} MB, process {seen['process_bytes'] / 1e6:.0f} MB")
+    if seen["stolen_share"] > 0.005:
+        print(f"  the hypervisor took {100 * seen['stolen_share']:.0f} % of the CPUs' time meanwhile")
     print(f"  {'':32} {'ms':>6} {'cpu ms':>8} {'slowest':>8} {'its cpu':>8}")
     for step in seen["steps"]:
         slow = " <" if step["slowest_ms"] > MOST_MS else ""
