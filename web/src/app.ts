@@ -190,7 +190,8 @@ export class App {
 
   /** When that is there. */
   rehearsals(): Work[] {
-    return this.whileItIs([...(this.old ? comparisons(() => this.union()) : []), ...rehearsals(this.blocks)]);
+    const unfolding = [this.blocks, this.old].flatMap((profile) => (profile ? [{ step: () => profile.pack.unfoldNext() }] : []));
+    return this.whileItIs([...unfolding, ...(this.old ? comparisons(() => this.union()) : []), ...rehearsals(this.blocks)]);
   }
 
   /** Of this profile: when there is another, it is over. */

@@ -19,7 +19,7 @@ import { Memory, withArrays } from "../src/model/memory.ts";
 import { Names } from "../src/model/names.ts";
 import { carryState } from "../src/model/next.ts";
 import { answer, COLUMNS, figuresOf, isTimed } from "../src/model/question.ts";
-import { largestFirst } from "../src/model/order.ts";
+import { largestFew, largestFirst, largestOf } from "../src/model/order.ts";
 import { bucketOf, bucketRange, sitesInCell, sizesIn } from "../src/model/sizes.ts";
 import { chainOf, findLost } from "../src/model/lost.ts";
 import { Holders, isWithin, listCells, listPins, lookOf } from "../src/model/resident.ts";
@@ -62,6 +62,8 @@ test("numbers are put in order whatever they are, and equal ones stay as they ar
 		const keys = Float64Array.from({ length: count }, () => [0, -0, draw(10), -draw(10), draw(1e6) * 2 ** 40, -draw(1e6) / 7, draw(100) / 3, 1e300, 5e-324][draw(9)]);
 		const wanted = [...keys.keys()].sort((a, b) => keys[b] - keys[a] || a - b);
 		assert.deepEqual([...largestFirst(keys)], wanted);
+		const numbers = Uint32Array.from(keys.keys()).reverse();
+		for (const few of [0, 1, 7, 2000]) assert.deepEqual([...largestFew(numbers, keys, few)], [...largestOf(numbers, keys)].slice(0, few));
 	}
 });
 
@@ -358,7 +360,7 @@ test("buckets are powers of two", () => {
 test("a cell has the stacks whose sizes and lifetimes span it", () => {
 	const freed = (stack, size, life, frees) => ({ stack, frees, size_min: size, size_max: size, lifetime_min_ns: life, lifetime_max_ns: 4 * life });
 	const p = makeProfile({ sites: [freed("a", 8, 100, 2), freed("b", 8, 100, 9), freed("c", 64, 100, 1), freed("d", 8, 9000, 1)] });
-	assert.deepEqual([...sitesInCell(p, { size: bucketOf(8), life: bucketOf(200) })], [1, 0]);
+	assert.deepEqual([...sitesInCell(p, { size: bucketOf(8), life: bucketOf(200) }, 9).few], [1, 0]);
 });
 
 test("sizes over time add up to what is live", () => {

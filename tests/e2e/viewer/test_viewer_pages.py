@@ -5,6 +5,7 @@ SPDX-License-Identifier: Apache-2.0
 
 import csv
 import json
+import re
 import shutil
 import subprocess
 
@@ -158,9 +159,10 @@ def test_a_cell_of_sizes_and_lifetimes_leads_to_stacks(page, tree):
           if (p.getImageData(x * s, y * s, 1, 1).data[3] > 200) {
             const r = c.getBoundingClientRect();
             c.dispatchEvent(new MouseEvent('click', { clientX: r.left + x, clientY: r.top + y })); return true; }
-        return false; })()"""), ("text", "#cell-stacks"))
+        return false; })()"""), ("text", "#cell-stacks"), ("count", "#cell-stacks details"))
     assert seen[0] is True
-    assert "blocks of" in seen[1] and "stacks can have made them" in seen[1]
+    stacks = int(re.search(r"blocks of [^\n]*\n+(\d+) stacks? can have made them", seen[1]).group(1))
+    assert seen[2] == stacks > 0
 
 
 def test_source_lines_have_their_figures(page, tree):

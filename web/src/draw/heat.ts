@@ -67,7 +67,8 @@ export function paintHeat(canvas: HTMLCanvasElement, map: HeatMap, chosen: { col
   const dark = isDark();
   const gap = map.edges || w <= 4 ? 0 : 1;
   const cellHeight = Math.max(h - (h > 4 ? 1 : 0), 1);
-  const left = (x: number): number => LEFT + edgeOf(map, x) * (canvas.clientWidth - LEFT);
+  const width = canvas.clientWidth - LEFT; // once: to be asked, it is worked out each time
+  const left = (x: number): number => LEFT + edgeOf(map, x) * width;
   shadeCells(map).forEach((cells, i) => {
     if (cells.length) c.fillStyle = shade(i, dark);
     for (const cell of cells) {
@@ -103,6 +104,12 @@ function paintTicks(c: CanvasRenderingContext2D, canvas: HTMLCanvasElement, tick
     c.fillRect(Math.min(x, LEFT + width - 1), bottom, 1, 4);
     c.fillText(text, Math.min(Math.max(x, LEFT + half), LEFT + width - half), canvas.clientHeight - BOTTOM / 2 + 2);
   }
+}
+
+/** Which way an arrow key goes, by cells; null: it is another key. */
+export function heatStepOf(key: string): { column: number; row: number } | null {
+  const steps: Record<string, { column: number; row: number }> = { ArrowLeft: { column: -1, row: 0 }, ArrowRight: { column: 1, row: 0 }, ArrowUp: { column: 0, row: 1 }, ArrowDown: { column: 0, row: -1 } };
+  return steps[key] ?? null;
 }
 
 export function heatCellAt(canvas: HTMLCanvasElement, map: HeatMap, e: MouseEvent): { column: number; row: number } | null {

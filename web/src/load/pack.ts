@@ -106,6 +106,14 @@ export class Pack {
     return [this.base + c.at, c.count];
   }
 
+  /** Puts a column together that nobody has asked for yet; true: that was the last. */
+  unfoldNext(): boolean {
+    const folded = Object.entries(this.header.columns).filter(([, c]) => c.planes);
+    const [name, column] = folded[0] ?? [];
+    if (name) column!.type === "u32" ? this.u32(name) : this.f64(name);
+    return folded.length <= 1;
+  }
+
   private readonly made = new Map<string, ArrayBufferView>();
 
   /** Each column is one array, whoever asks: what is worked out of it can be remembered by it. */

@@ -96,6 +96,35 @@ export function largestOf(numbers: Uint32Array, figure: Float64Array): Uint32Arr
   return sorted;
 }
 
+/** As `largestOf`, the first few of them: to put all in order would take longer. */
+export function largestFew(numbers: Uint32Array, figure: Float64Array, few: number): Uint32Array {
+  const best = { numbers: new Uint32Array(Math.min(few, numbers.length) + 1), count: 0 };
+  inRuns(numbers.length, takeLargest, numbers, figure, best);
+  return best.numbers.slice(0, best.count);
+}
+
+/** Puts each that is among the largest in its place; the last one falls out. */
+function takeLargest(from: number, to: number, numbers: Uint32Array, figure: Float64Array, best: { numbers: Uint32Array; count: number }): void {
+  const kept = best.numbers;
+  const most = kept.length - 1; // the place behind is for the one that falls out
+  let { count } = best;
+  let least = count < most ? -1 : sizeOf(figure, kept[most - 1]!);
+  for (let i = from; i < to; i++) {
+    const size = sizeOf(figure, numbers[i]!);
+    if (size <= least) continue;
+    let place = count;
+    for (; place > 0 && sizeOf(figure, kept[place - 1]!) < size; place--) kept[place] = kept[place - 1]!;
+    kept[place] = numbers[i]!;
+    if (count < most) count++;
+    if (count === most) least = sizeOf(figure, kept[most - 1]!);
+  }
+  best.count = count;
+}
+
+function sizeOf(figure: Float64Array, number: number): number {
+  return Math.abs(figure[number]!);
+}
+
 /** What each number has of a figure, more or less than 0. */
 export function readSizes(from: number, to: number, numbers: Uint32Array, figure: Float64Array, keys: Float64Array): void {
   for (let i = from; i < to; i++) keys[i] = Math.abs(figure[numbers[i]!]!);

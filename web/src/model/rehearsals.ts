@@ -13,7 +13,7 @@ import type { Profile } from "./profile.ts";
 import type { Question, Range } from "./question.ts";
 import { Holders } from "./resident.ts";
 import { amountWith } from "./search.ts";
-import { bucketOf, sitesInCell, type Cell } from "./sizes.ts";
+import { bucketOf, meanBucket, sitesInCell, sitesOfSize, type Cell } from "./sizes.ts";
 import type { Work } from "./stacks.ts";
 import { TopDown } from "./topdown.ts";
 import type { Compared, Union } from "./union.ts";
@@ -65,15 +65,18 @@ function* treesOf(p: Profile): Generator<[Question, TreeOptions]> {
 
 /** The same of two profiles that are compared. */
 export function comparisons(union: () => Union): Work[] {
-  const ask = (use: (u: Union, data: Compared) => void) => () => {
-    const data = union().answer({ ...ALL, figure: "calls" });
+  const ask = (q: Question, use: (u: Union, data: Compared) => void) => () => {
+    const data = union().answer(q);
     use(union(), data);
     data.both.arrays.giveBack();
   };
+  const calls: Question = { ...ALL, figure: "calls" };
+  const growth = (): Question => ({ ...ALL, figure: "growth", range: middleOf(union().now.pack.f64("point.time_ns").length - 1) });
   return repeat([
-    ask((u, data) => void u.changes(data)),
-    ask((u, { both }) => open(new TopDown(u.shape(), both))),
-    ask((u, { both }) => open(new BottomUp(u.reversed(), both))),
+    ask(calls, (u, data) => void u.changes(data)),
+    ask(calls, (u, { both }) => open(new TopDown(u.shape(), both))),
+    ask(calls, (u, { both }) => open(new BottomUp(u.reversed(), both))),
+    () => ask(growth(), (u, data) => void u.changes(data))(),
   ]);
 }
 
@@ -97,7 +100,7 @@ function* partsOf(p: Profile): Generator<(answers: Answers) => void> {
   yield (answers) => void answers.tree(p, { ...ALL, functions: SEARCHED }, { ...FLAME, inverted: true });
   yield (answers) => void answers.tree(p, { ...ALL, functions: innermost }, { ...FLAME, inverted: true });
   yield (answers) => void findCallers(p, answers.of(p, ALL), busiest);
-  yield () => void sitesInCell(p, cellOf(p));
+  yield () => void sitesInCell(p, cellOf(p), ROWS);
   yield (answers) => {
     allFiles(p, answers.of(p, ALL));
     hottestFrames(p, { ...answers.of(p, ALL), values: answers.of(p, ALL).values.slice() }); // these are remembered
@@ -109,6 +112,10 @@ function* partsOf(p: Profile): Generator<(answers: Answers) => void> {
     yield (answers) => void answers.tree(p, ALL, { ...FLAME, byThread: true });
   }
   if (last <= 1) return;
+  yield (answers) => {
+    const live = answers.of(p, { ...ALL, range: { from: last, to: last }, figure: "live" });
+    sitesOfSize(p, live, meanBucket(live.totalBytes, live.totalBlocks), ROWS);
+  };
   yield (answers) => void answers.tree(p, { ...ALL, range }, FLAME);
   yield (answers) => void answers.tree(p, { ...ALL, range: { from: 0, to: last >> 1 }, figure: "growth" }, FLAME);
   yield (answers) => void findLeaksWithin(p, range, answers.of(p, { ...ALL, range: { from: range.to, to: range.to }, figure: "live" }), answers.of(p, { ...ALL, range, figure: "growth" }), ROWS);

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { inRuns } from "../runs.ts";
-import { largestOf } from "./order.ts";
+import { withArrays } from "./memory.ts";
+import { largestFew } from "./order.ts";
 import type { Profile } from "./profile.ts";
 import type { Range } from "./question.ts";
 import type { Work } from "./stacks.ts";
@@ -37,17 +38,30 @@ export interface Cell {
   life: number;
 }
 
+/** Stacks behind a cell: how many they are, and the few that have most. */
+export interface SitesFound {
+  count: number;
+  few: Uint32Array;
+}
+
+interface Found {
+  sites: Uint32Array;
+  count: number;
+}
+
 /** Stacks that can have blocks in a cell: its sizes and lifetimes lie between what they had. The
  * most calls first. */
-export function sitesInCell(p: Profile, cell: Cell): Uint32Array {
-  const found = { sites: new Uint32Array(p.siteCount), count: 0 };
-  inRuns(p.siteCount, addFitting, p, cell, found);
-  return largestOf(found.sites.subarray(0, found.count), p.pack.f64("site.frees"));
+export function sitesInCell(p: Profile, cell: Cell, few: number): SitesFound {
+  return withArrays(p.memory, (own) => {
+    const found: Found = { sites: own.u32ToFill(p.siteCount), count: 0 };
+    inRuns(p.siteCount, addFitting, p, cell, found);
+    return { count: found.count, few: largestFew(found.sites.subarray(0, found.count), p.pack.f64("site.frees"), few) };
+  });
 }
 
 const has = (low: number, high: number, bucket: number): boolean => bucketOf(low) <= bucket && bucket <= bucketOf(high);
 
-function addFitting(from: number, to: number, { pack }: Profile, { size, life }: Cell, found: { sites: Uint32Array; count: number }): void {
+function addFitting(from: number, to: number, { pack }: Profile, { size, life }: Cell, found: Found): void {
   const smallest = pack.f64("site.size_min");
   const largest = pack.f64("site.size_max");
   const shortest = pack.f64("site.lifetime_min_ns");
@@ -138,13 +152,24 @@ export function sizesIn({ bytes, blocks }: SizesOverTime, { from, to }: Range): 
   return { buckets, all: { first: whole("first"), last: whole("last"), mostBytes: most(sums) } };
 }
 
-/** Stacks whose live blocks had a mean size of a bucket, most bytes first. `live`: what each site had then. */
-export function sitesOfSize({ bytes, blocks }: { bytes: Float64Array; blocks: Float64Array }, bucket: number): Uint32Array {
-  const found = { sites: new Uint32Array(bytes.length), count: 0 };
-  inRuns(bytes.length, addOfSize, bytes, blocks, bucket, found);
-  return largestOf(found.sites.subarray(0, found.count), bytes);
+/** What sites had live at a moment. */
+interface LiveSites {
+  bytes: Float64Array;
+  blocks: Float64Array;
+  variance: Float64Array | null;
 }
 
-function addOfSize(from: number, to: number, bytes: Float64Array, blocks: Float64Array, bucket: number, found: { sites: Uint32Array; count: number }): void {
+/** Stacks whose live blocks had a mean size of a bucket, most bytes first, and what all of them had. */
+export function sitesOfSize(p: Profile, live: LiveSites, bucket: number, few: number): SitesFound & Live & { variance: number } {
+  return withArrays(p.memory, (own) => {
+    const found: Found = { sites: own.u32ToFill(live.bytes.length), count: 0 };
+    inRuns(live.bytes.length, addOfSize, live.bytes, live.blocks, bucket, found);
+    const sites = found.sites.subarray(0, found.count);
+    const sum = (values: Float64Array | null): number => (values ? sites.reduce((n, site) => n + values[site]!, 0) : 0);
+    return { count: found.count, few: largestFew(sites, live.bytes, few), bytes: sum(live.bytes), blocks: sum(live.blocks), variance: sum(live.variance) };
+  });
+}
+
+function addOfSize(from: number, to: number, bytes: Float64Array, blocks: Float64Array, bucket: number, found: Found): void {
   for (let i = from; i < to; i++) if ((bytes[i]! > 0 || blocks[i]! > 0) && meanBucket(bytes[i]!, blocks[i]!) === bucket) found.sites[found.count++] = i;
 }

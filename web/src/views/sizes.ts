@@ -5,14 +5,14 @@ import type { App, View } from "../app.ts";
 import { isDark } from "../draw/colours.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatGrowth, formatTime } from "../draw/format.ts";
-import { heatCellAt, paintHeat, type HeatMap } from "../draw/heat.ts";
+import { heatCellAt, heatStepOf, paintHeat, type HeatMap } from "../draw/heat.ts";
 import { BUCKETS, bucketRange, sitesInCell, sizesIn, usedBuckets, type Cell, type Live, type SizeChange } from "../model/sizes.ts";
 import type { Profile } from "../model/profile.ts";
 import type { Range } from "../model/question.ts";
 import { rangeText, wholeButton } from "./controls.ts";
 import { makeSheetSaving, type Sheet } from "./saving.ts";
 import { SizesInTime } from "./sizetimes.ts";
-import { stackDetails } from "./stack.ts";
+import { stackDetails, stackLists } from "./stack.ts";
 import { withinBoundBlocks, withinBoundBytes, withinChangeOfBlocks, withinChangeOfBytes } from "./within.ts";
 
 const STACKS_SHOWN = 50;
@@ -173,14 +173,13 @@ class SizesPage {
   }
 
   private onKey(e: KeyboardEvent): void {
-    const steps: Record<string, [number, number]> = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [1, 0], ArrowDown: [-1, 0] };
-    const step = steps[e.key];
+    const step = heatStepOf(e.key);
     if (!step || !this.map) return;
     e.preventDefault();
     const cell = this.chosen();
     const inside = (n: number, first: number, count: number) => Math.min(first + count - 1, Math.max(first, n));
-    const size = inside(cell ? cell.size + step[0] : this.firstSize, this.firstSize, this.map.rows);
-    const life = inside(cell ? cell.life + step[1] : this.firstLife, this.firstLife, this.map.columns);
+    const size = inside(cell ? cell.size + step.row : this.firstSize, this.firstSize, this.map.rows);
+    const life = inside(cell ? cell.life + step.column : this.firstLife, this.firstLife, this.map.columns);
     this.app.go({ cell: `${size},${life}` }, false);
   }
 
@@ -188,13 +187,13 @@ class SizesPage {
     const cell = this.chosen();
     if (!cell) return clear(this.stacks);
     const { profile } = this.app;
-    const sites = sitesInCell(profile, cell);
+    const { count: fitting, few } = sitesInCell(profile, cell, STACKS_SHOWN);
     const count = profile.pack.f64("size_by_life.count")[cell.size * BUCKETS + cell.life] ?? 0;
     const [small, large] = bucketRange(cell.size);
     const [short, long] = bucketRange(cell.life);
     clear(this.stacks, h("h3", {}, `${formatCount(count)} blocks of ${formatBytes(small)} to ${formatBytes(large)} that lived ${formatTime(short)} to ${formatTime(long)}`),
-      h("p.note", {}, `${formatCount(sites.length)} stacks can have made them`),
-      ...Array.from(sites.subarray(0, STACKS_SHOWN), (site) => stackDetails(this.app, site, `${formatCount(profile.pack.f64("site.frees")[site]!)} freed`)));
+      h("p.note", {}, `${formatCount(fitting)} ${fitting === 1 ? "stack" : "stacks"} can have made them`, fitting > STACKS_SHOWN && `, of which the ${STACKS_SHOWN} that freed most are shown`),
+      stackLists(few, (site) => stackDetails(this.app, site, `${formatCount(profile.pack.f64("site.frees")[site]!)} freed`)));
   }
 }
 

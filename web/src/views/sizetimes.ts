@@ -5,13 +5,13 @@ import type { App } from "../app.ts";
 import { isDark, isPrinting } from "../draw/colours.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatTime } from "../draw/format.ts";
-import { heatCellAt, LEFT, paintHeat, type HeatMap } from "../draw/heat.ts";
+import { heatCellAt, heatStepOf, LEFT, paintHeat, type HeatMap } from "../draw/heat.ts";
 import { columnsOver, ticksOver } from "../draw/timeaxis.ts";
 import { whenIdleAfter } from "../idle.ts";
 import type { Profile } from "../model/profile.ts";
 import { firstAfter, type Range } from "../model/question.ts";
 import { BUCKETS, bucketRange, sitesOfSize, usedBuckets } from "../model/sizes.ts";
-import { stackDetails } from "./stack.ts";
+import { stackDetails, stackLists } from "./stack.ts";
 import { withinBytes } from "./within.ts";
 
 const LATER_MS = 1000; // who goes on before does not wait for what nobody has looked at
@@ -28,6 +28,13 @@ interface Drawing {
   map: HeatMap;
   points: number[]; // the first of each column, and behind the last
   firstSize: number;
+}
+
+/** By column: the most at any of its points. `begins`: the first point of each, and behind the last. */
+function highestIn(row: Float64Array, begins: number[], columns: number): Float64Array {
+  const highest = new Float64Array(columns);
+  for (let x = 0; x < columns; x++) for (let point = begins[x]!; point < begins[x + 1]!; point++) highest[x] = Math.max(highest[x]!, row[point]!);
+  return highest;
 }
 
 export class SizesInTime {
@@ -94,8 +101,7 @@ export class SizesInTime {
     const span: [number, number] = range ? [times[range.from]!, times[range.to]!] : [0, Math.max(profile.pack.header.duration_ns, times[points - 1] ?? 0)];
     const width = Math.max(1, this.canvas.clientWidth - LEFT);
     const { first: begins, left } = columnsOver(times, range ? [range.from, range.to] : [0, points - 1], span, width);
-    const most = (row: Float64Array, x: number): number => row.subarray(begins[x], begins[x + 1]).reduce((a, v) => Math.max(a, v), 0);
-    const rows = bytes.map((row) => left.slice(1).map((_, x) => most(row, x)));
+    const rows = bytes.map((row) => highestIn(row, begins, left.length - 1));
     const [first, last] = usedBuckets((b) => rows[b]!.reduce((a, v) => Math.max(a, v), 0));
     return {
       points: begins,
@@ -136,15 +142,14 @@ export class SizesInTime {
   }
 
   private onKey(e: KeyboardEvent): void {
-    const steps: Record<string, [number, number]> = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [1, 0], ArrowDown: [-1, 0] };
-    const step = steps[e.key];
+    const step = heatStepOf(e.key);
     if (!step || !this.drawing?.map.columns) return;
     e.preventDefault();
     const { map, points, firstSize } = this.drawing;
     const now = this.chosen();
     const inside = (n: number, count: number): number => Math.min(count - 1, Math.max(0, n));
-    const row = inside(now ? now.size - firstSize + step[0] : 0, map.rows);
-    const column = inside(now ? firstAfter(points, now.point) - 1 + step[1] : 0, map.columns);
+    const row = inside(now ? now.size - firstSize + step.row : 0, map.rows);
+    const column = inside(now ? firstAfter(points, now.point) - 1 + step.column : 0, map.columns);
     this.choose(row + firstSize, this.highest(row + firstSize, column), false);
   }
 
@@ -154,13 +159,13 @@ export class SizesInTime {
     const { app } = this;
     const range: Range = { from: moment.point, to: moment.point };
     const live = app.answer(app.question({ figure: "live", range, thread: null, functions: "", module: "" }));
-    const sites = sitesOfSize(live, moment.size);
-    const sum = (values: Float64Array): number => sites.reduce((n, site) => n + values[site]!, 0);
-    const [bytes, blocks] = [sum(live.bytes), sum(live.blocks)];
+    const { count, few, bytes, blocks, variance } = sitesOfSize(app.profile, live, moment.size, STACKS_SHOWN);
+    // Told now: what is live has other numbers when the rest of the list is made.
+    const figures = new Map(Array.from(few, (site) => [site, `${formatBytes(live.bytes[site]!)}${withinBytes(app, live.bytes[site]!, live.variance?.[site] ?? 0)} in ${formatCount(live.blocks[site]!)}`]));
     const [small, large] = bucketRange(moment.size);
     const time = app.profile.pack.f64("point.time_ns")[moment.point]!;
-    clear(this.stacks, h("h3", { "data-bytes": bytes, "data-blocks": blocks }, `${formatBytes(bytes)}${withinBytes(app, bytes, live.variance ? sum(live.variance) : 0)} in ${formatCount(blocks)} blocks at ${formatTime(time)}, of stacks whose blocks had ${formatBytes(small)} to ${formatBytes(large)} on average`),
-      h("p.note", {}, `${formatCount(sites.length)} ${sites.length === 1 ? "stack" : "stacks"}`, sites.length > STACKS_SHOWN && `, of which the ${STACKS_SHOWN} with most are shown`),
-      ...Array.from(sites.subarray(0, STACKS_SHOWN), (site) => stackDetails(app, site, `${formatBytes(live.bytes[site]!)}${withinBytes(app, live.bytes[site]!, live.variance?.[site] ?? 0)} in ${formatCount(live.blocks[site]!)}`)));
+    clear(this.stacks, h("h3", { "data-bytes": bytes, "data-blocks": blocks }, `${formatBytes(bytes)}${withinBytes(app, bytes, variance)} in ${formatCount(blocks)} blocks at ${formatTime(time)}, of stacks whose blocks had ${formatBytes(small)} to ${formatBytes(large)} on average`),
+      h("p.note", {}, `${formatCount(count)} ${count === 1 ? "stack" : "stacks"}`, count > STACKS_SHOWN && `, of which the ${STACKS_SHOWN} with most are shown`),
+      stackLists(few, (site) => stackDetails(app, site, figures.get(site)!)));
   }
 }

@@ -3,6 +3,7 @@
 
 import type { App } from "../app.ts";
 import { h } from "../draw/dom.ts";
+import { appendInPieces } from "../idle.ts";
 import { FRAME_INLINED, type Profile } from "../model/profile.ts";
 
 /** A frame's place, as a link to its source line. */
@@ -17,6 +18,13 @@ function placeLink(app: App, profile: Profile, frame: number): HTMLElement {
 export function stackList(app: App, site: number, profile = app.profile): HTMLElement {
   return h("ol.stack", {}, ...profile.stack(site).map((frame) =>
     h("li", {}, profile.functionName(frame), " ", placeLink(app, profile, frame), profile.frameBits[frame]! & FRAME_INLINED ? h("span.note", {}, " inlined") : null)));
+}
+
+/** Of some sites, one below the other; those that are hardly in sight come a moment later. */
+export function stackLists(sites: Uint32Array, make: (site: number) => HTMLElement): HTMLElement {
+  const lists = h("div");
+  appendInPieces(lists, sites.length, (i) => make(sites[i]!));
+  return lists;
 }
 
 /** A stack that opens: `figures` and who allocated, then all of it. */
