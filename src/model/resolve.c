@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/radix.h"
 #include "model/globals.h"
 #include "model/holders.h"
 #include "model/lookup.h"
@@ -18,10 +19,10 @@
 
 /* A node that needs frames. */
 struct wanted {
-	uint32_t group; /* one of the modules that are the same file; stands for all of them. 0: no
+	uint64_t group; /* one of the modules that are the same file; stands for all of them. 0: no
 			   module */
-	uint32_t node;
 	uint64_t address; /* ELF virtual address inside the call */
+	uint32_t node;
 };
 
 struct module_key {
@@ -86,17 +87,6 @@ static void group_modules(struct resolver *r)
 	free(keys);
 }
 
-static int compare_wanted(const void *left, const void *right)
-{
-	const struct wanted *a = left, *b = right;
-
-	if (a->group != b->group)
-		return a->group < b->group ? -1 : 1;
-	if (a->address != b->address)
-		return a->address < b->address ? -1 : 1;
-	return (a->node > b->node) - (a->node < b->node);
-}
-
 static void list_wanted(struct resolver *r)
 {
 	const struct profile *p = r->profile;
@@ -117,8 +107,11 @@ static void list_wanted(struct resolver *r)
 			.address = inside - p->modules.at[node->module].bias,
 		};
 	}
-	if (r->wanted.count)
-		qsort(r->wanted.at, r->wanted.count, sizeof(*r->wanted.at), compare_wanted);
+	/* By group, address and node: equal ones keep their order, and nodes are in theirs. */
+	radix_sort(r->wanted.at, r->wanted.count, sizeof(*r->wanted.at),
+		   offsetof(struct wanted, address));
+	radix_sort(r->wanted.at, r->wanted.count, sizeof(*r->wanted.at),
+		   offsetof(struct wanted, group));
 }
 
 /* ---- putting in what was found --------------------------------------------------------------- */
@@ -239,7 +232,7 @@ static char *copy_text(const char *text)
 static size_t merge_file(struct resolver *r, size_t at, const struct lookup_file *f)
 {
 	struct resolve_module tally = {.addresses = f->count, .has_dwarf = f->has_dwarf};
-	uint32_t group = r->wanted.at[at].group;
+	uint64_t group = r->wanted.at[at].group;
 
 	for (size_t i = 0; f->opened && i < f->batch_count; i++)
 		at = merge_batch(r, at, &f->batches[i], &tally);
@@ -248,7 +241,7 @@ static size_t merge_file(struct resolver *r, size_t at, const struct lookup_file
 	if (!f->opened)
 		r->missing++;
 	if (r->outcome) {
-		tally.path = mem_copy_string(module_path(r->profile, group));
+		tally.path = mem_copy_string(module_path(r->profile, (uint32_t)group));
 		tally.object = copy_text(f->object);
 		tally.debug = copy_text(f->debug);
 		tally.error = f->opened ? NULL : mem_copy_string(f->error.text);
@@ -270,7 +263,7 @@ static void list_files(struct resolver *r, size_t at)
 			const struct profile_module *m = &r->profile->modules.at[w[at].group];
 
 			*vec_push(&r->files) = (struct lookup_file){
-				.path = module_path(r->profile, w[at].group),
+				.path = module_path(r->profile, (uint32_t)w[at].group),
 				.build_id = m->build_id_bytes ? m->build_id : NULL,
 				.build_id_bytes = m->build_id_bytes,
 				.addresses = r->addresses.at + r->addresses.count,

@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/spans.h"
 
+#include "base/radix.h"
+
 /* Ranges that were opened and not yet closed, innermost last, and where the cutting has got to. */
 struct sweep {
 	VEC(struct span) open;
@@ -59,13 +61,29 @@ static void advance(struct sweep *w, uint64_t limit)
 	}
 }
 
+/* By address, and then those few that start at one. */
+static void sort(struct spans *s)
+{
+	size_t first = 0;
+
+	radix_sort(s->list.at, s->list.count, sizeof(*s->list.at), offsetof(struct span, low));
+	for (size_t i = 1; i <= s->list.count; i++) {
+		if (i < s->list.count && s->list.at[i].low == s->list.at[first].low)
+			continue;
+		if (i - first > 1)
+			qsort(s->list.at + first, i - first, sizeof(*s->list.at), by_start);
+		first = i;
+	}
+}
+
 void spans_flatten(struct spans *s)
 {
 	struct sweep w = {0};
 
 	if (!s->list.count)
 		return;
-	qsort(s->list.at, s->list.count, sizeof(*s->list.at), by_start);
+	sort(s);
+	vec_reserve(&w.flat.list, s->list.count);
 	for (size_t i = 0; i < s->list.count; i++) {
 		advance(&w, s->list.at[i].low);
 		w.at = s->list.at[i].low;

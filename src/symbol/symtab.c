@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/radix.h"
 #include "base/vec.h"
 #include "symbol/spans.h"
 
@@ -157,13 +158,27 @@ size_t symtab_read_variables(struct symtab *t, const struct object *from, uint32
 	return read_sections(t, from, type, NULL);
 }
 
-static int by_start(const void *left, const void *right)
+static int by_name_downwards(const void *left, const void *right)
 {
 	const struct entry *a = left, *b = right;
 
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
 	return -strcmp(a->name, b->name);
+}
+
+/* By address; of those at one address that are equal in all else, the first name wins. */
+static void sort(struct symtab *t)
+{
+	struct entry *at = t->entries.at;
+	size_t first = 0;
+
+	radix_sort(at, t->entries.count, sizeof(*at), offsetof(struct entry, start));
+	for (size_t i = 1; i <= t->entries.count; i++) {
+		if (i < t->entries.count && at[i].start == at[first].start)
+			continue;
+		if (i - first > 1)
+			qsort(at + first, i - first, sizeof(*at), by_name_downwards);
+		first = i;
+	}
 }
 
 static void add_span(struct symtab *t, size_t index, uint64_t end)
@@ -173,8 +188,9 @@ static void add_span(struct symtab *t, size_t index, uint64_t end)
 	spans_add(&t->spans, (struct span){entry->start, end, (uint32_t)index, entry->rank});
 }
 
-/* Where a symbol without a size starts inside one that has a size, it is a label in its middle. */
-static void add_unsized(struct symtab *t)
+/* Where a symbol without a size starts inside one that has a size, it is a label in its middle.
+ * Returns how many are not. */
+static size_t add_unsized(struct symtab *t)
 {
 	struct symtab labels = {.entries = t->entries};
 	uint64_t next = UINT64_MAX;
@@ -189,20 +205,22 @@ static void add_unsized(struct symtab *t)
 	}
 	for (size_t i = 0; i < labels.spans.list.count; i++)
 		spans_add(&t->spans, labels.spans.list.at[i]);
+	size_t added = labels.spans.list.count;
 	spans_free(&labels.spans);
+	return added;
 }
 
 void symtab_build(struct symtab *t)
 {
 	if (!t->entries.count)
 		return;
-	qsort(t->entries.at, t->entries.count, sizeof(*t->entries.at), by_start);
+	sort(t);
 	for (size_t i = 0; i < t->entries.count; i++)
 		if (t->entries.at[i].sized)
 			add_span(t, i, t->entries.at[i].end);
 	spans_flatten(&t->spans);
-	add_unsized(t);
-	spans_flatten(&t->spans);
+	if (add_unsized(t))
+		spans_flatten(&t->spans);
 }
 
 const char *symtab_find_offset(const struct symtab *t, uint64_t address, uint64_t *offset)
