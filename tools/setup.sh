@@ -5,7 +5,7 @@
 set -eu
 
 build="gcc make cmake ninja-build pkg-config libdw-dev libelf-dev libzstd-dev libxxhash-dev libiberty-dev
-       zlib1g-dev libmicrohttpd-dev libncurses-dev"
+       zlib1g-dev libdeflate-dev libmicrohttpd-dev libncurses-dev"
 case $(dpkg --print-architecture 2>/dev/null || uname -m) in
 arm64 | aarch64)
 	cross="gcc-x86-64-linux-gnu g++-x86-64-linux-gnu libc6-dev-amd64-cross"

@@ -13,6 +13,7 @@
 
 #include "base/mem.h"
 #include "symbol/spans.h"
+#include "symbol/unpack.h"
 
 struct object {
 	Elf *elf;
@@ -21,6 +22,7 @@ struct object {
 	void *image;
 	struct stat status; /* of the file, when it was opened */
 	struct spans code;
+	struct unpacked unpacked;
 };
 
 static void read_segments(struct object *o)
@@ -113,10 +115,18 @@ void object_close(struct object *o)
 	elf_end(o->elf);
 	if (o->fd >= 0)
 		close(o->fd);
+	unpack_free(&o->unpacked);
 	spans_free(&o->code);
 	free(o->image);
 	free(o->path);
 	free(o);
+}
+
+Dwarf *object_begin_dwarf(struct object *o)
+{
+	if (o->path)
+		unpack_sections(o->elf, &o->unpacked);
+	return dwarf_begin_elf(o->elf, DWARF_C_READ, NULL);
 }
 
 void object_close_fd(struct object *o)

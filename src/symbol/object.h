@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <elfutils/libdw.h>
 #include <gelf.h>
 
 #include "base/error.h"
@@ -28,8 +29,12 @@ struct object *object_open_memory(void *image, size_t bytes, struct error *e);
 /* NULL is allowed. What came from the object's `Elf` is gone then. */
 void object_close(struct object *o);
 
+/* Its DWARF, as far as names need it, for the caller to end before the object is closed; NULL if it
+ * has none. */
+Dwarf *object_begin_dwarf(struct object *o);
+
 /* Gives the descriptor back while the object stays usable: a process may map more objects than it
- * may hold files open. Not before dwarf_begin_elf, which learns the file's directory from the
+ * may hold files open. Not before object_begin_dwarf, which learns the file's directory from the
  * descriptor. */
 void object_close_fd(struct object *o);
 

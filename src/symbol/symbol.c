@@ -55,7 +55,7 @@ static void open_alt(struct symbol_module *m, const struct symbol_options *optio
 	m->alt = debugfile_find_by_id(id, (size_t)bytes, options);
 	if (!m->alt)
 		return;
-	m->alt_dwarf = dwarf_begin_elf(object_get_elf(m->alt), DWARF_C_READ, NULL);
+	m->alt_dwarf = object_begin_dwarf(m->alt);
 	if (m->alt_dwarf)
 		dwarf_setalt(m->dwarf, m->alt_dwarf);
 }
@@ -71,7 +71,7 @@ static void open_dwarf(struct symbol_module *m, const struct symbol_options *opt
 		from = m->debug;
 	}
 	if (from)
-		m->dwarf = dwarf_begin_elf(object_get_elf(from), DWARF_C_READ, NULL);
+		m->dwarf = object_begin_dwarf(from);
 	if (m->dwarf)
 		open_alt(m, options);
 }
