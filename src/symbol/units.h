@@ -14,7 +14,7 @@
 
 struct units;
 
-/* Indexes the compilation units by address; what is in them is read when it is first asked for.
+/* Compilation units and what is in them are read when they are first asked for.
  * `dwarf` and `code` (the object whose executable segments count) must outlive it. */
 struct units *units_new(Dwarf *dwarf, const struct object *code);
 void units_free(struct units *u);

@@ -123,13 +123,95 @@ static void expect_outer_at_least(void)
 	symbol_close(m);
 }
 
-static void given_a_compression_unknown_to_elfutils_the_name_is_left(void **state)
+static void sections_that_zstd_compressed_are_unpacked_whatever_elfutils_can(void **state)
 {
 	(void)state;
 	build_nested("-g");
 	if (fixture_run("objcopy --compress-debug-sections=zstd nested") != 0)
 		skip();
-	expect_outer_at_least();
+	struct symbol_module *m = fixture_open("nested");
+	expect_nested_frames(m, fixture_address("nested", "mark"));
+	symbol_close(m);
+}
+
+/* Each byte of the section's data changed: whatever it unpacks to, names are those of symbols. */
+static void given_a_compressed_section_that_is_broken_the_name_is_left(void **state)
+{
+	const struct symbol_frame *frames;
+	unsigned offset = 0, bytes = 0;
+
+	(void)state;
+	build_nested("-g -gz=zlib");
+	fixture_must_run("readelf -SW nested | sed -n 's/.*\\.debug_info *PROGBITS *[0-9a-f]* //p' "
+			 "| { read -r a b c; printf '%%s %%s' $a $b; } >place.out");
+	char *text = fixture_read("place.out", NULL);
+	assert_int_equal(sscanf(text, "%x %x", &offset, &bytes), 2);
+	free(text);
+	size_t size;
+	char *file = fixture_read("nested", &size);
+	assert_in_range(offset + bytes, 100, size);
+	for (unsigned i = 24 + 2; i < bytes; i++)
+		file[offset + i] ^= 0x55;
+	uint64_t mark = fixture_address("nested", "mark");
+	fixture_write("broken", file, size);
+	free(file);
+	struct symbol_module *m = fixture_open("broken");
+	assert_int_equal(symbol_find(m, mark, &frames), 1);
+	expect_frame(&frames[0], "outer", NULL, 0, false);
+	symbol_close(m);
+}
+
+static void expect_other(struct symbol_module *m, uint64_t address)
+{
+	const struct symbol_frame *frames;
+
+	assert_int_equal(symbol_find(m, address, &frames), 1);
+	expect_frame(&frames[0], "other", "other.c", 1, false);
+}
+
+static void units_that_the_table_of_addresses_leaves_out_are_found(void **state)
+{
+	static const char *const dropped[] = {"other.o", "nested.o", "nested.o other.o"};
+
+	(void)state;
+	fixture_write_text("nested.c", nested_c);
+	fixture_write_text("other.c", "int other(int x) { return x / 3; }\n");
+	for (size_t i = 0; i < sizeof(dropped) / sizeof(dropped[0]); i++) {
+		fixture_must_run(
+			"cc -O2 -g -c nested.c other.c && for o in %s; do "
+			"objcopy -R .debug_aranges -R .rela.debug_aranges $o || exit; done; "
+			"cc nested.o other.o -o nested",
+			dropped[i]);
+		uint64_t mark = fixture_address("nested", "mark");
+		uint64_t other = fixture_address("nested", "other");
+		for (unsigned order = 0; order < 2; order++) {
+			struct symbol_module *m = fixture_open("nested");
+
+			if (order)
+				expect_other(m, other);
+			expect_nested_frames(m, mark);
+			expect_other(m, other);
+			expect_nested_frames(m, mark);
+			symbol_close(m);
+		}
+	}
+}
+
+/* The table says that other.c's unit has all of the code. */
+static void given_a_table_of_addresses_that_misleads_the_unit_is_found(void **state)
+{
+	(void)state;
+	fixture_write_text("nested.c", nested_c);
+	fixture_write_text("other.c", "int other(int x) { return x / 3; }\n");
+	fixture_must_run("cc -O2 -g -S other.c && sed -i '/debug_aranges/,/\\.quad[ \t]*0$/"
+			 "s/\\.quad\\([ \t]*\\)\\.Letext0-\\.Ltext0/.quad\\10x10000/' other.s && "
+			 "grep -q 0x10000 other.s && cc -c other.s && cc -O2 -g -c nested.c && "
+			 "objcopy -R .debug_aranges -R .rela.debug_aranges nested.o && "
+			 "cc other.o nested.o -o nested");
+	struct symbol_module *m = fixture_open("nested");
+	expect_other(m, fixture_address("nested", "other"));
+	expect_nested_frames(m, fixture_address("nested", "mark"));
+	symbol_close(m);
 }
 
 static void given_a_dwarf_package_the_name_is_left_at_least(void **state)
@@ -442,7 +524,10 @@ int main(void)
 		cmocka_unit_test(dwarf_5_gives_each_inlined_frame_its_line),
 		cmocka_unit_test(the_debug_information_of_clang_is_read_too),
 		cmocka_unit_test(compressed_sections_are_unpacked),
-		cmocka_unit_test(given_a_compression_unknown_to_elfutils_the_name_is_left),
+		cmocka_unit_test(sections_that_zstd_compressed_are_unpacked_whatever_elfutils_can),
+		cmocka_unit_test(given_a_compressed_section_that_is_broken_the_name_is_left),
+		cmocka_unit_test(units_that_the_table_of_addresses_leaves_out_are_found),
+		cmocka_unit_test(given_a_table_of_addresses_that_misleads_the_unit_is_found),
 		cmocka_unit_test(given_a_dwarf_package_the_name_is_left_at_least),
 		cmocka_unit_test(split_dwarf_is_found_beside_the_object),
 		cmocka_unit_test(link_time_optimisation_refers_across_units),
