@@ -227,8 +227,7 @@ static void read_object(struct reader *r, const struct object *o, struct symbol_
 
 		if (!v.name)
 			continue;
-		if (r->scope == GLOBALS_BRIEF)
-			v.name = NULL;
+		v.name = r->scope == GLOBALS_BRIEF ? NULL : symbol_name_variable(m, &list[i]);
 		add_variable(r, o, &v);
 		/* Which one it was. */
 		if (r->scope == GLOBALS_BRIEF)
@@ -239,7 +238,8 @@ static void read_object(struct reader *r, const struct object *o, struct symbol_
 		struct profile_variable *v = &r->found.at[i];
 
 		if (i < first + KEPT_MOST)
-			v->name = profile_add_string(r->profile, list[v->line].name);
+			v->name = profile_add_string(r->profile,
+						     symbol_name_variable(m, &list[v->line]));
 		v->line = 0;
 	}
 	add_rests(r, o, first, list, count);

@@ -351,14 +351,16 @@ size_t symbol_list_variables(struct symbol_module *m, bool places,
 	variables_build(v);
 	if (places && m->dwarf)
 		variables_place(v, m->dwarf);
-	for (size_t i = 0; i < v->list.count; i++) {
-		bool mangled = false;
-
-		v->list.at[i].name = demangle_find(&m->names, v->list.at[i].name, &mangled);
-	}
 	variables_add_sections(v, m->object);
 	*list = v->list.at;
 	return v->list.count;
+}
+
+const char *symbol_name_variable(struct symbol_module *m, const struct symbol_variable *v)
+{
+	bool mangled = false;
+
+	return v->name ? demangle_find(&m->names, v->name, &mangled) : NULL;
 }
 
 uint64_t symbol_get_load_address(const struct symbol_module *m)

@@ -73,7 +73,7 @@ size_t symbol_find(struct symbol_module *m, uint64_t address, const struct symbo
 const char *symbol_find_variable(struct symbol_module *m, uint64_t address, uint64_t *offset);
 
 struct symbol_variable {
-	const char *name;    /* demangled; NULL: a whole section */
+	const char *name;    /* see symbol_name_variable; NULL: a whole section */
 	const char *section; /* ".data" */
 	const char *file;    /* NULL unknown */
 	uint32_t line;	     /* 0 unknown */
@@ -88,6 +88,10 @@ struct symbol_variable {
  * the array until the next call. */
 size_t symbol_list_variables(struct symbol_module *m, bool places,
 			     const struct symbol_variable **list);
+
+/* The name for people of one that was listed, which is worked out now: of a large library's tens of
+ * thousands few may be shown. The text belongs to the module. */
+const char *symbol_name_variable(struct symbol_module *m, const struct symbol_variable *v);
 
 /* The lowest ELF virtual address that is loaded. */
 uint64_t symbol_get_load_address(const struct symbol_module *m);

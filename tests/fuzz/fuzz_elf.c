@@ -43,9 +43,11 @@ static void list_variables(struct symbol_module *m)
 	size_t count = symbol_list_variables(m, true, &list);
 
 	(void)symbol_get_load_address(m);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		(void)symbol_name_variable(m, &list[i]);
 		if (list[i].size_bytes > UINT64_MAX - list[i].address)
 			abort();
+	}
 }
 
 /* A new file each time, since what is mapped of the last one must not change. */
