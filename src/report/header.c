@@ -278,4 +278,5 @@ void header_print(FILE *out, const struct profile *p, const struct style *style)
 		print_resident(out, p);
 	spread_report_print_outliers(out, p, style);
 	losses_print(out, p, style);
+	losses_print_nameless(out, p, style);
 }

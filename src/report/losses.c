@@ -3,8 +3,10 @@
 #include "report/losses.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "model/interval.h"
+#include "model/nameless.h"
 #include "report/human.h"
 #include "report/names.h"
 
@@ -85,6 +87,35 @@ static void print_sampling(FILE *out, const struct profile *p, const struct styl
 	fprintf(out, "stacks with less than %s%s may be missing%s\n",
 		human_bytes(interval_get_limit(p)).text, all ? "" : " of them",
 		style_ink(style, STYLE_PLAIN));
+}
+
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+void losses_print_nameless(FILE *out, const struct profile *p, const struct style *style)
+{
+	struct nameless found = {0};
+
+	nameless_find(&found, p);
+	for (size_t i = 0; i < found.modules.count; i++) {
+		struct string_id path = p->modules.at[found.modules.at[i]].path;
+		char *name = names_escape(base_of(profile_string(p, path)), style->utf8);
+
+		fprintf(out, "%s%s", i ? ", " : style_ink(style, STYLE_WARNING),
+			i ? "" : "  ! no names for most functions of ");
+		fputs(name, out);
+		free(name);
+	}
+	if (found.modules.count)
+		fprintf(out,
+			": debug symbols are missing; install them (on Debian, packages that end "
+			"in -dbgsym) or set DEBUGINFOD_URLS, then run midden resolve%s\n",
+			style_ink(style, STYLE_PLAIN));
+	vec_free(&found.modules);
 }
 
 void losses_print(FILE *out, const struct profile *p, const struct style *style)

@@ -15,4 +15,8 @@ void losses_print(FILE *out, const struct profile *p, const struct style *style)
 /* The same without the one for a damaged file. */
 void losses_print_counts(FILE *out, const struct profile *p, const struct style *style);
 
+/* A line that tells which programs and libraries have no names, and what to do; nothing if all that
+ * matter have. */
+void losses_print_nameless(FILE *out, const struct profile *p, const struct style *style);
+
 #endif

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "model/fields.h"
 #include "model/map_view.h"
+#include "model/nameless.h"
 #include "model/shares.h"
 #include "profile/trace.h"
 #include "report/answer_json.h"
@@ -82,6 +83,19 @@ static void add_rank(struct json *j, uint32_t rank)
 		json_add_null(j, "rank");
 }
 
+/* Paths of what has no names. */
+static void add_nameless(struct json *j, const struct profile *p)
+{
+	struct nameless found = {0};
+
+	nameless_find(&found, p);
+	json_begin_list(j, "nameless_modules");
+	for (size_t i = 0; i < found.modules.count; i++)
+		add_string(j, NULL, p, p->modules.at[found.modules.at[i]].path);
+	json_end_list(j);
+	vec_free(&found.modules);
+}
+
 /* The more of the run that is of use to scripts. */
 static void add_surroundings(struct json *j, const struct profile *p)
 {
@@ -103,6 +117,7 @@ static void add_surroundings(struct json *j, const struct profile *p)
 	json_add_uint(j, "children_not_recorded", run->children_not_recorded);
 	json_add_uint(j, "trace_events", trace_get_count(p));
 	json_add_bool(j, "resolved", p->resolved);
+	add_nameless(j, p);
 	json_add_bool(j, "damaged", p->damaged);
 	if (p->damaged)
 		json_add_string(j, "damage", p->damage);

@@ -162,6 +162,63 @@ static void given_a_damaged_or_abandoned_recording_then_a_notice_says_so(void **
 	page_close(&page);
 }
 
+/* A tree of 40 frames: `nameless` of the 39 of the program have no name, and one of a library has none
+ * either. */
+static struct profile *make_stripped(unsigned nameless)
+{
+	struct profile *p = sample_new();
+	uint32_t at = 0;
+
+	for (unsigned i = 0; i < 39; i++)
+		at = sample_node_in(p, at, 1, i < nameless ? 0 : sample_frame(p, "f", "", 0, 0));
+	at = sample_node_in(p, at, sample_module(p, "/lib/libother.so"), 0);
+	sample_site(p, at, 100, 1);
+	return p;
+}
+
+static void assert_nameless(struct profile *p, bool is_told)
+{
+	struct page page;
+
+	page_open(&page);
+	header_print(page.out, p, &ascii);
+	profile_free(p);
+	assert_int_equal(strstr(page_text(&page), "  ! no names for most functions of app: debug "
+						  "symbols are missing") != NULL,
+			 is_told);
+	page_close(&page);
+}
+
+static void given_a_program_without_names_then_a_line_says_what_to_do(void **state)
+{
+	struct profile *p;
+
+	(void)state;
+	assert_nameless(make_stripped(20), true);
+	assert_nameless(make_stripped(19), false); /* most have names */
+	p = make_stripped(39);
+	p->resolved = false; /* nobody has looked for them */
+	assert_nameless(p, false);
+}
+
+static void libraries_without_names_are_told_once_the_largest_first(void **state)
+{
+	struct profile *p = make_stripped(39);
+	uint32_t loaded_again[2] = {sample_module(p, "/lib/libother.so"),
+				    sample_module(p, "/lib/libother.so")};
+	struct page page;
+	uint32_t at = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 100; i++)
+		at = sample_node_in(p, at, loaded_again[i % 2], 0);
+	page_open(&page);
+	header_print(page.out, p, &ascii);
+	profile_free(p);
+	assert_non_null(strstr(page_text(&page), "functions of libother.so, app: debug"));
+	page_close(&page);
+}
+
 static void an_empty_profile_can_be_summed_up(void **state)
 {
 	struct profile *p = profile_new();
@@ -185,6 +242,8 @@ int main(void)
 		cmocka_unit_test(peaks_of_several_recordings_have_no_moment),
 		cmocka_unit_test(every_loss_that_is_not_zero_is_printed_with_its_meaning),
 		cmocka_unit_test(given_a_damaged_or_abandoned_recording_then_a_notice_says_so),
+		cmocka_unit_test(given_a_program_without_names_then_a_line_says_what_to_do),
+		cmocka_unit_test(libraries_without_names_are_told_once_the_largest_first),
 		cmocka_unit_test(an_empty_profile_can_be_summed_up),
 	};
 

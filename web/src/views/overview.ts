@@ -100,6 +100,9 @@ function warnings(of: Beginning, s: Stats): HTMLElement {
   if (s.get("damaged")) list.unshift(h("li", {}, `The file is damaged: ${String(s.get("damage") ?? "some of it is missing")}`));
   if (s.number("allocations") > 1000 && s.number("temporary_allocations") > MUCH_TEMPORARY * s.number("allocations"))
     list.push(h("li", {}, h("a", { href: of.link({ page: "flame", figure: "temporary" }) }, `${formatShare(s.number("temporary_allocations"), s.number("allocations"))} of all blocks are freed before the next allocation`)));
+  const nameless = s.get("nameless_modules");
+  if (Array.isArray(nameless) && nameless.length)
+    list.push(h("li", { id: "nameless" }, `Most functions of ${nameless.map((path) => String(path).split("/").pop()).join(", ")} have no names: install debug symbols (on Debian, packages that end in -dbgsym) or set DEBUGINFOD_URLS, then run `, h("code", {}, "midden resolve")));
   return h("section", { id: "warnings" }, h("h2", {}, "Warnings"), list.length ? h("ul", {}, ...list) : h("p.note", {}, "None: nothing was lost."));
 }
 
