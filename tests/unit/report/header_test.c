@@ -162,8 +162,8 @@ static void given_a_damaged_or_abandoned_recording_then_a_notice_says_so(void **
 	page_close(&page);
 }
 
-/* A tree of 40 frames: `nameless` of the 39 of the program have no name, and one of a library has none
- * either. */
+/* A stack of 40 frames: `nameless` of the 39 of the program have no name, nor has one of a
+ * library. */
 static struct profile *make_stripped(unsigned nameless)
 {
 	struct profile *p = sample_new();
