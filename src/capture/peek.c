@@ -4,6 +4,7 @@
 #include "capture/peek.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/uio.h>
 
@@ -20,14 +21,14 @@ static long ask(uint64_t address, void *to, size_t bytes)
 	return HOST_CALL6(SYS_process_vm_readv, thread_tid(), &local, 1, &remote, 1, 0);
 }
 
-/* ---- where that may not be asked ------------------------------------------------------------- */
+/* ---- what is there, without a copy ----------------------------------------------------------- */
 
 #define NO_SUCH_WAY  (-1) /* of changing the signal mask: nothing is changed */
 #define SIGSET_BYTES 8	  /* the kernel's own */
 #define PAGE	     UINT64_C(4096)
 
 /* Whether the kernel can read there: it reads the mask before it looks at what to do with it. */
-static bool is_readable(uint64_t address)
+static bool seems_readable(uint64_t address)
 {
 	return HOST_CALL4(SYS_rt_sigprocmask, NO_SUCH_WAY, address & ~UINT64_C(7), 0,
 			  SIGSET_BYTES) == -EINVAL;
@@ -36,17 +37,30 @@ static bool is_readable(uint64_t address)
 /* Emulators may look at the two in another order: then nothing can be said. */
 static bool can_tell(void)
 {
-	return !is_readable(8);
+	enum { UNKNOWN, NO, YES };
+	static _Atomic int known;
+	int told = atomic_load_explicit(&known, memory_order_relaxed);
+
+	if (told == UNKNOWN) {
+		told = seems_readable(8) ? NO : YES;
+		atomic_store_explicit(&known, told, memory_order_relaxed);
+	}
+	return told == YES;
+}
+
+bool peek_is_readable(uint64_t address)
+{
+	return can_tell() && seems_readable(address);
 }
 
 static bool are_readable(uint64_t address, size_t bytes)
 {
 	uint64_t last = address + bytes - 1;
 
-	if (last < address || !can_tell())
+	if (last < address)
 		return false;
 	for (uint64_t at = address; at <= last; at = (at | (PAGE - 1)) + 1)
-		if (!is_readable(at))
+		if (!peek_is_readable(at))
 			return false;
 	return true;
 }

@@ -1,5 +1,6 @@
 /* peek.h -- reads memory that may be gone.
- * Runs: any thread of the target, inside malloc. Called for objects that another thread may unload.
+ * Runs: any thread of the target, inside malloc. Called for objects that another thread may
+ * unload, and for stacks that are not the thread's own.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef MIDDEN_CAPTURE_PEEK_H
 #define MIDDEN_CAPTURE_PEEK_H
@@ -16,6 +17,10 @@ bool peek_copy(uint64_t address, void *to, size_t bytes);
 /* The same for addresses that may be anything: where the kernel may not be asked in this way, it is
  * asked in another, page by page; where that is of no use either, nothing can be read. */
 bool peek_strictly(uint64_t address, void *to, size_t bytes);
+
+/* Whether the page of an address can be read at this moment. False also where the kernel does not
+ * tell. It takes a fraction of what a copy takes. */
+bool peek_is_readable(uint64_t address);
 
 /* Copies a text with its end; at most `room` bytes of it. False: it has no end there. */
 bool peek_text(uint64_t address, char *to, size_t room);

@@ -7,9 +7,10 @@
  * frame needs another register (the loader's lazy-binding stubs, hand-written assembly), or the
  * stack is deeper than is kept, the walk is done over by walk_full, without the memo.
  *
- * Reads are plain where the memory is known to be mapped (from the stack pointer to the top of the
- * thread's stack), and go through process_vm_readv elsewhere, so that a wild frame ends the walk
- * and never faults. */
+ * Reads are plain where the memory is known to be mapped: from the stack pointer to the top of the
+ * thread's stack; on other stacks to the end of its page, and on from there page by page as the
+ * kernel says that they can be read. Elsewhere they go through process_vm_readv, so that a wild
+ * frame ends the walk and never faults. */
 #include "capture/walk.h"
 
 #include "capture/host.h"
@@ -285,6 +286,23 @@ bool walk_to_goal(struct thread *t, const struct walk_start *start, struct walk_
 	return result == WALK_END;
 }
 
+/* Interns a walk that the memo may not keep: it went over a stack other than the thread's own, or
+ * it was lost, at a frame that all registers would not lead out of either. */
+static NOINLINE uint32_t walk_unkept(struct thread *t, const struct stacktree_run *run,
+				     uint32_t hash, bool is_lost)
+{
+	const struct stacktree tree = stacktree_get();
+	uint32_t leaf = stacktree_find(&tree, run, hash);
+	bool full = false;
+
+	memo_clear(&t->memo);
+	if (is_lost) {
+		thread_count(&t->slot->losses.unwind_failures);
+		thread_count(&t->slot->losses.truncated_stacks);
+	}
+	return leaf ? leaf : stacktree_add(t, &tree, run, &full);
+}
+
 static NOINLINE uint32_t walk_over(struct thread *t, const struct walk_start *start)
 {
 	uint32_t count;
@@ -348,10 +366,13 @@ static NOINLINE uint32_t walk_new(struct thread *t, const struct walk_start *sta
 		m->generation = w.generation;
 		return walk_cold(t, start);
 	}
-	if (unlikely(walk_to_memo(&w, m, &fresh, &kept) != WALK_END || w.far))
+	const enum walk_result result = walk_to_memo(&w, m, &fresh, &kept);
+	if (unlikely(result == WALK_COMPLEX))
 		return walk_over(t, start);
 	const struct stacktree tree = stacktree_get();
 	const struct stacktree_run run = gather(t, m, fresh, kept);
+	if (unlikely(result == WALK_LOST || w.far))
+		return walk_unkept(t, &run, m->fresh[0].hash, result == WALK_LOST);
 	/* In time for intern. */
 	stacktree_prefetch(&tree, fresh ? m->fresh[0].hash : 0);
 	if (unlikely(!memo_replace(m, kept, fresh)))

@@ -7,8 +7,30 @@
 
 #include "capture/modules.h"
 #include "capture/nearby.h"
+#include "capture/peek.h"
 #include "capture/returns.h"
 #include "capture/walk.h"
+
+#define PAGE	   UINT64_C(4096) /* larger ones are some of these */
+#define OUR_FRAMES (4 * PAGE)	  /* between a hook and here */
+#define REACH	   (16 * PAGE)	  /* hardly a frame is larger: what is further is elsewhere */
+
+/* The first word of the next page. */
+static uint64_t after_page(uint64_t address)
+{
+	return (address | (PAGE - 1)) + 1;
+}
+
+/* Up to where a stack that is not the thread's own is there; 0: it is not. The word below the stack
+ * pointer of who called us is: it is our return address, or of our frame. */
+static uint64_t find_known_end(uint64_t sp)
+{
+	uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+
+	if (sp - here < OUR_FRAMES && sp % PAGE)
+		return after_page(sp);
+	return peek_is_readable(sp) ? after_page(sp) : 0;
+}
 
 void walk_begin(struct walk *w, struct thread *t, const struct walk_start *start)
 {
@@ -18,12 +40,40 @@ void walk_begin(struct walk *w, struct thread *t, const struct walk_start *start
 			   .fp = start->fp,
 			   .low = UINT64_MAX}; /* no aligned address is in [low, low + span] */
 	w->generation = atomic_load_explicit(&modules_generation, memory_order_acquire);
+	t->window_words = 0;
+	t->doubtful = false;
 	if (stackrange_covers(&t->stack, start->sp)) {
 		w->low = start->sp;
 		w->span = t->stack.high - start->sp - 8;
+		return;
 	}
-	t->window_words = 0;
-	t->doubtful = false;
+	w->far = true;
+	if (start->sp % 8)
+		return;
+	w->end = find_known_end(start->sp);
+	if (w->end) {
+		w->low = start->sp;
+		w->span = w->end - start->sp - 8;
+	}
+}
+
+/* Whether a word of a stack that is not the thread's own can be read plainly: the pages up to it
+ * are all there. That is asked page by page, which takes the kernel a fraction of what copying
+ * takes it. */
+static bool has_reached(struct walk *w, uint64_t address)
+{
+	if (!w->end || address - w->end >= REACH)
+		return false;
+	for (; w->end <= address; w->end += PAGE)
+		if (!peek_is_readable(w->end))
+			return false;
+	w->span = w->end - w->low - 8;
+	return true;
+}
+
+static bool is_on_own_stack(const struct stackrange *r, uint64_t address)
+{
+	return r->high && address - r->low < r->word_span;
 }
 
 static bool fetch_window(struct thread *t, uint64_t address)
@@ -50,6 +100,10 @@ NOINLINE bool walk_read_far(struct walk *w, uint64_t address, uint64_t *value)
 	struct thread *t = w->t;
 
 	w->far = true;
+	if (is_on_own_stack(&t->stack, address) || has_reached(w, address)) {
+		*value = *(const uint64_t *)(uintptr_t)address; /* NOLINT: checked above */
+		return true;
+	}
 	if (address - t->window_start >= (uint64_t)t->window_words * 8 && !fetch_window(t, address))
 		return false;
 	*value = t->window[(address - t->window_start) / 8];

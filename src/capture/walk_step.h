@@ -24,10 +24,11 @@ struct walk {
 	uint64_t fp;
 	uint64_t low; /* plain reads are safe in [low, low + span] */
 	uint64_t span;
+	uint64_t end;	     /* of what is known of a stack that is not the thread's own; or 0 */
 	uint32_t exact;	     /* MEMO_EXACT if pc itself was executing, else 0 */
 	uint32_t generation; /* of the loaded modules */
 	uint32_t inward;     /* steps that need not lead outwards: signal frames and leaves */
-	bool far; /* something was read that a plain read may not touch: not for the memo */
+	bool far; /* something was read that need not be there the next time: not for the memo */
 };
 
 enum walk_result {
