@@ -114,8 +114,9 @@ static char *copy_text(const char *text)
 	return text ? mem_copy_string(text) : NULL;
 }
 
-/* Only its first reader writes to a file's own members. */
-static void note_opened(struct lookup_file *f, const struct symbol_module *m)
+/* Only its first reader writes to a file's own members. Returns whether others should help: what
+ * was open before is at hand sooner than a second one could be opened. */
+static bool note_opened(struct lookup_file *f, const struct symbol_module *m)
 {
 	struct symbol_files files;
 
@@ -124,6 +125,7 @@ static void note_opened(struct lookup_file *f, const struct symbol_module *m)
 	f->object = copy_text(files.object);
 	f->debug = copy_text(files.debug);
 	f->has_dwarf = files.has_dwarf;
+	return files.has_dwarf && !files.was_open;
 }
 
 static bool take_batch(struct work *w, size_t file, size_t *batch)
@@ -161,10 +163,9 @@ static void read_file(struct work *w, size_t file, bool first)
 	struct symbol_module *m = open_file(w, f, first ? &f->error : &ignored);
 	size_t batch;
 
-	if (first && m)
-		note_opened(f, m);
+	bool is_slow = first && m && note_opened(f, m);
 	if (first)
-		set_stage(w, file, m && f->has_dwarf ? FILE_SHARED : FILE_ALONE);
+		set_stage(w, file, is_slow ? FILE_SHARED : FILE_ALONE);
 	else if (!m)
 		set_stage(w, file, FILE_ALONE); /* gone in between: the first one has it open */
 	if (first && !m)

@@ -292,6 +292,13 @@ static int download(Dwfl *dwfl, const struct build_id *id)
 	return fd;
 }
 
+bool debugfile_has_server(void)
+{
+	const char *urls = getenv("DEBUGINFOD_URLS");
+
+	return urls && urls[0];
+}
+
 static struct object *find_on_server(const struct build_id *id)
 {
 	static const Dwfl_Callbacks callbacks = {
@@ -299,10 +306,9 @@ static struct object *find_on_server(const struct build_id *id)
 		.find_debuginfo = dwfl_standard_find_debuginfo,
 		.section_address = dwfl_offline_section_address,
 	};
-	const char *urls = getenv("DEBUGINFOD_URLS");
 	struct object *found = NULL;
 
-	if (!urls || !urls[0] || !id->bytes)
+	if (!debugfile_has_server() || !id->bytes)
 		return NULL;
 	Dwfl *dwfl = dwfl_begin(&callbacks);
 	int fd = dwfl ? download(dwfl, id) : -1;
@@ -331,7 +337,7 @@ struct object *debugfile_find(const struct object *o, const struct symbol_option
 		found = find_by_name(object_get_path(o), options, is_debug_file_of, &id);
 	if (!found)
 		found = find_by_scan(&id, options, is_debug_file_of);
-	if (!found)
+	if (!found && !(options && options->modest))
 		found = find_on_server(&id);
 	return found;
 }
@@ -348,7 +354,7 @@ struct object *debugfile_find_stand_in(const char *path, const uint8_t *id, size
 		found = find_by_scan(&wanted, options, has_same_id);
 	if (!found)
 		found = find_by_id(&wanted, "", options);
-	if (!found)
+	if (!found && !(options && options->modest))
 		found = find_on_server(&wanted);
 	return found;
 }

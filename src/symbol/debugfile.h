@@ -30,4 +30,7 @@ struct object *debugfile_find_by_id(const uint8_t *id, size_t bytes,
  * none. */
 struct object *debugfile_open_embedded(const struct object *o);
 
+/* Whether the user has named a server that debug information is had from. */
+bool debugfile_has_server(void);
+
 #endif

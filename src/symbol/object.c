@@ -122,10 +122,15 @@ void object_close(struct object *o)
 	free(o);
 }
 
-Dwarf *object_begin_dwarf(struct object *o)
+bool object_has_modest_dwarf(const struct object *o)
+{
+	return unpack_is_modest(o->elf);
+}
+
+Dwarf *object_begin_dwarf(struct object *o, unsigned threads)
 {
 	if (o->path)
-		unpack_sections(o->elf, &o->unpacked);
+		unpack_sections(o->elf, threads, &o->unpacked);
 	return dwarf_begin_elf(o->elf, DWARF_C_READ, NULL);
 }
 

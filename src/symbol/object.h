@@ -29,9 +29,12 @@ struct object *object_open_memory(void *image, size_t bytes, struct error *e);
 /* NULL is allowed. What came from the object's `Elf` is gone then. */
 void object_close(struct object *o);
 
+/* Whether its DWARF takes no more memory than can be spared for hours. */
+bool object_has_modest_dwarf(const struct object *o);
+
 /* Its DWARF, as far as names need it, for the caller to end before the object is closed; NULL if it
- * has none. */
-Dwarf *object_begin_dwarf(struct object *o);
+ * has none. What is compressed is unpacked by up to `threads`, 1 or 2. */
+Dwarf *object_begin_dwarf(struct object *o, unsigned threads);
 
 /* Gives the descriptor back while the object stays usable: a process may map more objects than it
  * may hold files open. Not before object_begin_dwarf, which learns the file's directory from the

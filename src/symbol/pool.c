@@ -17,12 +17,13 @@ struct entry {
 struct symbol_pool {
 	pthread_mutex_t lock;
 	size_t most;
+	bool is_modest;
 	VEC(struct entry) entries; /* by when they were given */
 };
 
 static bool is_same(const struct pool_key *a, const struct pool_key *b)
 {
-	return a->build_id_bytes == b->build_id_bytes &&
+	return a->build_id_bytes == b->build_id_bytes && a->object_only == b->object_only &&
 	       memcmp(a->build_id, b->build_id, a->build_id_bytes) == 0 &&
 	       strcmp(a->path, b->path) == 0;
 }
@@ -52,6 +53,16 @@ void pool_free(struct symbol_pool *pool)
 	pthread_mutex_destroy(&pool->lock);
 	vec_free(&pool->entries);
 	free(pool);
+}
+
+void pool_keep_modest(struct symbol_pool *pool)
+{
+	pool->is_modest = true;
+}
+
+bool pool_is_modest(const struct symbol_pool *pool)
+{
+	return pool->is_modest;
 }
 
 struct symbol_module *pool_take(struct symbol_pool *pool, const struct pool_key *key)

@@ -4,6 +4,7 @@
 #ifndef MIDDEN_SYMBOL_POOL_H
 #define MIDDEN_SYMBOL_POOL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,10 +16,15 @@ struct pool_key {
 	const char *path;
 	const uint8_t *build_id;
 	size_t build_id_bytes;
+	bool object_only; /* as in struct symbol_options */
 };
 
 struct symbol_pool *pool_new(size_t most);
 void pool_free(struct symbol_pool *pool); /* an empty one */
+
+/* Whether modules that take much memory are not to be put in: before it is used. */
+void pool_keep_modest(struct symbol_pool *pool);
+bool pool_is_modest(const struct symbol_pool *pool);
 
 /* Takes a module of that key out; NULL if there is none. */
 struct symbol_module *pool_take(struct symbol_pool *pool, const struct pool_key *key);

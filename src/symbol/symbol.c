@@ -34,6 +34,8 @@ struct symbol_module {
 	struct variables all;	  /* as last listed */
 	struct notes names;
 	struct units_frames frames;
+	bool was_open;		  /* taken from the pool */
+	bool is_modest;		  /* in memory */
 	struct symbol_pool *pool; /* where it goes when it is closed, or NULL */
 	struct pool_key key;	  /* of these: */
 	char *path;
@@ -41,6 +43,11 @@ struct symbol_module {
 };
 
 /* ---- opening --------------------------------------------------------------------------------- */
+
+static unsigned count_threads(const struct symbol_options *options)
+{
+	return options && options->modest ? 1 : 2;
+}
 
 /* libdw itself follows the link's path and /usr/lib/debug; it does not know the user's directories.
  */
@@ -55,12 +62,13 @@ static void open_alt(struct symbol_module *m, const struct symbol_options *optio
 	m->alt = debugfile_find_by_id(id, (size_t)bytes, options);
 	if (!m->alt)
 		return;
-	m->alt_dwarf = object_begin_dwarf(m->alt);
+	m->alt_dwarf = object_begin_dwarf(m->alt, count_threads(options));
 	if (m->alt_dwarf)
 		dwarf_setalt(m->dwarf, m->alt_dwarf);
 }
 
-static void open_dwarf(struct symbol_module *m, const struct symbol_options *options)
+/* False: that would not be modest. */
+static bool open_dwarf(struct symbol_module *m, const struct symbol_options *options)
 {
 	struct object *from = m->object;
 
@@ -70,19 +78,28 @@ static void open_dwarf(struct symbol_module *m, const struct symbol_options *opt
 		m->debug = debugfile_find(from, options);
 		from = m->debug;
 	}
+	m->is_modest = !from || object_has_modest_dwarf(from);
+	if (options && options->modest && (!m->is_modest || (!from && debugfile_has_server())))
+		return false;
 	if (from)
-		m->dwarf = object_begin_dwarf(from);
+		m->dwarf = object_begin_dwarf(from, count_threads(options));
 	if (m->dwarf)
 		open_alt(m, options);
+	return true;
 }
 
-/* Takes the object over. */
+static void free_module(struct symbol_module *m);
+
+/* Takes the object over. NULL: only if it was to be modest. */
 static struct symbol_module *new_module(struct object *o, const struct symbol_options *options)
 {
 	struct symbol_module *m = mem_new(1, sizeof(*m));
 
 	m->object = o;
-	open_dwarf(m, options);
+	if (!open_dwarf(m, options)) {
+		free_module(m);
+		return NULL;
+	}
 	object_close_fd(o);
 	if (m->debug)
 		object_close_fd(m->debug);
@@ -125,8 +142,6 @@ static struct symbol_module *open_file(const char *path, const uint8_t *build_id
 	return NULL;
 }
 
-static void free_module(struct symbol_module *m);
-
 /* What is written over in place is no longer what the build-id says. */
 static bool is_unchanged(const struct symbol_module *m)
 {
@@ -147,18 +162,21 @@ struct symbol_module *symbol_open(const char *path, const uint8_t *build_id, siz
 				  const struct symbol_options *options, struct error *e)
 {
 	struct symbol_pool *pool = build_id && options ? options->pool : NULL;
-	const struct pool_key key = {path, build_id, build_id_bytes};
+	const struct pool_key key = {path, build_id, build_id_bytes,
+				     options && options->object_only};
 	struct symbol_module *m = pool ? take_open(pool, &key) : NULL;
 
-	if (m)
+	if (m) {
+		m->was_open = true;
 		return m;
+	}
 	m = open_file(path, build_id, build_id_bytes, options, e);
 	if (m && pool) {
 		m->pool = pool;
 		m->path = mem_copy_string(path);
 		m->build_id = mem_new(build_id_bytes, 1);
 		memcpy(m->build_id, build_id, build_id_bytes);
-		m->key = (struct pool_key){m->path, m->build_id, build_id_bytes};
+		m->key = (struct pool_key){m->path, m->build_id, build_id_bytes, key.object_only};
 	}
 	return m;
 }
@@ -224,7 +242,9 @@ static void free_module(struct symbol_module *m)
 
 void symbol_close(struct symbol_module *m)
 {
-	free_module(m && m->pool ? pool_give(m->pool, &m->key, m) : m);
+	bool is_kept = m && m->pool && (m->is_modest || !pool_is_modest(m->pool));
+
+	free_module(is_kept ? pool_give(m->pool, &m->key, m) : m);
 }
 
 struct symbol_pool *symbol_pool_new(size_t most)
@@ -232,14 +252,24 @@ struct symbol_pool *symbol_pool_new(size_t most)
 	return pool_new(most);
 }
 
-void symbol_pool_free(struct symbol_pool *pool)
+void symbol_pool_keep_modest(struct symbol_pool *pool)
+{
+	pool_keep_modest(pool);
+}
+
+void symbol_pool_empty(struct symbol_pool *pool)
 {
 	struct symbol_module *m;
 
-	if (!pool)
-		return;
 	while ((m = pool_pop(pool)))
 		free_module(m);
+}
+
+void symbol_pool_free(struct symbol_pool *pool)
+{
+	if (!pool)
+		return;
+	symbol_pool_empty(pool);
 	pool_free(pool);
 }
 
@@ -248,6 +278,7 @@ void symbol_get_files(const struct symbol_module *m, struct symbol_files *files)
 	files->object = object_get_path(m->object);
 	files->debug = m->debug ? object_get_path(m->debug) : NULL;
 	files->has_dwarf = m->dwarf != NULL;
+	files->was_open = m->was_open;
 }
 
 /* ---- looking up ------------------------------------------------------------------------------ */

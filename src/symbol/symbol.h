@@ -18,7 +18,10 @@ struct symbol_options {
 	/* Searched before /usr/lib/debug; ends with NULL. Or NULL. */
 	const char *const *debug_dirs;
 	bool object_only; /* separate debug information is not looked for */
-	/* Where modules are taken from and go to when they are closed, or NULL. What else is in the
+	/* What would have to be asked of a server, or take much memory, is not opened; no threads
+	 * are started. */
+	bool modest;
+	/* Where modules are taken from and go to when they are closed, or NULL. The paths in the
 	 * options must be the same for all that use it. */
 	struct symbol_pool *pool;
 };
@@ -28,7 +31,9 @@ struct symbol_module;
 /* Keeps up to `most` modules open that nobody uses, for the next one who opens them: what a file's
  * debug information costs is paid once. Those without a build-id are not kept. */
 struct symbol_pool *symbol_pool_new(size_t most);
-void symbol_pool_free(struct symbol_pool *pool); /* after the last of its modules was closed */
+void symbol_pool_keep_modest(struct symbol_pool *pool); /* none that takes much memory is kept */
+void symbol_pool_empty(struct symbol_pool *pool); /* those that nobody uses are closed for good */
+void symbol_pool_free(struct symbol_pool *pool);  /* after the last of its modules was closed */
 
 /* Opens the object at `path` and its separate debug information if there is any: by build-id, then
  * debuglink, then, only where the user has set DEBUGINFOD_URLS, from a server. If `build_id` is
@@ -51,6 +56,7 @@ struct symbol_files {
 	const char *object; /* the program or library, or what stands for it; NULL: memory (vdso) */
 	const char *debug;  /* its separate debug file; NULL: none */
 	bool has_dwarf; /* source lines can be found; otherwise symbol tables are all there is */
+	bool was_open;	/* it comes from a pool: what was looked up before takes no time */
 };
 void symbol_get_files(const struct symbol_module *m, struct symbol_files *files);
 

@@ -28,6 +28,10 @@
 #define STACK_BYTES	((size_t)1 << 20) /* libc's choice would follow the program's limit */
 #define SHARED_WORTH	(256u << 10)	  /* compressed: below, a thread does not pay */
 
+/* What is little memory: unpacked, and as it is in the file, of which libdw takes a part again. */
+#define MODEST_UNPACKED_BYTES (UINT64_C(64) << 20)
+#define MODEST_BYTES	      (UINT64_C(512) << 20)
+
 struct section {
 	Elf_Scn *scn;
 	const uint8_t *packed;
@@ -219,7 +223,7 @@ static bool replace(const struct section *s)
 	return true;
 }
 
-void unpack_sections(Elf *elf, struct unpacked *u)
+void unpack_sections(Elf *elf, unsigned threads, struct unpacked *u)
 {
 	struct work w = {.lock = PTHREAD_MUTEX_INITIALIZER};
 	pthread_t second;
@@ -227,7 +231,7 @@ void unpack_sections(Elf *elf, struct unpacked *u)
 	list_sections(&w, elf);
 	if (w.sections.count)
 		qsort(w.sections.at, w.sections.count, sizeof(*w.sections.at), by_size);
-	bool is_shared = start_second(&w, &second);
+	bool is_shared = threads > 1 && start_second(&w, &second);
 	(void)run_worker(&w);
 	if (is_shared)
 		pthread_join(second, NULL);
@@ -241,6 +245,27 @@ void unpack_sections(Elf *elf, struct unpacked *u)
 	}
 	pthread_mutex_destroy(&w.lock);
 	vec_free(&w.sections);
+}
+
+bool unpack_is_modest(Elf *elf)
+{
+	uint64_t unpacked = 0, bytes = 0;
+	Elf_Scn *scn = NULL;
+	GElf_Shdr header;
+	GElf_Chdr compressed;
+
+	while ((scn = elf_nextscn(elf, scn))) {
+		if (!gelf_getshdr(scn, &header) || header.sh_flags & SHF_ALLOC ||
+		    header.sh_type == SHT_NOBITS)
+			continue;
+		if (header.sh_flags & SHF_COMPRESSED && gelf_getchdr(scn, &compressed))
+			unpacked += compressed.ch_size;
+		else
+			bytes += header.sh_size;
+		if (unpacked > MODEST_UNPACKED_BYTES || bytes > MODEST_BYTES)
+			return false;
+	}
+	return true;
 }
 
 void unpack_free(struct unpacked *u)
