@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/special.h"
+#include "cli/ahead.h"
 #include "cli/control.h"
 #include "cli/fleeting.h"
 #include "cli/handover.h"
@@ -57,6 +58,7 @@ struct recording_job {
 	struct subject subject;
 	struct trace_writer *trace; /* NULL: none */
 	struct beginning beginning;
+	struct ahead *ahead; /* NULL: it has not begun */
 };
 
 /* How the look-up of symbols is told. */
@@ -440,12 +442,15 @@ static bool is_named_later(const struct recording_job *job, const struct profile
 static void resolve(struct profile *p, const struct recording_job *job)
 {
 	struct symbol_teller teller = {.out = job->wires->report_out};
+	const struct symbol_options symbols = {.pool = ahead_get_pool(job->ahead)};
 	const struct resolve_options how = {
+		.symbols = &symbols,
 		.variables = true,
 		.progress = job->options->symbol_progress ? tell_symbols : NULL,
 		.context = &teller,
 	};
 
+	(void)ahead_wait(job->ahead);
 	(void)resolve_profile(p, &how, NULL);
 }
 
@@ -534,6 +539,14 @@ static void start_servant(struct servant *s, const struct recording_job *job, pi
 	servant_start(s, &how, pid);
 }
 
+/* Where somebody waits for the file, who is not told to come back later for the names. */
+static void start_ahead(struct recording_job *job, struct collector *c)
+{
+	bool is_awaited = job->wires->is_program && job->wires->report_out >= 0;
+
+	job->ahead = ahead_new(c, job->subject.executable, job->options->symbols && is_awaited);
+}
+
 int recording_run(const struct recording_options *options, const struct segment_hello *hello,
 		  const struct recording_wires *wires)
 {
@@ -562,8 +575,10 @@ int recording_run(const struct recording_options *options, const struct segment_
 	int result = c ? welcome_target(c, wires->connection, &e) : -1;
 	close(wires->connection);
 	if (result == 0) {
+		start_ahead(&job, c);
 		enum collect_end end = run_to_end(c, &job, &report, &listeners);
 
+		ahead_halt(job.ahead);
 		servant_stop(&servant); /* what it could be asked for is in the file, or will be */
 		result = collect_has_begun(c) ? keep(c, end, &job, &report)
 					      : fail_to_begin(&report, &job);
@@ -573,6 +588,8 @@ int recording_run(const struct recording_options *options, const struct segment_
 		(void)fail(&report, &e, wires->report_out);
 	}
 	servant_stop(&servant);
+	if (job.ahead && !ahead_free(job.ahead))
+		return result;
 	collect_free(c);
 	subject_fini(&job.subject);
 	return result;
