@@ -261,8 +261,10 @@ test("what grows is found again where lines, names or frames of one's own are no
 	p.pack.f64("frame.offset")[nameless] = 77;
 	p.pack.u32("site.own")[3] = 0xffffffff; // the leaf stands for it
 	const { growing, "one-off": others } = findLeaks(p, 10);
-	assert.deepEqual([growing, others].map(({ largest }) => largest.map((leak) => leak.site)), [[0, 2, 3], [1]]); // line 7 of the other is another place
+	assert.deepEqual([growing, others].map(sitesOf), [[0, 2, 3], [1]]); // line 7 of the other is another place
 });
+
+const sitesOf = ({ places }) => places.flatMap((place) => place.largest.map((leak) => leak.site));
 
 test("leaks are growing, one-off or suppressed", () => {
 	const leaked = (stack, bytes, more = {}) => ({ stack, live_bytes: bytes, live_blocks: 1, ...more });
@@ -270,13 +272,14 @@ test("leaks are growing, one-off or suppressed", () => {
 	const p = makeProfile({ sites: [leaked("g", 5), leaked("o", 7), leaked("s", 9, { rule: "libc" }), { stack: "none" }], header: { findings } });
 	const groups = findLeaks(p, 10);
 	assert.deepEqual(["growing", "one-off", "suppressed"].map((k) => [groups[k].bytes, groups[k].stacks]), [[5, 1], [7, 1], [9, 1]]);
-	assert.equal(groups.suppressed.largest[0].rule, "libc");
-	assert.equal(findLeaks(p, 0)["one-off"].largest.length, 0);
+	assert.equal(groups.suppressed.places[0].largest[0].rule, "libc");
+	assert.equal(findLeaks(p, 0)["one-off"].places.length, 0);
+	assert.equal(findLeaks(p, 0)["one-off"].placeCount, 1);
 });
 
 test("a leak's quarters are what was live when they were over", () => {
 	const p = makeProfile({ sites: [{ stack: "a", live_bytes: 9, live_blocks: 1 }], points: [0, 30, 60, 100], changes: [[0, 0, 1, 1], [1, 0, 4, 1], [3, 0, 9, 1]] });
-	assert.deepEqual(findLeaks(p, 5)["one-off"].largest[0].quarters, [1, 4, 4, 9]);
+	assert.deepEqual(findLeaks(p, 5)["one-off"].places[0].quarters, [1, 4, 4, 9]);
 });
 
 const SECOND = 1e9;
@@ -292,7 +295,7 @@ function overTime(sites, lines, header = {}) {
 }
 
 const leaksWithin = (p, from, to) => findLeaksWithin(p, { from, to }, answer(p, { ...ALL, figure: "live", range: { from: to, to } }), from < to ? answer(p, { ...ALL, figure: "growth", range: { from, to } }) : null, 10);
-const told = (groups) => Object.fromEntries(Object.entries(groups).map(([kind, g]) => [kind, g.largest.map((l) => [l.site, l.bytes, l.blocks, l.within.growth])]));
+const told = (groups) => Object.fromEntries(Object.entries(groups).map(([kind, g]) => [kind, g.places.flatMap((place) => place.largest).map((l) => [l.site, l.bytes, l.blocks, l.within.growth])]));
 
 /** Steady from the start, from 1 s on, long before, steady but harmless, gone at 2 s. */
 const five = (header) => overTime([{ stack: "a" }, { stack: "b" }, { stack: "c" }, { stack: "d", rule: "libc" }, { stack: "e" }], [(k) => k + 1, (k) => (k >= 10 ? 50 : 0), () => 70, (k) => k + 1, (k) => (k < 20 ? k : 0)], header);
@@ -303,8 +306,8 @@ test("what was not freed at the end of a range grows, or does not, or is harmles
 	assert.deepEqual(told(groups), { growing: [[0, 31000, 31, 25000]], "one-off": [[2, 70000, 70, 0], [1, 50000, 50, 50000]], suppressed: [[3, 31000, 31, 25000]] });
 	assert.deepEqual(["growing", "one-off", "suppressed"].map((k) => [groups[k].bytes, groups[k].blocks, groups[k].growth]), [[31000, 31, 25000], [120000, 120, 50000], [31000, 31, 25000]]);
 	// Quarters of 0.5 s to 3 s end at 1.125, 1.75, 2.375 and 3 s.
-	assert.deepEqual(groups.growing.largest[0].quarters, [12000, 18000, 24000, 31000]);
-	assert.deepEqual(groups["one-off"].largest.map((l) => l.quarters), [[70000, 70000, 70000, 70000], [50000, 50000, 50000, 50000]]);
+	assert.deepEqual(groups.growing.places[0].quarters, [12000, 18000, 24000, 31000]);
+	assert.deepEqual(groups["one-off"].places.map((place) => place.quarters), [[70000, 70000, 70000, 70000], [50000, 50000, 50000, 50000]]);
 });
 
 test("what a range is too short for is not told of it", () => {
@@ -320,11 +323,11 @@ test("at a moment there is what was alive, and nothing grows", () => {
 	const { groups, isTold } = leaksWithin(five(), 15, 15);
 	assert.ok(!isTold);
 	assert.deepEqual(told(groups), { growing: [], "one-off": [[2, 70000, 70, 0], [1, 50000, 50, 0], [0, 16000, 16, 0], [4, 15000, 15, 0]], suppressed: [[3, 16000, 16, 0]] });
-	assert.deepEqual(groups["one-off"].largest[0].quarters, []);
+	assert.deepEqual(groups["one-off"].places[0].quarters, []);
 });
 
 test("what grows has a hundredth of all that came in the range, 16 KiB in 16 blocks", () => {
-	const growing = (...lines) => leaksWithin(overTime(lines.map((_, i) => ({ stack: `f${i}` })), lines), 0, 30).groups.growing.largest.map((l) => l.site);
+	const growing = (...lines) => sitesOf(leaksWithin(overTime(lines.map((_, i) => ({ stack: `f${i}` })), lines), 0, 30).groups.growing);
 	assert.deepEqual(growing((k) => k, () => 1e6), [0]); // what was there before does not count
 	assert.deepEqual(growing((k) => k, (k) => 99 * k), [1, 0]); // the most growth first: 30,000 of 3,000,000 bytes
 	assert.deepEqual(growing((k) => k, (k) => 100 * k), [1]); // of 3,030,000
@@ -333,7 +336,10 @@ test("what grows has a hundredth of all that came in the range, 16 KiB in 16 blo
 
 test("two stacks of one line grow together", () => {
 	const { groups } = leaksWithin(overTime([{ stack: "main f" }, { stack: "g f" }], [(k) => (k < 15 ? 2 * k : 30), (k) => (k < 15 ? 0 : 2 * (k - 15))]), 0, 30);
-	assert.deepEqual(groups.growing.largest.map((l) => l.site).sort(), [0, 1]);
+	assert.deepEqual(sitesOf(groups.growing).sort(), [0, 1]);
+	const [place] = groups.growing.places;
+	assert.deepEqual([groups.growing.placeCount, place.stacks, place.bytes, place.blocks, place.growth], [1, 2, 60000, 60, 60000]);
+	assert.deepEqual(place.quarters, [14000, 30000, 44000, 60000]); // of both together
 });
 
 test("steady is what goes on from the first fifth to the last tenth", () => {
@@ -348,7 +354,7 @@ test("steady is what goes on from the first fifth to the last tenth", () => {
 
 test("leaks of a range are as doubtful as what was live at its ends", () => {
 	const { groups } = leaksWithin(five({ stats: { sample_period: 100 } }), 5, 30);
-	assert.deepEqual(groups.growing.largest[0].within, { growth: 25000, bytesVariance: 3100000, growthVariance: 3700000 });
+	assert.deepEqual(groups.growing.places[0].largest[0].within, { growth: 25000, bytesVariance: 3100000, growthVariance: 3700000 });
 	assert.deepEqual([groups["one-off"].bytesVariance, groups["one-off"].growthVariance], [12000000, 19000000]);
 });
 

@@ -47,8 +47,9 @@ def test_leaks_of_a_range_are_what_was_live_at_its_end(page, midden, late):
     at_end, grown = live_at(midden, profile, points[last]), growth(midden, profile, points[first], points[last])
     assert (at_end["total_bytes"], grown["total_bytes"]) == (150000, 50000)
     sums, title, text, sheet, note = page(
-        profile, ("goto", f"#leaks?from={first}&to={last}"), ("wait", "#leaks-one-off"), ("eval", LEFT), ("text", "#leaks-one-off h2"), ("text", "#leaks-one-off"), ("save", "#save-csv"), ("count", "#of-all:visible"),
+        profile, ("goto", f"#leaks?from={first}&to={last}"), ("wait", "#leaks-one-off"), ("eval", LEFT), ("text", "#leaks-one-off h2"), ("click", "#leaks-one-off .of-place summary"), ("wait", "#leaks-one-off .of-place .leak"), ("text", "#leaks-one-off"), ("save", "#save-csv"), ("count", "#of-all:visible"),
     )
+    assert "146 KiB in 100 blocks, +48.8 KiB within · table_new known_tree.c:20, 2 stacks" in text  # both of one place
     assert sums == {"one-off": [150000, 100, 50000]} and note == 0
     assert "too short to tell what grows" in title  # a tenth of a second
     assert "97.7 KiB in 50 blocks, +97.7 KiB within" in text and "48.8 KiB in 50 blocks, −48.8 KiB within" in text

@@ -3,58 +3,84 @@
 
 import { inRuns } from "../runs.ts";
 import { growingWithin, isLongEnough, placesOf } from "./growing.ts";
+import { varianceOf } from "./interval.ts";
 import { type Arrays, withArrays } from "./memory.ts";
 import type { Profile } from "./profile.ts";
 import { firstAfter, type Answer, type Figures, type Range } from "./question.ts";
 
 export type LeakKind = "growing" | "one-off" | "suppressed";
 
+/** One stack. */
 export interface Leak {
   site: number;
   bytes: number;
   blocks: number;
-  kind: LeakKind;
   rule: string; // that suppresses it
-  /** Live bytes after each quarter of the recording, or of the range; none of a moment. */
-  quarters: number[];
   within: Within;
 }
 
-/** What is known of a range: by how much it has more at the end, and how doubtful that and its bytes are where blocks
- * were sampled. Of the whole recording that is 0, and columns have it (interval.ts). */
+/** By how much there is more at the end of a range (0 of the whole recording), and how doubtful that and its bytes are
+ * where blocks were sampled. */
 export interface Within {
   growth: number;
   bytesVariance: number;
   growthVariance: number;
 }
 
-const QUARTERS = 4;
+interface Amount extends Within {
+  bytes: number;
+  blocks: number;
+  stacks: number;
+}
 
-/** Some sites' live bytes, when each quarter was over. */
+/** Stacks that allocated at one place of the program, of one kind. */
+export interface LeakPlace extends Amount {
+  kind: LeakKind;
+  frame: number; // of the place; the number of frames: it has none
+  largest: Leak[];
+  /** Live bytes after each quarter of the recording, or of the range; none of a moment. */
+  quarters: number[];
+}
+
+const QUARTERS = 4;
+const STACKS_OF_PLACE = 10;
+
+/** What some groups of sites had live, when each quarter was over. */
 interface Quarters {
   begin: number; // place of the table of changes
-  places: Uint16Array; // by site: its place in `live`; 0: nobody asks for it
+  numbers: Uint16Array; // by site: its place in `live`; 0: nobody asks for it
+  held: Float64Array; // by site: what it had live last
   live: Float64Array;
 }
 
-function follow(from: number, to: number, { begin, places, live }: Quarters, sites: Uint32Array, bytes: Float64Array): void {
-  for (let i = begin + from; i < begin + to; i++) live[places[sites[i]!]!] = bytes[i]!;
+function follow(from: number, to: number, { begin, numbers, held, live }: Quarters, sites: Uint32Array, bytes: Float64Array): void {
+  for (let i = begin + from; i < begin + to; i++) {
+    const site = sites[i]!;
+    const number = numbers[site]!;
+    if (number === 0) continue;
+    live[number]! += bytes[i]! - held[site]!;
+    held[site] = bytes[i]!;
+  }
 }
 
-/** What these sites had live when each quarter of a range was over; `start`: at its beginning, by site. */
-function byQuarters(p: Profile, wanted: number[], { from, to }: Range, arrays: Arrays, start: (site: number) => number): Map<number, number[]> {
+function addHeld(from: number, to: number, { numbers, held, live }: Quarters): void {
+  for (let site = from; site < to; site++) live[numbers[site]!]! += held[site]!;
+}
+
+/** What these groups had live when each quarter of a range was over; `held`: by site, what it had at its beginning. */
+function byQuarters(p: Profile, numbers: Uint16Array, count: number, { from, to }: Range, held: Float64Array): number[][] {
   const times = p.pack.f64("point.time_ns");
   const points = p.pack.u32("change.point");
   const [begin, end] = [from < 0 ? 0 : times[from]!, times[to] ?? 0];
-  const q: Quarters = { begin: from < 0 ? 0 : firstAfter(points, from), places: arrays.u16(p.siteCount), live: new Float64Array(wanted.length + 1) };
-  wanted.forEach((site, i) => ((q.places[site] = i + 1), (q.live[i + 1] = start(site))));
-  const result = new Map<number, number[]>(wanted.map((site) => [site, []]));
+  const q: Quarters = { begin: from < 0 ? 0 : firstAfter(points, from), numbers, held, live: new Float64Array(count + 1) };
+  inRuns(p.siteCount, addHeld, q);
+  const result: number[][] = Array.from({ length: count }, () => []);
   for (let point = Math.max(0, from), quarter = 1; quarter <= QUARTERS; quarter++) {
     while (point < to && times[point + 1]! <= begin + ((end - begin) * quarter) / QUARTERS) point++;
     const next = times[point]! <= begin + ((end - begin) * quarter) / QUARTERS ? firstAfter(points, point) : q.begin;
     inRuns(next - q.begin, follow, q, p.pack.u32("change.site"), p.pack.f64("change.live_bytes"));
     q.begin = next;
-    for (const site of wanted) result.get(site)!.push(q.live[q.places[site]!]!);
+    for (let i = 0; i < count; i++) result[i]!.push(q.live[i + 1]!);
   }
   return result;
 }
@@ -89,16 +115,14 @@ function growingFrames(p: Profile, places: Uint32Array): Uint8Array {
   return isGrowing;
 }
 
-export interface LeakGroup extends Within {
-  bytes: number;
-  blocks: number;
-  stacks: number;
-  largest: Leak[];
+export interface LeakGroup extends Amount {
+  placeCount: number;
+  places: LeakPlace[]; // the largest
 }
 
 export type LeakGroups = Record<LeakKind, LeakGroup>;
 
-/** The `shown` sites with most, the largest first: of those that come one by one, only what may be
+/** The `shown` sites (or places) with most, the largest first: of those that come one by one, only what may be
  * among them is kept and, now and then, sorted. */
 class Largest {
   private kept: number[] = [];
@@ -140,39 +164,107 @@ interface Left {
 
 const withinOf = ({ growth, variance, growthVariance }: Left, site: number): Within => ({ growth: growth?.bytes[site] ?? 0, bytesVariance: variance?.[site] ?? 0, growthVariance: growthVariance?.[site] ?? 0 });
 
-/** Adds sites to their groups, and to the largest of them. */
-function addUp(from: number, to: number, kinds: Uint8Array, left: Left, groups: LeakGroup[], largest: Largest[]): void {
+const nothing = (): Amount => ({ bytes: 0, blocks: 0, stacks: 0, growth: 0, bytesVariance: 0, growthVariance: 0 });
+
+/** The same as Amount, by kind and place: kind * width + frame. */
+class Sums {
+  readonly bytes: Float64Array;
+  readonly blocks: Float64Array;
+  readonly growth: Float64Array;
+  readonly bytesVariance: Float64Array;
+  readonly growthVariance: Float64Array;
+  readonly stacks: Uint32Array;
+
+  constructor(readonly width: number, arrays: Arrays) {
+    const count = KINDS.length * width;
+    [this.bytes, this.blocks, this.growth, this.bytesVariance, this.growthVariance] = [arrays.f64(count), arrays.f64(count), arrays.f64(count), arrays.f64(count), arrays.f64(count)];
+    this.stacks = arrays.u32(count);
+  }
+
+  amount(key: number): Amount {
+    return { bytes: this.bytes[key]!, blocks: this.blocks[key]!, stacks: this.stacks[key]!, growth: this.growth[key]!, bytesVariance: this.bytesVariance[key]!, growthVariance: this.growthVariance[key]! };
+  }
+}
+
+function addUp(from: number, to: number, kinds: Uint8Array, places: Uint32Array, left: Left, sums: Sums): void {
   const { bytes, blocks } = left.figures;
   const { growth, variance, growthVariance } = left;
   for (let site = from; site < to; site++) {
     const kind = kinds[site]!;
     if (kind >= NONE) continue;
-    const group = groups[kind]!;
-    group.bytes += bytes[site]!;
-    group.blocks += blocks[site]!;
-    group.stacks++;
-    if (growth) group.growth += growth.bytes[site]!;
-    if (variance) group.bytesVariance += variance[site]!;
-    if (growthVariance) group.growthVariance += growthVariance[site]!;
-    largest[kind]!.add(site);
+    const key = kind * sums.width + places[site]!;
+    sums.bytes[key]! += bytes[site]!;
+    sums.blocks[key]! += blocks[site]!;
+    sums.stacks[key]!++;
+    if (growth) sums.growth[key]! += growth.bytes[site]!;
+    if (variance) sums.bytesVariance[key]! += variance[site]!;
+    if (growthVariance) sums.growthVariance[key]! += growthVariance[site]!;
   }
 }
 
-/** By kind: what it comes to, and the largest `shown` stacks: what grows within a range by how much, all others by what
- * there is of them. `range`: null the whole recording. */
-function groupUp(p: Profile, left: Left, kinds: Uint8Array, range: Range | null, shown: number): LeakGroups {
+/** Numbers sites by their place, those of places that have a number, and adds them to the largest of it. */
+function pick(from: number, to: number, kinds: Uint8Array, places: Uint32Array, width: number, ofPlaces: Uint16Array, numbers: Uint16Array, largest: Largest[]): void {
+  for (let site = from; site < to; site++) {
+    const kind = kinds[site]!;
+    const number = kind < NONE ? ofPlaces[kind * width + places[site]!]! : 0;
+    numbers[site] = number;
+    if (number) largest[number - 1]!.add(site);
+  }
+}
+
+function start(from: number, to: number, held: Float64Array, bytes: Float64Array, growth: Float64Array): void {
+  for (let site = from; site < to; site++) held[site] = bytes[site]! - growth[site]!;
+}
+
+function addPlaces(from: number, to: number, first: number, sums: Sums, group: LeakGroup, largest: Largest): void {
+  for (let key = first + from; key < first + to; key++) {
+    if (!sums.stacks[key]) continue;
+    group.bytes += sums.bytes[key]!;
+    group.blocks += sums.blocks[key]!;
+    group.stacks += sums.stacks[key]!;
+    group.growth += sums.growth[key]!;
+    group.bytesVariance += sums.bytesVariance[key]!;
+    group.growthVariance += sums.growthVariance[key]!;
+    group.placeCount++;
+    largest.add(key);
+  }
+}
+
+/** A kind's sum, and its `shown` largest places by number: what grows within a range by how much, all others by what there
+ * is of them. */
+function rankPlaces(kind: number, sums: Sums, hasGrowth: boolean, shown: number): { group: LeakGroup; keys: number[] } {
+  const group: LeakGroup = { ...nothing(), placeCount: 0, places: [] };
+  const largest = new Largest(kind === 0 && hasGrowth ? sums.growth : sums.bytes, sums.blocks, shown);
+  inRuns(sums.width, addPlaces, kind * sums.width, sums, group, largest);
+  return { group, keys: largest.take() };
+}
+
+/** By kind: what it comes to, and its largest `shown` places with their largest stacks. `range`: null the whole recording. */
+function groupUp(p: Profile, left: Left, kinds: Uint8Array, places: Uint32Array, range: Range | null, shown: number): LeakGroups {
   const { bytes, blocks } = left.figures;
   const rules = p.pack.u32("site.rule");
-  const groups = KINDS.map((): LeakGroup => ({ bytes: 0, blocks: 0, stacks: 0, largest: [], growth: 0, bytesVariance: 0, growthVariance: 0 }));
-  const largest = KINDS.map((kind) => new Largest(kind === "growing" && left.growth ? left.growth.bytes : bytes, blocks, shown));
-  inRuns(p.siteCount, addUp, kinds, left, groups, largest);
-  const picked = largest.map((l) => l.take());
-  const whole = { from: -1, to: p.pack.f64("point.time_ns").length - 1 };
-  const before = (site: number): number => (left.growth ? bytes[site]! - left.growth.bytes[site]! : 0);
-  const quarters = range && !left.growth ? null : withArrays(p.memory, (own) => byQuarters(p, picked.flat(), range ?? whole, own, before));
-  const leak = (site: number, kind: LeakKind): Leak => ({ site, kind, bytes: bytes[site]!, blocks: blocks[site]!, rule: p.text(rules[site]!), quarters: quarters?.get(site) ?? [], within: withinOf(left, site) });
-  groups.forEach((group, k) => (group.largest = picked[k]!.map((site) => leak(site, KINDS[k]!))));
-  return { growing: groups[0]!, "one-off": groups[1]!, suppressed: groups[2]! };
+  const width = p.frameCount + 1;
+  const leak = (site: number): Leak => ({ site, bytes: bytes[site]!, blocks: blocks[site]!, rule: p.text(rules[site]!), within: withinOf(left, site) });
+  return withArrays(p.memory, (own) => {
+    const sums = new Sums(width, own);
+    inRuns(p.siteCount, addUp, kinds, places, left, sums);
+    const ranked = KINDS.map((_, kind) => rankPlaces(kind, sums, left.growth !== null, shown));
+    const keys = ranked.flatMap((r) => r.keys);
+    const ofPlaces = own.u16(KINDS.length * width);
+    keys.forEach((key, i) => (ofPlaces[key] = i + 1));
+    const largest = keys.map(() => new Largest(bytes, blocks, STACKS_OF_PLACE));
+    const numbers = own.u16(p.siteCount);
+    inRuns(p.siteCount, pick, kinds, places, width, ofPlaces, numbers, largest);
+    const held = left.growth ? own.f64ToFill(p.siteCount) : own.f64(p.siteCount);
+    if (left.growth) inRuns(p.siteCount, start, held, bytes, left.growth.bytes);
+    const whole = { from: -1, to: p.pack.f64("point.time_ns").length - 1 };
+    const quarters = range && !left.growth ? null : byQuarters(p, numbers, keys.length, range ?? whole, held);
+    keys.forEach((key, i) => {
+      const kind = Math.floor(key / width);
+      ranked[kind]!.group.places.push({ ...sums.amount(key), kind: KINDS[kind]!, frame: key % width, largest: largest[i]!.take().map(leak), quarters: quarters?.[i] ?? [] });
+    });
+    return { growing: ranked[0]!.group, "one-off": ranked[1]!.group, suppressed: ranked[2]!.group };
+  });
 }
 
 /** What was never freed. */
@@ -183,7 +275,7 @@ export function findLeaks(p: Profile, shown: number): LeakGroups {
     const kinds = own.u8ToFill(p.siteCount);
     const places = placesOf(p, own);
     inRuns(p.siteCount, judge, kinds, figures, p.pack.u32("site.rule"), growingFrames(p, places), places);
-    return groupUp(p, { figures, growth: null, variance: null, growthVariance: null }, kinds, null, shown);
+    return groupUp(p, { figures, growth: null, variance: varianceOf(p, "live_bytes"), growthVariance: null }, kinds, places, null, shown);
   });
 }
 
@@ -200,8 +292,9 @@ export function findLeaksWithin(p: Profile, range: Range, live: Answer, growth: 
   const groups = withArrays(p.memory, (own) => {
     const growing = isTold ? growingWithin(p, range, live, growth) : new Uint8Array(p.frameCount + 1);
     const kinds = own.u8ToFill(p.siteCount);
-    inRuns(p.siteCount, judge, kinds, live, p.pack.u32("site.rule"), growing, placesOf(p, own));
-    return groupUp(p, { figures: live, growth, variance: live.variance, growthVariance: growth?.variance ?? null }, kinds, range, shown);
+    const places = placesOf(p, own);
+    inRuns(p.siteCount, judge, kinds, live, p.pack.u32("site.rule"), growing, places);
+    return groupUp(p, { figures: live, growth, variance: live.variance, growthVariance: growth?.variance ?? null }, kinds, places, range, shown);
   });
   return { groups, isTold };
 }

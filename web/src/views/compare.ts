@@ -234,7 +234,7 @@ class ComparePage {
 
   private drawing(): string {
     const { label, colour } = this.picture(false);
-    return svg({ boxes: this.boxes, width: this.drawnWidth, label, colour, title: (n) => `${label(n)}: ${this.told(n)}` });
+    return svg({ heading: `${this.app.state.figure}: ${this.totals.textContent}`, boxes: this.boxes, width: this.drawnWidth, label, colour, title: (n) => `${label(n)}: ${this.told(n)}` });
   }
 
   private makeRow(id: number): Part {

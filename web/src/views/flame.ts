@@ -163,9 +163,10 @@ class FlamePage {
   /** By module; of growth, by how much of a box grew or shrank. */
   private colours(tree: CallTree, dark: boolean): (n: TreeNode) => string {
     const { profile } = this.app;
-    const top = cssColour("--line");
+    const isShown = dark === isDark(); // or else it is for paper
+    const top = isShown ? cssColour("--line") : "#d9dde3";
     if (tree.answer.question.figure === "growth") {
-      const same = cssColour("--panel");
+      const same = isShown ? cssColour("--panel") : "#f5f6f8";
       return (n) => (n.value === 0 ? same : changeColour(n.value / Math.max(1, n.size), dark));
     }
     const ranks = profile.moduleRanks();
@@ -198,6 +199,7 @@ class FlamePage {
     const { app } = this;
     const tree = this.tree();
     return svg({
+      heading: `${String(app.blocks.pack.header.stats?.["program"] ?? "")}, ${app.state.figure}: ${this.total.textContent}`,
       boxes: this.boxes,
       width: this.area.clientWidth,
       label: (n) => labelOf(app, tree, n),

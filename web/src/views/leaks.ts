@@ -6,7 +6,7 @@ import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatGrowth, formatTime } from "../draw/format.ts";
 import { List } from "../idle.ts";
 import { errorOf } from "../model/interval.ts";
-import { findLeaks, findLeaksWithin, type Leak, type LeakGroup, type LeakGroups, type LeakKind, type Within } from "../model/leaks.ts";
+import { findLeaks, findLeaksWithin, type Leak, type LeakGroup, type LeakGroups, type LeakKind, type LeakPlace, type Within } from "../model/leaks.ts";
 import { hasLost } from "../model/lost.ts";
 import { orderBy } from "../model/order.ts";
 import type { Profile } from "../model/profile.ts";
@@ -15,7 +15,7 @@ import { rangeText, wholeButton } from "./controls.ts";
 import { lostGroups, lostSections } from "./lost.ts";
 import { makeSheetSaving, type Sheet } from "./saving.ts";
 import { stackList } from "./stack.ts";
-import { withinBytes, withinColumn } from "./within.ts";
+import { withinBytes } from "./within.ts";
 
 const SHOWN = 100;
 const KINDS: LeakKind[] = ["growing", "one-off", "suppressed"];
@@ -61,7 +61,7 @@ function titleOf({ range, isTold }: Found, kind: LeakKind): string {
   return (range ? TITLES_WITHIN : TITLES)[kind];
 }
 
-function quarterBars({ quarters }: Leak): HTMLElement | null {
+function quarterBars({ quarters }: LeakPlace): HTMLElement | null {
   if (!quarters.length) return null;
   const most = Math.max(1, ...quarters);
   return h("span.quarters", { title: quarters.map(formatBytes).join(" → ") },
@@ -75,23 +75,52 @@ function growthText(range: Range | null, { growth, growthVariance }: Within, wha
   return `, ${formatGrowth(growth)}${error ? ` (± ${formatBytes(error)})` : ""} within${what}`;
 }
 
-/** The program's own function behind a leak, and what it called. */
-function chain(app: App, site: number): string {
+const stacksOf = (n: number): string => `${formatCount(n)} ${n === 1 ? "stack" : "stacks"}`;
+const blocksOf = (n: number): string => `${formatCount(n)} ${n === 1 ? "block" : "blocks"}`;
+
+/** Beside the place in the program: what it called to allocate, or else who called it. */
+function neighbour(app: App, site: number): string {
   const profile = app.blocks;
   const stack = profile.stack(site);
-  const own = stack.indexOf(profile.pack.u32("site.own")[site]!);
-  const shown = own > 0 ? [stack[own]!, stack[own - 1]!] : stack.slice(0, 2);
-  const names = shown.map((f) => profile.functionName(f));
-  return own > 0 ? `${names[0]} ${profile.place(shown[0]!)} › ${names[1]}` : names.join(" ‹ ");
+  const own = Math.max(0, stack.indexOf(profile.pack.u32("site.own")[site]!));
+  const name = (frame: number | undefined): string => (frame === undefined ? "" : profile.functionName(frame));
+  if (own > 0) return `, by way of ${name(stack[own - 1])}`;
+  return stack.length > 1 ? `, called by ${name(stack[1])}` : "";
 }
 
-function leakItem(app: App, leak: Leak, range: Range | null): HTMLElement {
-  const within = range ? withinBytes(app, leak.bytes, leak.within.bytesVariance) : withinColumn(app, "live_bytes", true, (values) => values[leak.site]!);
-  const details = h("details.leak", { "data-site": leak.site, "data-bytes": leak.bytes, "data-growth": range && !isMoment(range) ? leak.within.growth : undefined },
-    h("summary", {}, quarterBars(leak), h("strong", {}, ` ${formatBytes(leak.bytes)}`), `${within} in ${formatCount(leak.blocks)} ${leak.blocks === 1 ? "block" : "blocks"}${growthText(range, leak.within)} · `, h("span", {}, chain(app, leak.site)),
+function placeName(app: App, frame: number): HTMLElement {
+  const profile = app.blocks;
+  if (frame >= profile.frameCount) return h("span", {}, "no stack");
+  const place = profile.place(frame);
+  return h("span", {}, profile.functionName(frame), place && " ", place && h("span.place", {}, place));
+}
+
+const growthOf = (range: Range | null, { growth }: Within): number | undefined => (range && !isMoment(range) ? growth : undefined);
+
+/** One stack. `ahead`: what the line begins with. */
+function leakItem(app: App, leak: Leak, range: Range | null, name: HTMLElement | string, ahead: HTMLElement | null = null): HTMLElement {
+  const within = withinBytes(app, leak.bytes, leak.within.bytesVariance);
+  const details = h("details.leak", { "data-site": leak.site, "data-bytes": leak.bytes, "data-growth": growthOf(range, leak.within) },
+    h("summary", {}, ahead, h("strong", {}, ` ${formatBytes(leak.bytes)}`), `${within} in ${blocksOf(leak.blocks)}${growthText(range, leak.within)} · `, name, neighbour(app, leak.site),
       leak.rule ? h("span.note", {}, ` (${leak.rule})`) : null));
   details.addEventListener("toggle", () => {
     if (details.childElementCount === 1) details.append(stackList(app, leak.site));
+  });
+  return details;
+}
+
+/** The stacks of a place, which are told when it is opened; a place that has but one is that stack. */
+function placeItem(app: App, place: LeakPlace, range: Range | null): HTMLElement {
+  const name = placeName(app, place.frame);
+  if (place.stacks === 1) return leakItem(app, place.largest[0]!, range, name, quarterBars(place));
+  const within = withinBytes(app, place.bytes, place.bytesVariance);
+  const details = h("details.leak.of-place", { "data-frame": place.frame, "data-bytes": place.bytes, "data-growth": growthOf(range, place) },
+    h("summary", {}, quarterBars(place), h("strong", {}, ` ${formatBytes(place.bytes)}`), `${within} in ${blocksOf(place.blocks)}${growthText(range, place)} · `, name, `, ${stacksOf(place.stacks)}`));
+  const rest = place.stacks - place.largest.length;
+  details.addEventListener("toggle", () => {
+    if (details.childElementCount > 1) return;
+    details.append(h("div.stacks", {}, ...place.largest.map((leak) => leakItem(app, leak, range, app.nameOf(app.blocks.stack(leak.site)[0] ?? 0))),
+      rest ? h("p.note", {}, `and ${stacksOf(rest)} with less; the tree has them all`) : null));
   });
   return details;
 }
@@ -100,14 +129,14 @@ function section(app: App, kind: LeakKind, found: Found, lists: List[]): HTMLEle
   const { range } = found;
   const group: LeakGroup = found.groups[kind];
   if (!group.stacks) return null;
-  const rest = group.stacks - group.largest.length;
-  const list = new List(group.largest.length, (i) => leakItem(app, group.largest[i]!, range));
+  const rest = group.placeCount - group.places.length;
+  const list = new List(group.places.length, (i) => placeItem(app, group.places[i]!, range));
   lists.push(list);
-  const within = range ? withinBytes(app, group.bytes, group.bytesVariance) : "";
+  const within = withinBytes(app, group.bytes, group.bytesVariance);
   return h("section", { id: `leaks-${kind}`, "data-bytes": group.bytes, "data-blocks": group.blocks, "data-growth": range && !isMoment(range) ? group.growth : undefined }, h("h2", {}, titleOf(found, kind)),
-    h("p.note", {}, `${formatBytes(group.bytes)}${within} in ${formatCount(group.blocks)} blocks, ${formatCount(group.stacks)} stacks${growthText(range, group, " the range")}`),
+    h("p.note", {}, `${formatBytes(group.bytes)}${within} in ${blocksOf(group.blocks)}, ${stacksOf(group.stacks)}${growthText(range, group, " the range")}`),
     list.element,
-    rest ? h("p.note", {}, `and ${formatCount(rest)} stacks with less; the tree has them all`) : null);
+    rest ? h("p.note", {}, `and ${formatCount(rest)} more ${rest === 1 ? "place" : "places"} with less; the tree has them all`) : null);
 }
 
 /** All stacks that have something left, not only those that are shown. */

@@ -46,6 +46,7 @@ export function csv(app: App, { tree, node }: Shown): string {
 }
 
 export interface Drawing<T> {
+  heading: string;
   boxes: Box<T>[];
   width: number;
   label(node: T): string;
@@ -53,17 +54,20 @@ export interface Drawing<T> {
   colour(node: T): string;
 }
 
-/** The flame graph as it is shown. */
+const TOP = 24; // the heading
+
+/** A text in a box, cut off where that ends: fonts differ from one program to another. */
+function labelIn(b: Box<unknown>, label: string): string {
+  if (b.width < 16) return "";
+  return `<svg x="${b.x.toFixed(2)}" y="${TOP + b.row * ROW}" width="${(b.width - 4).toFixed(2)}" height="${ROW - 1}"><text x="4" y="14">${xmlText(label)}</text></svg>`;
+}
+
+/** The flame graph as it is shown, on white. */
 export function svg<T>(d: Drawing<T>): string {
-  const rows = d.boxes.reduce((most, b) => Math.max(most, b.row + 1), 1);
-  const parts = d.boxes.map((b) => {
-    const letters = Math.floor((b.width - 8) / 6.5);
-    const label = d.label(b.node);
-    const text = letters > 2 ? (label.length > letters ? `${label.slice(0, letters - 1)}…` : label) : "";
-    return `<g><title>${xmlText(d.title(b.node))}</title><rect x="${b.x.toFixed(2)}" y="${b.row * ROW}" width="${Math.max(b.width - 0.5, 0.3).toFixed(2)}" height="${ROW - 1}" fill="${d.colour(b.node)}"/>` +
-      `${text ? `<text x="${(b.x + 4).toFixed(2)}" y="${b.row * ROW + 14}">${xmlText(text)}</text>` : ""}</g>`;
-  });
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${d.width}" height="${rows * ROW}" viewBox="0 0 ${d.width} ${rows * ROW}" font-family="sans-serif" font-size="12">\n${parts.join("\n")}\n</svg>\n`;
+  const height = TOP + d.boxes.reduce((most, b) => Math.max(most, b.row + 1), 1) * ROW;
+  const parts = d.boxes.map((b) =>
+    `<g><title>${xmlText(d.title(b.node))}</title><rect x="${b.x.toFixed(2)}" y="${TOP + b.row * ROW}" width="${Math.max(b.width - 0.5, 0.3).toFixed(2)}" height="${ROW - 1}" fill="${d.colour(b.node)}"/>${labelIn(b, d.label(b.node))}</g>`);
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${d.width}" height="${height}" viewBox="0 0 ${d.width} ${height}" font-family="sans-serif" font-size="12">\n<rect width="100%" height="100%" fill="#fff"/><text x="4" y="16">${xmlText(d.heading)}</text>\n${parts.join("\n")}\n</svg>\n`;
 }
 
 function button(id: string, text: string, save: () => void): HTMLElement {
