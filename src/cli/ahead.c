@@ -24,7 +24,7 @@
 #define STACK_BYTES  ((size_t)8 << 20) /* demanglers recurse */
 #define FIRST_MS     50		       /* a program that ends sooner has no thread to wait for */
 #define ROUNDS	     13		       /* the last one after seven minutes */
-#define WAIT_MS	     50		       /* libc's debug information takes that in the worst case */
+#define WAIT_MS	     25		       /* what libc takes; where it gets no processor, a loss */
 
 struct wanted {
 	uint64_t module;

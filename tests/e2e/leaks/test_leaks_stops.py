@@ -23,7 +23,8 @@ from looking import (
 from processes import find_program, wait_until
 from same import need
 
-NO_TIME = {"MIDDEN_STOP_LIMIT": "0"}
+# Without names: threads and memory of the collector are those of the look alone.
+NO_TIME = {"MIDDEN_STOP_LIMIT": "0", "MIDDEN_SYMBOLS": "0"}
 LOST = (300, 3)
 
 
