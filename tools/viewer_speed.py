@@ -66,7 +66,7 @@ PAGES = [
     ("functions of a range", "goto", "#callers?figure=growth&from=10&to=400"),
     ("source", "goto", "#source"),
     ("source: another file", "click", ".files li:nth-child(5) a"),
-    ("source: further down", "scroll", "#source", 400),
+    ("source: further down", "scroll", "#source-text", 400),
     ("source of a range", "goto", "#source?figure=growth&from=10&to=400"),
     ("source: figure calls", "choose", "#figure", "calls"),
     ("sizes", "goto", "#sizes"),

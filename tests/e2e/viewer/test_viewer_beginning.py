@@ -78,7 +78,7 @@ def test_a_large_profile_shows_the_figures_that_the_commands_tell(page, midden, 
     path = tmp_path / "rich.mdn"
     subprocess.run([machines.BUILD / "tests" / "rich_profile", path, "10000", "50"], check=True)
     stats = json.loads(subprocess.run([midden, "stats", "--json", path], capture_output=True, check=True).stdout)
-    sums = "(figure => [...document.querySelectorAll(`#threads [data-figure=${figure}]`)].reduce((n, cell) => n + Number(cell.dataset.value), 0))"
+    sums = "(figure => [...document.querySelectorAll(`#thread-table [data-figure=${figure}]`)].reduce((n, cell) => n + Number(cell.dataset.value), 0))"
     seen = page(path, ("goto", "#flame"), ("wait", ".flame"), ("data", "#flame-total", "bytes"), ("goto", "#flame?figure=calls"), ("data", "#flame-total", "blocks"),
-                ("goto", "#threads"), ("wait", "#threads"), ("eval", sums + "('allocated_bytes')"), ("goto", "#leaks"), ("wait", "[id^=leaks-]"), ("eval", "[...document.querySelectorAll('[id^=leaks-]')].reduce((n, part) => n + Number(part.dataset.bytes), 0)"))
+                ("goto", "#threads"), ("wait", "#thread-table"), ("eval", sums + "('allocated_bytes')"), ("goto", "#leaks"), ("wait", "[id^=leaks-]"), ("eval", "[...document.querySelectorAll('[id^=leaks-]')].reduce((n, part) => n + Number(part.dataset.bytes), 0)"))
     assert [int(n) for n in seen] == [stats["peak_bytes"], stats["allocations"], stats["allocated_bytes"], stats["leaked_bytes"]]

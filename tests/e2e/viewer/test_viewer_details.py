@@ -66,8 +66,8 @@ def test_growth_shows_what_shrank_beside_what_grew(page, record):
         ("hoverAt", ".flame", 300, 10), ("text", ".flame-page .hover"),
     )
     titles = saved_svg_titles(seen[0]["text"])
-    assert any(t.startswith("load: -33.3 %, -48.8 KiB") for t in titles)
-    assert any(t.startswith("save: 66.7 %, 97.7 KiB") for t in titles)
+    assert any(t.startswith("load: −33.3 %, −48.8 KiB") for t in titles)
+    assert any(t.startswith("save: 66.7 %, +97.7 KiB") for t in titles)
     assert "grown" in seen[1] and "shrunk" in seen[1]
     assert "48.8 KiB: 97.7 KiB more, 48.8 KiB less" in seen[2]
 
@@ -205,7 +205,7 @@ def test_pages_that_have_no_ranges_say_so(page, tree):
 
 def test_columns_of_the_tree_are_those_of_the_thread(page, record):
     profile = record.victim("named_threads", "full").path
-    (serial,) = page(profile, ("goto", "#threads"), ("wait", "#threads"), ("eval", "[...document.querySelectorAll('#threads tbody tr')].find(r => r.textContent.includes('worker-3')).dataset.serial"))
+    (serial,) = page(profile, ("goto", "#threads"), ("wait", "#thread-table"), ("eval", "[...document.querySelectorAll('#thread-table tbody tr')].find(r => r.textContent.includes('worker-3')).dataset.serial"))
     (cells,) = page(
         profile, ("goto", f"#table?figure=allocated&thread={serial}&functions=work&inverted=1"), ("wait", ".rows-inner .row"),
         ("eval", "[...document.querySelector('.rows-inner .row').querySelectorAll('[data-figure]')].map(c => [c.dataset.figure, Number(c.dataset.value)])"),
@@ -245,7 +245,7 @@ def test_of_a_long_file_only_what_is_in_sight_is_made(page, view, make_profile, 
     seen = page(
         None, ("goto", "#source"), ("wait", ".files a"), ("click", ".files a"), ("wait", "table.lines tr"), ("count", "table.lines tr"),
         ("eval", "(location.hash += '&line=19000', 0)"), ("wait", "#line-19000"), ("text", "#line-19000"), ("count", "table.lines tr"),
-        ("eval", "document.querySelector('#source').scrollTop = 0"), ("wait", "#line-1"), ("text", "#line-1"), ("eval", "document.querySelector('#source').scrollHeight > 18 * 20000"),
+        ("eval", "document.querySelector('#source-text').scrollTop = 0"), ("wait", "#line-1"), ("text", "#line-1"), ("eval", "document.querySelector('#source-text').scrollHeight > 18 * 20000"),
         address=viewing.url,
     )
     assert seen[0] < 400 and seen[3] < 400
@@ -256,7 +256,7 @@ def test_of_a_long_file_only_what_is_in_sight_is_made(page, view, make_profile, 
 def test_threads_have_time_lines(page, record):
     profile = record.victim("named_threads", "full").path
     stats = read_stats(profile, "--points")
-    (ends,) = page(profile, ("goto", "#threads"), ("wait", "#threads .sparkline"), ("eval", "[...document.querySelectorAll('#threads td.line')].map(c => Number(c.dataset.end))"))
+    (ends,) = page(profile, ("goto", "#threads"), ("wait", "#thread-table .sparkline"), ("eval", "[...document.querySelectorAll('#thread-table td.line')].map(c => Number(c.dataset.end))"))
     assert sum(ends) == stats["points"][-1]["live_bytes"] > 0
 
 
@@ -406,7 +406,7 @@ def test_every_page_of_estimates_has_intervals(page, midden, record, sampled):
     source, threads, sizes, facts, changes, totals = page(
         sampled,
         ("goto", "#source?figure=leaked"), ("wait", "table.lines tr[id]"), ("eval", titles),
-        ("goto", "#threads"), ("wait", "#threads td"), ("eval", "document.querySelector('#threads td[data-figure=live_bytes]').title"),
+        ("goto", "#threads"), ("wait", "#thread-table td"), ("eval", "document.querySelector('#thread-table td[data-figure=live_bytes]').title"),
         ("goto", "#sizes"), ("wait", "#size-histogram td"), ("eval", "[...document.querySelectorAll('#size-histogram td.number')].map(c => c.title).filter(Boolean)"),
         ("goto", "#time?from=0&to=1"), ("wait", "#range-facts a"), ("text", "#range-facts"),
         ("goto", "#compare?figure=leaked"), ("wait", "#compare-totals"), ("eval", "[...document.querySelectorAll('.row.changes .cell[title]')].map(c => c.title)"), ("text", "#compare-totals"),
@@ -421,7 +421,7 @@ def test_every_page_of_estimates_has_intervals(page, midden, record, sampled):
 def test_threads_have_their_stacks(page, record):
     profile = record.victim("named_threads", "full").path
     wanted = {str(t["serial"]): t for t in read_stats(profile)["thread_list"] if "stack_deepest_bytes" in t}
-    (seen,) = page(profile, ("goto", "#threads"), ("wait", "#threads td"), ("eval", "Object.fromEntries([...document.querySelectorAll('[data-figure=stack_deepest_bytes]')].map(c => [c.parentElement.dataset.serial, [Number(c.dataset.value), c.title]]))"))
+    (seen,) = page(profile, ("goto", "#threads"), ("wait", "#thread-table td"), ("eval", "Object.fromEntries([...document.querySelectorAll('[data-figure=stack_deepest_bytes]')].map(c => [c.parentElement.dataset.serial, [Number(c.dataset.value), c.title]]))"))
     assert "1" in wanted
     for serial, thread in wanted.items():
         deepest, about = seen[serial]

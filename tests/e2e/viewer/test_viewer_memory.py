@@ -164,7 +164,7 @@ def test_all_maps_together_are_those_of_the_range(page, midden, mapped):
 
 def test_maps_stay_on_the_pages_of_stacks(page, mapped):
     seen = page(
-        mapped, ("goto", "#flame"), ("wait", "#maps"), ("choose", "#maps", "shared"), ("hash",), ("count", "#thread:visible"), ("texts", "#figure option"), ("click", "nav >> text=Tree"), ("hash",),
+        mapped, ("goto", "#flame"), ("wait", "#of-maps"), ("choose", "#of-maps", "shared"), ("hash",), ("count", "#thread:visible"), ("texts", "#figure option"), ("click", "nav >> text=Tree"), ("hash",),
         ("click", "nav >> text=Overview"), ("hash",), ("count", "#not-recorded"), ("text", "#not-recorded"), ("goto", "#overview?maps=all"), ("wait", "#card-peak"), ("click", "#card-peak"), ("hash",),
         ("goto", "#callers?maps=all"), ("wait", ".rows-inner .row"), ("texts", ".rows-inner .row a"), ("goto", "#source?maps=all"), ("wait", ".files a"), ("text", ".files"),
     )

@@ -138,7 +138,7 @@ def test_a_leak_that_grows_is_called_growing(page, record):
 
 def test_threads_have_their_own_figures(page, record):
     recording = record.victim("named_threads")
-    rows = page(recording.path, ("goto", "#threads"), ("wait", "#threads tbody tr"), ("texts", "#threads tbody tr"))[0]
+    rows = page(recording.path, ("goto", "#threads"), ("wait", "#thread-table tbody tr"), ("texts", "#thread-table tbody tr"))[0]
     stats = read_stats(recording.path)
     assert len(rows) == stats["threads"]
 

@@ -13,7 +13,7 @@ import pytest
 from recording import read_stats
 
 LEFT = "Object.fromEntries([...document.querySelectorAll('.leaks-page section[id^=leaks-]')].map(s => [s.id.slice(6), [Number(s.dataset.bytes), Number(s.dataset.blocks), Number(s.dataset.growth)]]))"
-CELLS = "Object.fromEntries([...document.querySelectorAll('#threads tbody tr')].map(r => [r.dataset.serial, Object.fromEntries([...r.querySelectorAll('[data-figure]')].map(c => [c.dataset.figure, Number(c.dataset.value)]))]))"
+CELLS = "Object.fromEntries([...document.querySelectorAll('#thread-table tbody tr')].map(r => [r.dataset.serial, Object.fromEntries([...r.querySelectorAll('[data-figure]')].map(c => [c.dataset.figure, Number(c.dataset.value)]))]))"
 
 
 def ask(midden, *words):
@@ -105,8 +105,8 @@ def test_threads_of_a_range_come_to_what_the_time_line_has(page, midden, record)
     points = points_of(profile)
     first, last = 0, len(points) - 1
     cells, shown, heads, sheet, sorted_by = page(
-        profile, ("goto", f"#threads?from={first}&to={last}"), ("wait", "#threads-range"), ("eval", CELLS), ("eval", "[...document.querySelectorAll('#threads tbody tr')].filter(r => r.dataset.serial !== '0').map(r => [r.dataset.serial, r.querySelector('[data-figure=end_bytes]').textContent])"), ("texts", "#threads thead tr:last-child th"), ("save", "#save-csv"),
-        ("click", "#sort-most_bytes"), ("eval", "document.querySelector('#threads th[aria-sort]').textContent"),
+        profile, ("goto", f"#threads?from={first}&to={last}"), ("wait", "#threads-range"), ("eval", CELLS), ("eval", "[...document.querySelectorAll('#thread-table tbody tr')].filter(r => r.dataset.serial !== '0').map(r => [r.dataset.serial, r.querySelector('[data-figure=end_bytes]').textContent])"), ("texts", "#thread-table thead tr:last-child th"), ("save", "#save-csv"),
+        ("click", "#sort-most_bytes"), ("eval", "document.querySelector('#thread-table th[aria-sort]').textContent"),
     )
     for figure, wanted in (("start_bytes", points[first]["live_bytes"]), ("end_bytes", points[last]["live_bytes"]), ("growth_bytes", growth(midden, profile, points[first], points[last])["total_bytes"])):
         assert sum(row[figure] for row in cells.values()) == wanted
@@ -123,7 +123,7 @@ def test_a_thread_of_a_range_leads_to_the_same_figure(page, late):
     profile, points, first, last = late
     cells, name, address, total = page(
         profile, ("goto", f"#threads?from={first}&to={last}"), ("wait", "#threads-range"), ("eval", CELLS),
-        ("text", "#threads tbody a"), ("click", "#threads tbody a"), ("wait", "#flame-total"), ("hash",), ("data", "#flame-total", "bytes"),
+        ("text", "#thread-table tbody a"), ("click", "#thread-table tbody a"), ("wait", "#flame-total"), ("hash",), ("data", "#flame-total", "bytes"),
     )
     (row,) = cells.values()
     span = points[last]["time_ns"] - points[first]["time_ns"]
@@ -134,7 +134,7 @@ def test_a_thread_of_a_range_leads_to_the_same_figure(page, late):
 
 def test_threads_at_a_moment_have_what_was_live(page, midden, late):
     profile, points, first, _ = late
-    cells, heads = page(profile, ("goto", f"#threads?from={first}&to={first}"), ("wait", "#threads-range"), ("eval", CELLS), ("texts", "#threads thead tr:last-child th"))
+    cells, heads = page(profile, ("goto", f"#threads?from={first}&to={first}"), ("wait", "#threads-range"), ("eval", CELLS), ("texts", "#thread-table thead tr:last-child th"))
     (row,) = cells.values()
     assert row["end_bytes"] == live_at(midden, profile, points[first])["total_bytes"] == 100000
     assert heads == ["Thread", "Live", "Had lived", "Calls", "Allocated"]
@@ -143,7 +143,7 @@ def test_threads_at_a_moment_have_what_was_live(page, midden, late):
 def test_threads_that_were_not_there_are_counted_alone(page, record):
     profile = record.victim("named_threads", "full").path
     last = len(points_of(profile)) - 1
-    whole, text, rows = page(profile, ("goto", "#threads"), ("count", "#threads tbody tr"), ("goto", f"#threads?from={last}&to={last}"), ("wait", "#threads-range"), ("text", "#threads-range"), ("count", "#threads tbody tr"))
+    whole, text, rows = page(profile, ("goto", "#threads"), ("count", "#thread-table tbody tr"), ("goto", f"#threads?from={last}&to={last}"), ("wait", "#threads-range"), ("text", "#threads-range"), ("count", "#thread-table tbody tr"))
     gone = re.search(r"(\d+) of its threads (was|were) not there then", text)
     assert gone and whole - rows == int(gone.group(1)) > 0
 
@@ -152,7 +152,7 @@ def test_estimates_of_a_range_have_intervals(page, midden, record):
     sampled = record.victim("four_places", options=("--sample=65536", "--sample-seed=3")).path
     last = len(points_of(sampled)) - 1
     seen = page(
-        sampled, ("goto", f"#threads?from=0&to={last}"), ("wait", "#threads-range"), ("eval", "Object.fromEntries([...document.querySelectorAll('#threads tbody [data-figure]')].map(c => [c.dataset.figure, c.title]))"),
+        sampled, ("goto", f"#threads?from=0&to={last}"), ("wait", "#threads-range"), ("eval", "Object.fromEntries([...document.querySelectorAll('#thread-table tbody [data-figure]')].map(c => [c.dataset.figure, c.title]))"),
         ("goto", f"#leaks?from=0&to={last}"), ("wait", ".leak"), ("text", ".leak summary"), ("text", "#leaks-one-off .note"),
     )
     assert re.search(r"\(.* to .*\)", seen[0]["end_bytes"]) and re.search(r"\(.* to .*\)", seen[0]["most_bytes"]) and seen[0]["growth_bytes"].startswith("(± ")
@@ -172,5 +172,5 @@ def test_what_is_lost_is_of_its_look_whatever_the_range(page, midden, record):
 def test_by_tag_there_is_no_range(page, record):
     profile = record.victim("tagged", "nest", options=("--tags",)).path
     last = len(points_of(profile)) - 1
-    text, heads = page(profile, ("goto", f"#threads?from=0&to={last}"), ("wait", "#of-all:not([hidden])"), ("text", "#of-all"), ("texts", "#threads thead th"))
+    text, heads = page(profile, ("goto", f"#threads?from=0&to={last}"), ("wait", "#of-all:not([hidden])"), ("text", "#of-all"), ("texts", "#thread-table thead th"))
     assert text.startswith("This page shows the whole recording") and heads == ["Thread", "Calls", "Allocated", "Calls/s", "Lived", "When"]

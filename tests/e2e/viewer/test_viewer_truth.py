@@ -99,7 +99,7 @@ def test_tags_alone_are_no_peak_of_nothing(page, record):
     pages, cards, text, flame, heads, charts = page(
         profile,
         ("texts", "nav a"), ("texts", ".card h3"), ("text", "#of-tags"), ("goto", "#flame"), ("count", ".overview"),
-        ("goto", "#threads"), ("wait", "#threads"), ("texts", "#threads thead th"), ("goto", "#time"), ("wait", ".chart"), ("count", ".chart"),
+        ("goto", "#threads"), ("wait", "#thread-table"), ("texts", "#thread-table thead th"), ("goto", "#time"), ("wait", ".chart"), ("count", ".chart"),
     )
     assert pages == ["Overview", "Timeline", "Threads"] and flame == 1
     assert cards == ["Allocated", "Calls", "Frees", "Resident at most"] and "midden tags" in text
@@ -194,5 +194,5 @@ def test_sizes_over_time_are_as_wide_as_their_time(page, midden, record, tmp_pat
 
 
 def test_tables_keep_their_heads_on_paper(page, tree):
-    styles = "(() => { const rules = [...document.styleSheets].flatMap(s => [...s.cssRules]).filter(r => r.media?.mediaText === 'print').flatMap(r => [...r.cssRules]); const button = document.querySelector('#threads thead button'); return rules.filter(r => button.matches(r.selectorText)).at(-1).style.display; })()"
-    assert page(tree, ("goto", "#threads"), ("wait", "#threads"), ("eval", styles)) == ["inline"]
+    styles = "(() => { const rules = [...document.styleSheets].flatMap(s => [...s.cssRules]).filter(r => r.media?.mediaText === 'print').flatMap(r => [...r.cssRules]); const button = document.querySelector('#thread-table thead button'); return rules.filter(r => button.matches(r.selectorText)).at(-1).style.display; })()"
+    assert page(tree, ("goto", "#threads"), ("wait", "#thread-table"), ("eval", styles)) == ["inline"]

@@ -6,7 +6,17 @@ const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 const COUNTS = new Intl.NumberFormat("en-US"); // made once: that takes longer than to use it
 
 export function formatCount(n: number): string {
-  return COUNTS.format(Math.round(n));
+  return n < 0 ? `−${COUNTS.format(Math.round(-n))}` : COUNTS.format(Math.round(n));
+}
+
+/** "1 block", "2 blocks". */
+export function formatCounted(n: number, one: string): string {
+  return `${formatCount(n)} ${one}${Math.round(n) === 1 ? "" : "s"}`;
+}
+
+/** Of a change: with its sign. */
+export function formatMore(n: number): string {
+  return n > 0 ? `+${formatCount(n)}` : formatCount(n);
 }
 
 export function formatBytes(n: number): string {
@@ -17,12 +27,12 @@ export function formatBytes(n: number): string {
     unit++;
   }
   const digits = unit === 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-  return `${n < 0 ? "-" : ""}${value.toFixed(digits)} ${UNITS[unit]}`;
+  return `${n < 0 ? "−" : ""}${value.toFixed(digits)} ${UNITS[unit]}`;
 }
 
 /** Of a change: with its sign. */
 export function formatGrowth(n: number): string {
-  return n > 0 ? `+${formatBytes(n)}` : n < 0 ? `−${formatBytes(-n)}` : formatBytes(0);
+  return n > 0 ? `+${formatBytes(n)}` : formatBytes(n);
 }
 
 export function formatTime(ns: number): string {
@@ -39,5 +49,7 @@ export function formatTime(ns: number): string {
 }
 
 export function formatShare(part: number, whole: number): string {
-  return whole === 0 ? "–" : `${((100 * part) / whole).toFixed(1)} %`;
+  if (whole === 0) return "–";
+  const percent = ((100 * part) / whole).toFixed(1);
+  return `${percent === "-0.0" ? "0.0" : percent.replace("-", "−")} %`;
 }

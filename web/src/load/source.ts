@@ -139,6 +139,12 @@ export class Source {
     return this.pack;
   }
 
+  /** Whether it is worth asking for a source file: that there is one, only the server can say. */
+  mayHave(path: string): boolean {
+    if (this.embedded) return this.pack.header.lines?.files[path] !== undefined;
+    return this.hasSources && !path.startsWith("<"); // what an interpreter was given without a file
+  }
+
   /** Lines of a source file by number; null if it cannot be had. `frame` is one that has it. */
   async lines(path: string, frame: number): Promise<Map<number, string> | null> {
     const known = this.pack.header.lines?.files[path];

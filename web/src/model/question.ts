@@ -73,6 +73,14 @@ export function countsBlocks(figure: Figure): boolean {
   return figure === "calls" || figure === "temporary";
 }
 
+/** What shares of an answer are of: of growth, what grew and what shrank together, of which no part can be more than all. */
+export function wholeOf({ question, total, values }: Answer): number {
+  if (question.figure !== "growth") return total;
+  let sum = 0;
+  for (const value of values) sum += Math.abs(value);
+  return sum;
+}
+
 /** Whether it was seen by a look at the pages of the heap (resident.ts). */
 export function isOfPages(figure: Figure): boolean {
   return figure === "resident" || figure === "pinned";
@@ -357,6 +365,13 @@ function varianceOfAnswer(p: Profile, q: Question, { bytes, blocks }: Figures, a
   const counts = countsBlocks(q.figure);
   const kept = isTimed(q) || q.thread !== null ? null : varianceOf(p, counts ? ofBlocks : ofBytes!);
   return kept ?? withoutSure(p, counts ? boundBlocks(blocks, bytes, period, arrays) : boundBytes(bytes, period, arrays));
+}
+
+/** Only how much there is in all. */
+export function totalOf(p: Profile, q: Question): number {
+  const { total, arrays } = answer(p, q);
+  arrays.giveBack();
+  return total;
 }
 
 export function answer(p: Profile, q: Question): Answer {

@@ -4,15 +4,16 @@
 import type { App, View } from "../app.ts";
 import { clear, h, press } from "../draw/dom.ts";
 import { part, type Part } from "../draw/fit.ts";
-import { formatBytes, formatCount, formatShare } from "../draw/format.ts";
+import { formatCount, formatShare } from "../draw/format.ts";
 import { Rows } from "../draw/rows.ts";
 import { appendInPieces } from "../idle.ts";
 import { allFunctions, findCallers, rankFunctions, type Callers, type Functions, type Neighbour } from "../model/callers.ts";
-import { countsBlocks, type Answer } from "../model/question.ts";
+import { wholeOf, type Answer } from "../model/question.ts";
 import type { Ranking } from "../model/ranking.ts";
 import type { Work } from "../model/stacks.ts";
 import type { State } from "../state.ts";
-import { makeControls } from "./controls.ts";
+import { amountText, OF_CHANGES } from "./amount.ts";
+import { makeControls, nothing } from "./controls.ts";
 import { makeSheetSaving, type Sheet } from "./saving.ts";
 import { within } from "./within.ts";
 
@@ -27,11 +28,13 @@ class CallersPage {
   private readonly rows = new Rows("functions", this.head);
   private readonly side = h("div.neighbours", { id: "neighbours" });
   private answer: Answer | null = null;
+  private whole = 0; // what shares are of
   private all: Functions | null = null;
   private list: Uint32Array = new Uint32Array(0); // of those: groups that the search leaves
   private order: Ranking | null = null; // of these
   private found: { answer: Answer | null; group: number; callers: Callers | null } = { answer: null, group: -1, callers: null };
   private readonly search: HTMLInputElement;
+  private readonly about = h("p.note", { id: "functions-note", hidden: true });
   private readonly count = h("output", { id: "functions-found" });
 
   constructor(private readonly app: App) {
@@ -39,11 +42,11 @@ class CallersPage {
     this.search = h("input.page-search", { type: "search", id: "function-search", placeholder: "search functions (/)", "aria-label": "search for a function" }) as HTMLInputElement;
     this.search.addEventListener("input", () => app.go({ search: this.search.value }, false));
     this.element = h("div.callers-page", {}, this.controls.element, h("div.search", {}, this.search, " ", this.count, " ", makeSheetSaving(app, "functions", () => this.sheet())),
-      h("div.split", {}, h("div", {}, this.rows.element), this.side));
+      this.about, h("div.split", {}, h("div", {}, this.rows.element), this.side));
   }
 
   private show(n: number): string {
-    return countsBlocks(this.app.state.figure) ? formatCount(n) : formatBytes(n);
+    return amountText(this.app.state.figure, n);
   }
 
   update(): void {
@@ -55,6 +58,16 @@ class CallersPage {
     this.heads.forEach((button) => press(button, button.id === `sort-${sort}`));
     this.rows.set(this.list.length, (i) => this.makeRow(this.groupAt(i)));
     this.showNeighbours();
+    this.tell();
+  }
+
+  /** What the list cannot say itself. */
+  private tell(): void {
+    const { figure } = this.answer!.question;
+    clear(this.about, ...(!this.all!.groups.length ? nothing(this.app) : [figure === "growth" && OF_CHANGES]));
+    this.about.hidden = !this.about.textContent;
+    this.rows.element.hidden = !this.all!.groups.length;
+    this.side.hidden = this.rows.element.hidden;
   }
 
   private ask(): void {
@@ -62,6 +75,7 @@ class CallersPage {
     if (answer === this.answer) return;
     this.answer = answer;
     this.all = allFunctions(this.app.profile, answer);
+    this.whole = wholeOf(answer);
   }
 
   /** Ahead of time: what the first look at the page would have to wait for. */
@@ -101,7 +115,7 @@ class CallersPage {
   }
 
   private figure(value: number, variance: number): Part {
-    const text = value ? `${formatShare(value, this.answer!.total)}  ${this.show(value)}` : "";
+    const text = value ? `${formatShare(value, this.whole)}  ${this.show(value)}` : "";
     return part("span.cell", { title: text + within(this.app, this.answer!, value, variance) }, text);
   }
 
@@ -145,12 +159,14 @@ class CallersPage {
     this.found = { answer: this.answer, group, callers: findCallers(app.profile, this.answer!, group) };
     this.ways = [];
     const found = this.found.callers!;
+    // The parts of a change can be more than it, and less than nothing.
+    const whole = this.answer!.question.figure === "growth" ? this.whole : found.total;
     const file = app.profile.frameFile[group]!;
     clear(this.side, h("h2", {}, app.profile.functionName(group)),
       h("p", { id: "chosen-figures" }, this.totalOf(group, found), " ",
         file ? this.way({ page: "source", file, line: app.profile.frameLine[group]! }, app.profile.place(group)) : ""),
-      this.neighbours("Callers", found.callers, found.total, "(none: the program or thread starts here)"),
-      this.neighbours("Callees", found.callees, found.total, ""));
+      this.neighbours("Callers", found.callers, whole, "(none: the program or thread starts here)"),
+      found.callees.length > 0 && this.neighbours("Callees", found.callees, whole, ""));
   }
 }
 

@@ -69,7 +69,7 @@ class ComparePage {
   }
 
   private signed(n: number): string {
-    return n > 0 ? `+${this.show(n)}` : n < 0 ? `−${this.show(-n)}` : "same";
+    return n > 0 ? `+${this.show(n)}` : n < 0 ? this.show(n) : "same";
   }
 
   /** By how much a difference may be off. */

@@ -5,7 +5,7 @@ import type { App } from "../app.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatTime } from "../draw/format.ts";
 import type { Profile } from "../model/profile.ts";
-import { figuresOf, isOfPages, MAP_KINDS, type Figure } from "../model/question.ts";
+import { COLUMNS, figuresOf, isOfPages, MAP_KINDS, totalOf, type Figure } from "../model/question.ts";
 import { isWithin, lookOf } from "../model/resident.ts";
 
 export const FIGURE_NAMES: Record<Figure, string> = {
@@ -112,11 +112,17 @@ export function lookChoice(app: App, ofAll = false): { element: HTMLElement; upd
   return { element: choice.element, update };
 }
 
-/** Why a page of stacks is empty. */
-export function nothing(app: App): string {
+/** Of a program that allocated nothing while it was recorded. */
+export const NO_BLOCKS = "Nothing to show: the program allocated nothing while it was recorded.";
+
+/** Why a page of stacks is empty, and which figures would not be. */
+export function nothing(app: App): (string | HTMLElement)[] {
   const { thread, module, functions } = app.state;
+  if (!app.profile.siteCount && !app.state.maps) return [NO_BLOCKS];
   const filters = [thread && "of this thread", module && `through ${module}`, functions && `with “${functions}”`].filter(Boolean);
-  return filters.length ? `Nothing to show: no stack ${filters.join(" and ")} has anything of this figure.` : "Nothing to show: no stack has anything of this figure.";
+  const others = figuresOf(app.profile).filter((figure) => COLUMNS[figure] && figure !== app.state.figure && totalOf(app.profile, app.question({ figure })) !== 0);
+  const links = others.flatMap((figure, i) => [i ? ", " : " There is something of: ", h("a", { href: app.link({ figure, zoom: [] }) }, FIGURE_NAMES[figure])]);
+  return [`Nothing to show: no stack${filters.length ? ` ${filters.join(" and ")}` : ""} has anything of this figure.`, ...links, ...(links.length ? ["."] : [])];
 }
 
 function inWords(app: App, options: ControlOptions, range: string): string {
@@ -128,7 +134,7 @@ function inWords(app: App, options: ControlOptions, range: string): string {
 
 /** The bar above a page. */
 export function makeControls(app: App, options: ControlOptions): { element: HTMLElement; update(): void } {
-  const maps = new Choice("Of", "maps", (v) => app.go({ maps: v, zoom: [], thread: 0 }));
+  const maps = new Choice("Of", "of-maps", (v) => app.go({ maps: v, zoom: [], thread: 0 }));
   const figure = new Choice("Figure", "figure", (v) => app.go({ figure: v as Figure, zoom: [] }));
   const look = lookChoice(app, options.ofAll);
   const thread = new Choice("Thread", "thread", (v) => app.go({ thread: Number(v), zoom: [] }));

@@ -8,13 +8,14 @@ import { formatBytes, formatCount, formatShare } from "../draw/format.ts";
 import { boxAt, countRows, flameInk, layOut, paintAhead, painter, ROW, type Box, type IcicleSource } from "../draw/icicle.ts";
 import { Tall } from "../draw/tall.ts";
 import type { CallTree, TreeNode } from "../model/calltree.ts";
-import { countsBlocks, isTimed } from "../model/question.ts";
+import { isTimed } from "../model/question.ts";
 import { drawings } from "../model/rehearsals.ts";
 import { amountWith } from "../model/search.ts";
 import type { Work } from "../model/stacks.ts";
 import { inRuns } from "../runs.ts";
+import { amountText, inBlocks, waysText } from "./amount.ts";
 import { FIGURE_NAMES, makeControls, nothing } from "./controls.ts";
-import { makeSaving, svg } from "./saving.ts";
+import { makeSaving, svg, tellSaving } from "./saving.ts";
 import { within, withinColumn } from "./within.ts";
 
 function labelOf(app: App, tree: CallTree, node: TreeNode): string {
@@ -52,6 +53,7 @@ class FlamePage {
   private readonly path = h("p.path");
   private readonly total = h("p.total", { id: "flame-total" });
   private readonly search: HTMLInputElement;
+  private readonly saving: HTMLElement;
   private readonly legend = h("ul.legend", { id: "legend", "aria-label": "colours" });
   private readonly found = h("output", { id: "search-share" });
   private boxes: Box<TreeNode>[] = [];
@@ -63,8 +65,9 @@ class FlamePage {
     this.controls = makeControls(app, { direction: true, lines: true, shape: true });
     this.search = h("input.page-search", { type: "search", id: "search", placeholder: "search (/)", "aria-label": "search for a function" }) as HTMLInputElement;
     this.search.addEventListener("input", () => app.go({ search: this.search.value }, false));
+    this.saving = makeSaving(app, () => ({ tree: this.tree(), node: this.zoomed() }), () => this.picture());
     this.element = h("div.flame-page", {}, this.controls.element,
-      h("div.search", {}, this.search, " ", this.found, " ", makeSaving(app, () => ({ tree: this.tree(), node: this.zoomed() }), () => this.picture())), this.total, this.path, h("div.canvas", {}, this.area, this.card), this.legend);
+      h("div.search", {}, this.search, " ", this.found, " ", this.saving), this.total, this.path, h("div.canvas", {}, this.area, this.card), this.legend);
     this.area.addEventListener("click", (e) => this.onClick(e));
     this.area.addEventListener("mousemove", (e) => this.onHover(e));
     this.area.addEventListener("mouseleave", () => (this.card.hidden = true));
@@ -85,13 +88,28 @@ class FlamePage {
     this.controls.update();
     if (document.activeElement !== this.search) this.search.value = this.app.state.search;
     const a = this.app.answer();
-    clear(this.total, countsBlocks(a.question.figure)
-      ? `${formatCount(a.totalBlocks)}${this.doubt()} in all`
-      : `${formatBytes(a.totalBytes)}${this.doubt()} in ${formatCount(a.totalBlocks)} ${this.app.state.maps ? "maps" : "blocks"} in all`);
+    const { root } = this.tree();
+    const ways = a.question.figure === "growth" ? waysText(root.size, root.value) : "";
+    clear(this.total, `${inBlocks(a.question.figure, a.totalBytes, a.totalBlocks, this.unit(), this.doubt())} in all${ways}`, this.zoomedAmount());
+    tellSaving(this.app, this.saving);
     this.total.dataset["bytes"] = String(a.totalBytes);
     this.total.dataset["blocks"] = String(a.totalBlocks);
     this.showPath();
     this.draw();
+  }
+
+  private unit(): string {
+    return this.app.state.maps ? "map" : "block";
+  }
+
+  /** What the box that is zoomed in on comes to, of all. */
+  private zoomedAmount(): HTMLElement | null {
+    const tree = this.tree();
+    const node = this.zoomed();
+    if (node === tree.root) return null;
+    const { figure } = tree.answer.question;
+    const { bytes, blocks } = tree.sum(node);
+    return h("span", { id: "zoom-amount" }, `; ${labelOf(this.app, tree, node)}: ${inBlocks(figure, bytes, blocks, this.unit(), this.doubt(node))}, ${formatShare(node.value, tree.root.size)}`);
   }
 
   /** Within what a box lies; the whole if none is named. */
@@ -157,7 +175,7 @@ class FlamePage {
     const { search } = app.state;
     clear(this.found, search ? `${formatShare(amountWith(app.profile, this.tree(), source.root, search), source.root.size)} of what is shown` : "");
     this.showLegend(isDark());
-    if (!this.boxes.length) clear(this.path, nothing(app));
+    if (!this.boxes.length) clear(this.path, ...nothing(app));
   }
 
   /** By module; of growth, by how much of a box grew or shrank. */
@@ -203,7 +221,7 @@ class FlamePage {
       boxes: this.boxes,
       width: this.area.clientWidth,
       label: (n) => labelOf(app, tree, n),
-      title: (n) => `${labelOf(app, tree, n)}: ${formatShare(n.value, tree.root.size)}, ${countsBlocks(app.state.figure) ? formatCount(n.value) : formatBytes(n.value)}`,
+      title: (n) => `${labelOf(app, tree, n)}: ${formatShare(n.value, tree.root.size)}, ${amountText(app.state.figure, n.value)}`,
       colour: this.colours(tree, false),
     });
   }
@@ -243,7 +261,7 @@ class FlamePage {
     const doubt = (column: string, isBytes: boolean): string => (tree.threads ? "" : withinColumn(this.app, column, isBytes, (values) => tree.total(node, values)));
     const bytes = (column: string): string => formatBytes(sum(column)) + doubt(column, true);
     const count = (column: string): string => formatCount(sum(column)) + doubt(column, false);
-    const unit = (column: string): string => (this.app.state.maps ? "map" : "block") + (sum(column) === 1 ? "" : "s");
+    const unit = (column: string): string => this.unit() + (sum(column) === 1 ? "" : "s");
     const isOfRange = isTimed(tree.answer.question) && tree.answer.question.range !== null;
     const rows: [string, string][] = [
       ["share", formatShare(node.value, tree.root.size)],
@@ -263,8 +281,8 @@ class FlamePage {
 
   /** What the time line says, which the columns do not have. */
   private timedRow(node: TreeNode): [string, string] {
-    const [more, less] = [(node.size + node.value) / 2, (node.size - node.value) / 2];
-    return [FIGURE_NAMES[this.app.state.figure].toLowerCase(), formatBytes(node.value) + this.doubt(node) + (less ? `: ${formatBytes(more)} more, ${formatBytes(less)} less` : "")];
+    const { figure } = this.app.state;
+    return [FIGURE_NAMES[figure].toLowerCase(), amountText(figure, node.value) + this.doubt(node) + waysText(node.size, node.value)];
   }
 
   private columns = new Map<string, Float64Array>();

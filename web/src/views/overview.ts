@@ -3,7 +3,7 @@
 
 import type { App, View } from "../app.ts";
 import { clear, h } from "../draw/dom.ts";
-import { formatBytes, formatCount, formatShare, formatTime } from "../draw/format.ts";
+import { formatBytes, formatCount, formatGrowth, formatShare, formatTime } from "../draw/format.ts";
 import { countsTags, type Header, type Json } from "../load/pack.ts";
 import { hottestFrames } from "../model/lines.ts";
 import { highestPoint } from "../model/question.ts";
@@ -143,7 +143,7 @@ function cardsOfRange(app: App): HTMLElement[] {
   const perSecond = (n: number, show: (n: number) => string): string => (span.ns ? `${show((n * NS) / span.ns)} a second` : "");
   return [
     card(of, isMoment ? "Live" : "Peak within", formatBytes(live[high]!), `${withinBoundBytes(app, live[high]!).trim()} ${formatCount(blocks[high]!)} blocks at ${formatTime(times[high]!)}${span.most > live[high]! ? `; ${formatBytes(span.most)} between two points` : ""}`.trim(), { page: "flame", figure: isMoment ? "live" : "peak" }),
-    !isMoment && card(of, "Growth", formatBytes(live[to]! - live[from]!), `from ${bytesAt(from)} to ${bytesAt(to)}`, { page: "flame", figure: "growth" }),
+    !isMoment && card(of, "Growth", formatGrowth(live[to]! - live[from]!), `from ${bytesAt(from)} to ${bytesAt(to)}`, { page: "flame", figure: "growth" }),
     !isMoment && card(of, "Allocated within", formatBytes(span.allocatedBytes), perSecond(span.allocatedBytes, formatBytes), { page: "time", figure: "allocated" }),
     !isMoment && card(of, "Calls within", formatCount(span.allocations), perSecond(span.allocations, formatCount), { page: "time", figure: "calls" }),
     card(of, isMoment ? "Resident" : "Resident at most", formatBytes(span.rss), isMoment ? "" : formatTime(span.ns), { page: "time" }),
@@ -162,9 +162,10 @@ function hottest(app: App): HTMLElement {
       h("td", {}, h("a", { href: app.link({ functions: "", module: "", thread: 0, ...link }) }, profile.functionName(frame)), h("span.place", {}, ` ${profile.place(frame)}`)));
   });
   const title = !range ? AT_PEAK : range.from === range.to ? "Most live then, by line" : "Most at the highest point of the range, by line";
-  return hottestSection(rows.length ? h("table.plain", {}, ...rows) : h("p.note", {}, "Nothing was held."), title);
+  return hottestSection(rows.length ? h("div", {}, h("p.note", {}, OF_LINES), h("table.plain", {}, ...rows)) : h("p.note", {}, "Nothing was held."), title);
 }
 
+const OF_LINES = "Of the program’s own lines, with what they call in libraries; each stack counts once.";
 const AT_PEAK = "Most at the peak, by line";
 
 function hottestSection(content: HTMLElement, title = AT_PEAK): HTMLElement {

@@ -84,7 +84,13 @@ export function makeSaving(app: App, shown: () => Shown, drawing: (() => string)
   return h("span.saving", {}, "Save: ",
     drawing && button("svg", "SVG", () => saveText(name("svg"), "image/svg+xml", drawing())), " ",
     button("csv", "CSV", () => saveText(name("csv"), "text/csv", csv(app, shown()))), " ",
-    button("collapsed", "collapsed stacks", () => saveText(name("folded"), "text/plain", collapsed(app, shown()))));
+    button("collapsed", "collapsed stacks", () => saveText(name("folded"), "text/plain", collapsed(app, shown()))),
+    h("span.note", { hidden: true }, " Collapsed stacks cannot be less than nothing: they have what grew alone."));
+}
+
+/** What a file leaves out of what is shown now. */
+export function tellSaving(app: App, saving: HTMLElement): void {
+  saving.querySelector<HTMLElement>(".note")!.hidden = app.state.figure !== "growth";
 }
 
 export interface Sheet {

@@ -4,7 +4,7 @@
 import type { App, View } from "../app.ts";
 import { isDark } from "../draw/colours.ts";
 import { clear, h } from "../draw/dom.ts";
-import { formatBytes, formatCount, formatGrowth, formatTime } from "../draw/format.ts";
+import { formatBytes, formatCount, formatGrowth, formatMore, formatTime } from "../draw/format.ts";
 import { heatCellAt, heatStepOf, paintHeat, type HeatMap } from "../draw/heat.ts";
 import { BUCKETS, bucketRange, sitesInCell, sizesIn, usedBuckets, type Cell, type Live, type SizeChange } from "../model/sizes.ts";
 import type { Profile } from "../model/profile.ts";
@@ -21,8 +21,6 @@ function nameOf(bucket: number): string {
   const [low, high] = bucketRange(bucket);
   return low === high ? formatBytes(low) : `${formatBytes(low)} – ${formatBytes(high)}`;
 }
-
-const formatMore = (n: number): string => (n > 0 ? `+${formatCount(n)}` : n < 0 ? `−${formatCount(-n)}` : "0");
 
 /** `within`: " (3 to 5)", or "". */
 function numberCell(value: number, text: string, within: string): HTMLElement {

@@ -3,14 +3,15 @@
 
 import type { App, View } from "../app.ts";
 import { clear, h } from "../draw/dom.ts";
-import { formatBytes, formatCount, formatShare } from "../draw/format.ts";
+import { formatShare } from "../draw/format.ts";
 import { LongTable } from "../draw/longtable.ts";
 import { Highlighter, languageOf } from "../draw/syntax.ts";
 import { appendInPieces } from "../idle.ts";
 import { allFiles, doubtsOf, hottestFrames, linesOf, type FileFigures, type LineFigures } from "../model/lines.ts";
-import { countsBlocks, type Answer } from "../model/question.ts";
+import { wholeOf, type Answer } from "../model/question.ts";
 import type { Work } from "../model/stacks.ts";
-import { makeControls } from "./controls.ts";
+import { amountText } from "./amount.ts";
+import { makeControls, nothing } from "./controls.ts";
 import { within } from "./within.ts";
 
 const FILES_SHOWN = 300;
@@ -20,23 +21,27 @@ interface Place {
   line: number;
 }
 
-/** Where to begin: the line of the program that most comes from, or the file that allocates most. */
-function hottestPlace(app: App, answer: Answer, list: FileFigures[]): Place {
-  const hot = hottestFrames(app.profile, answer).find(({ frame }) => app.profile.frameFile[frame]);
-  if (hot) return { file: app.profile.frameFile[hot.frame]!, line: app.profile.frameLine[hot.frame]! };
-  return { file: list[0]?.file ?? 0, line: 0 };
+const TRIED = 8; // files that a server is asked for, until one can be read
+
+/** Where to begin: the lines of the program that most comes from, then the files that allocate most; one of each file. */
+function hottestPlaces(app: App, answer: Answer, list: FileFigures[]): Place[] {
+  const { frameFile, frameLine } = app.profile;
+  const hot = hottestFrames(app.profile, answer).filter(({ frame }) => frameFile[frame]).map(({ frame }): Place => ({ file: frameFile[frame]!, line: frameLine[frame]! }));
+  const places = new Map<number, Place>();
+  for (const place of [...hot, ...list.map(({ file }): Place => ({ file, line: 0 }))]) if (!places.has(place.file)) places.set(place.file, place);
+  return [...places.values()];
 }
 
 class SourcePage {
   readonly element: HTMLElement;
   private readonly controls;
   private readonly files = h("nav.files", { "aria-label": "Source files" });
-  private readonly text = h("div.source", { id: "source", tabindex: 0, role: "region", "aria-label": "source lines" });
+  private readonly text = h("div.source", { id: "source-text", tabindex: 0, role: "region", "aria-label": "source lines" });
   private request = 0;
   private table: LongTable | null = null;
   private rows: number[] = []; // of the table: lines, 0 where some are left out
   private doubts: Map<number, LineFigures> | null = null; // of the lines in sight
-  private listed: { answer: Answer; list: FileFigures[]; doubts: Map<number, FileFigures>; hottest: Place } | null = null;
+  private listed: { answer: Answer; list: FileFigures[]; doubts: Map<number, FileFigures>; hottest: Place[]; whole: number } | null = null;
 
   constructor(private readonly app: App) {
     this.controls = makeControls(app, { direction: false });
@@ -46,7 +51,7 @@ class SourcePage {
   }
 
   private show(n: number): string {
-    return countsBlocks(this.app.state.figure) ? formatCount(n) : formatBytes(n);
+    return amountText(this.app.state.figure, n);
   }
 
   private within(value: number, variance: number | undefined): string {
@@ -63,7 +68,7 @@ class SourcePage {
   /** What the address names, or else where most comes from. */
   private place(): Place {
     const { file, line } = this.app.state;
-    return file ? { file, line } : this.listed!.hottest;
+    return file ? { file, line } : (this.listed!.hottest[0] ?? { file: 0, line: 0 });
   }
 
   private listFiles(): void {
@@ -71,7 +76,7 @@ class SourcePage {
     if (this.listed?.answer === answer) return;
     const list = allFiles(this.app.profile, answer);
     const doubts = answer.variance ? allFiles(this.app.profile, { ...answer, values: answer.variance }) : [];
-    this.listed = { answer, list, doubts: new Map(doubts.map((f) => [f.file, f])), hottest: hottestPlace(this.app, answer, list) };
+    this.listed = { answer, list, doubts: new Map(doubts.map((f) => [f.file, f])), hottest: hottestPlaces(this.app, answer, list), whole: wholeOf(answer) };
   }
 
   /** Ahead of time: what the first look at the page would have to wait for. */
@@ -103,25 +108,41 @@ class SourcePage {
       h("span.note", { title: `${doubtful(f, "self")} allocated here, ${doubtful(f, "total")} with what is called from here` }, `${this.show(f.self)} of ${this.show(f.total)}`));
     const items = h("ul");
     appendInPieces(items, Math.min(list.length, FILES_SHOWN), (i) => item(list[i]!));
-    clear(this.files, list.length ? items : "No stack has source lines: the program has no debug information.");
+    clear(this.files, ...(list.length ? [items] : this.listed!.whole ? ["No stack has source lines: the program has no debug information."] : nothing(this.app)));
   }
 
   private async showFile(): Promise<void> {
     const { app } = this;
-    const { file } = this.place();
     const request = ++this.request;
-    if (!file) return clear(this.text);
-    const path = app.profile.text(file);
+    this.text.hidden = !this.place().file;
+    if (this.text.hidden) return clear(this.text);
     this.table = null;
-    const figures = linesOf(app.profile, app.answer(), file);
-    const doubts = doubtsOf(app.profile, app.answer(), file);
-    const lines = await app.source.lines(path, app.profile.frameFile.indexOf(file));
+    const lines = await this.readLines(request);
     if (request !== this.request) return; // the user has gone on
-    this.doubts = doubts;
+    const { file } = this.place();
+    const path = app.profile.text(file);
+    const figures = linesOf(app.profile, app.answer(), file);
+    this.doubts = doubtsOf(app.profile, app.answer(), file);
     const why = app.source.embedded && !app.source.hasSources ? "This page has no sources (`midden html --sources` puts them in)" : "The file cannot be read here";
     clear(this.text, h("h2", {}, path), lines ? null : h("p.note", {}, `${why}; its lines are shown by number.`),
       lines ? this.makeLines(path, lines, figures) : this.makeNumbers(figures));
     this.showLine();
+  }
+
+  /** Of the file that is shown. Where none was asked for, the first that can be read is; if none can, the first of all. */
+  private async readLines(request: number): Promise<Map<number, string> | null> {
+    const { app, listed } = this;
+    const read = ({ file }: Place): Promise<Map<number, string> | null> => app.source.lines(app.profile.text(file), app.profile.frameFile.indexOf(file));
+    if (app.state.file) return read(this.place());
+    for (const place of listed!.hottest.filter(({ file }) => app.source.mayHave(app.profile.text(file))).slice(0, TRIED)) {
+      const lines = await read(place);
+      if (request !== this.request) return null;
+      if (!lines) continue;
+      listed!.hottest = [place];
+      this.showFiles();
+      return lines;
+    }
+    return null;
   }
 
   private showLine(): void {
@@ -133,9 +154,8 @@ class SourcePage {
 
   private margin(f: LineFigures | undefined, number: number): HTMLElement[] {
     const doubt = this.doubts?.get(number);
-    const total = this.app.answer().total;
     const cell = (n: number, variance?: number) => h("td.number", { title: this.show(n) + this.within(n, variance) }, n ? this.show(n) : "");
-    const strength = f ? Math.min(1, Math.abs(f.total) / Math.max(1, Math.abs(total))) : 0;
+    const strength = f ? Math.min(1, Math.abs(f.total) / Math.max(1, Math.abs(this.listed!.whole))) : 0;
     const cells = [cell(f?.self ?? 0, doubt?.self), cell(f?.total ?? 0, doubt?.total)];
     if (f) cells[1]!.setAttribute("style", `background:color-mix(in srgb, var(--chart3) ${Math.round(10 + 60 * strength)}%, transparent)`);
     return cells;
@@ -145,7 +165,7 @@ class SourcePage {
     if (!f) return String(number);
     const { app } = this;
     const group = app.profile.frameGroup[f.frame]!;
-    return h("a", { href: app.link({ page: "callers", zoom: [group] }), title: `${formatShare(f.total, app.answer().total)}: who calls ${app.profile.functionName(group)}` }, String(number));
+    return h("a", { href: app.link({ page: "callers", zoom: [group] }), title: `${formatShare(f.total, this.listed!.whole)}: who calls ${app.profile.functionName(group)}` }, String(number));
   }
 
   private makeTable(rows: number[], makeCode: (number: number, f: LineFigures | undefined) => HTMLElement, figures: Map<number, LineFigures>): HTMLElement {

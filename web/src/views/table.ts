@@ -5,16 +5,16 @@
 import type { App, View } from "../app.ts";
 import { clear, h, press } from "../draw/dom.ts";
 import { part, type Part } from "../draw/fit.ts";
-import { formatBytes, formatCount, formatShare } from "../draw/format.ts";
+import { formatBytes, formatCount, formatMore, formatShare } from "../draw/format.ts";
 import { Rows } from "../draw/rows.ts";
 import type { CallTree, NodeSums, TreeNode } from "../model/calltree.ts";
 import { FIGURE_COLUMNS, figureColumn, type FigureColumn } from "../model/figures.ts";
 import { OpenRows, type Level } from "../model/level.ts";
-import { countsBlocks } from "../model/question.ts";
 import type { Ranking } from "../model/ranking.ts";
 import type { Work } from "../model/stacks.ts";
+import { amountText, OF_CHANGES } from "./amount.ts";
 import { makeControls, nothing } from "./controls.ts";
-import { makeSaving } from "./saving.ts";
+import { makeSaving, tellSaving } from "./saving.ts";
 import { within, withinColumn } from "./within.ts";
 
 /** What rows can be sorted by, and the titles of the columns; that of the second goes by the figure. */
@@ -26,6 +26,7 @@ class TablePage {
   private readonly head = h("div.row.head", { role: "row" });
   private readonly rows = new Rows("call tree", this.head);
   private readonly about = h("p.note", { id: "tree-note" });
+  private readonly saving: HTMLElement;
   private open = new Set<TreeNode>();
   private list: OpenRows | null = null;
   private tree: CallTree | null = null;
@@ -34,7 +35,8 @@ class TablePage {
 
   constructor(private readonly app: App) {
     this.controls = makeControls(app, { direction: true, lines: true });
-    this.element = h("div.table-page", {}, this.controls.element, makeSaving(app, () => ({ tree: app.tree(), node: app.tree().root }), null), this.about, this.rows.element);
+    this.saving = makeSaving(app, () => ({ tree: app.tree(), node: app.tree().root }), null);
+    this.element = h("div.table-page", {}, this.controls.element, this.saving, this.about, this.rows.element);
     this.head.append(...HEADS.map(([id, title]) => h("button.cell", { type: "button", id: `sort-${id || "value"}`, onclick: () => app.go({ sort: id }) }, title)));
     this.rows.element.addEventListener("keydown", (e) => this.onKey(e));
     this.rows.element.addEventListener("click", (e) => (e.target as Element).closest(".twist") && this.toggle(this.rows.rowOf(e.target as Element)));
@@ -43,7 +45,9 @@ class TablePage {
   update(): void {
     this.controls.update();
     const tree = this.app.tree();
-    clear(this.about, tree.root.size === 0 ? nothing(this.app) : tree.answer.question.range ? "The columns from Peak on are of the whole recording." : "");
+    const notes = [tree.answer.question.figure === "growth" && OF_CHANGES, tree.answer.question.range && "The columns from Peak on are of the whole recording."];
+    clear(this.about, ...(tree.root.size === 0 ? nothing(this.app) : [notes.filter(Boolean).join(" ")]));
+    tellSaving(this.app, this.saving);
     if (tree !== this.tree) {
       this.tree = tree;
       this.open = new Set();
@@ -131,7 +135,7 @@ class TablePage {
 
   private showHead(): void {
     const { figure, sort } = this.app.state;
-    clear(this.head.children[1]!, `Share of ${figure}`);
+    clear(this.head.children[1]!, `Share of ${figure === "growth" ? "changes" : figure}`);
     HEADS.forEach(([id], i) => press(this.head.children[i]!, sort === id));
   }
 
@@ -139,8 +143,8 @@ class TablePage {
     const node = this.list!.at(i)!;
     const { profile } = this.app;
     const tree = this.tree!;
-    const count = countsBlocks(tree.answer.question.figure);
-    const show = (n: number) => (count ? formatCount(n) : formatBytes(n));
+    const { figure } = tree.answer.question;
+    const show = (n: number) => amountText(figure, n);
     const sums = this.sums.get(node)!;
     // The function that allocates is the first of an inverted tree; those that follow called it.
     const self = !tree.inverted ? sums.self : node.depth === 1 ? node.value : 0;
@@ -151,9 +155,9 @@ class TablePage {
       part("a", { href: this.app.link({ page: "callers", functions: "", file: 0, zoom: [profile.frameGroup[node.frame]!] }), title: profile.modulePath(node.frame) }, profile.functionName(node.frame)),
       part("span.place", {}, ` ${profile.place(node.frame)}`));
     return part(`div.row${i === this.at ? ".chosen" : ""}`, { role: "row", "aria-level": node.depth, "aria-expanded": leaf ? undefined : String(isOpen), "data-depth": node.depth, "data-bytes": sums.bytes, "data-blocks": sums.blocks }, name,
-      part("span.cell", { title: show(node.value) + this.doubt(node) }, `${formatShare(node.value, tree.root.value)}  ${show(node.value)}`),
+      part("span.cell", { title: show(node.value) + this.doubt(node) }, `${formatShare(node.value, figure === "growth" ? tree.root.size : tree.root.value)}  ${show(node.value)}`),
       part("span.cell", {}, self ? show(self) : ""),
-      part("span.cell", {}, formatCount(sums.blocks)),
+      part("span.cell", {}, (figure === "growth" ? formatMore : formatCount)(sums.blocks)),
       ...FIGURE_COLUMNS.map((c, k) => part("span.cell", { "data-figure": c.id, "data-value": sums.others[k]!, title: this.doubtOf(node, c) }, (c.bytes ? formatBytes : formatCount)(sums.others[k]!))));
   }
 

@@ -7,7 +7,7 @@ import { formatBytes, formatCount, formatGrowth, formatTime } from "../draw/form
 import { sparkline } from "../draw/sparkline.ts";
 import { countsTags } from "../load/pack.ts";
 import type { Profile } from "../model/profile.ts";
-import type { Range } from "../model/question.ts";
+import type { Figure, Range } from "../model/question.ts";
 import { lineWithin, liveByThread, timeWithin, type LineWithin } from "../model/threads.ts";
 import type { State } from "../state.ts";
 import { rangeText, wholeButton } from "./controls.ts";
@@ -84,6 +84,9 @@ const STACK: Column = {
 
 /** What is counted whatever the mode: by tag, nobody knows who frees whose blocks. */
 const COUNTED = ["allocations", "allocated_bytes", "rate", "life"];
+
+/** Of `thread`: what it has of a figure that is kept by thread. */
+const COLUMNS_OF: Partial<Record<Figure, string>> = { peak: "at_peak_bytes", leaked: "live_bytes", allocated: "allocated_bytes", calls: "allocations", temporary: "temporary" };
 
 const NOTHING: LineWithin = { start: 0, end: 0, most: 0 };
 
@@ -193,10 +196,18 @@ function rowsOf(s: Shown): number[] {
   return rows.filter((i) => (number(s.app, "start_ns", i) <= to && endOf(s.app, i) >= from) || lineOf(s, i).most > 0);
 }
 
+/** The figure at hand, if the thread has anything of it; or else one that it has. */
+function figureOf({ app }: Shown, i: number): Figure {
+  const column = COLUMNS_OF[app.state.figure] ?? COLUMNS_OF.peak;
+  if (number(app, column!, i) > 0) return COLUMNS_OF[app.state.figure] ? app.state.figure : "peak";
+  return "allocated";
+}
+
 /** What a thread's name leads to: of a range the flame graph with threads told apart, which has the same figures. */
-function linkOf({ app, range }: Shown, i: number): Partial<State> {
+function linkOf(s: Shown, i: number): Partial<State> {
+  const { app, range } = s;
   const serials = app.profile.pack.u32("thread.serial");
-  if (!range) return { page: "flame", thread: serials[i]!, zoom: [] };
+  if (!range) return { page: "flame", figure: figureOf(s, i), thread: serials[i]!, zoom: [] };
   const frame = app.profile.frameCount + (i < 0 ? serials.length : i);
   return { page: "flame", figure: range.from === range.to ? "live" : "growth", thread: 0, byThread: true, functions: "", module: "", zoom: [frame] };
 }
@@ -248,7 +259,7 @@ function makeTable(s: Shown): HTMLElement {
     const serial = i < 0 ? 0 : serials[i]!;
     return h("tr", { "data-serial": serial }, nameCell(s, i), ...withDrawings(columns.map((c) => figureCell(s, c, i)), i < 0 ? h("td") : h("td.when", {}, bar(s, i)), hasLines && draw(serial)));
   };
-  return h("table.grid", { id: "threads" },
+  return h("table.grid", { id: "thread-table" },
     h("thead", {}, groupHeads(s, columns, hasLines ? 2 : 0), h("tr", {}, h("th", {}, "Thread"), ...withDrawings(heads, h("th", {}, "When"), hasLines && h("th", {}, "Live bytes over time")))),
     h("tbody", {}, ...order.map(row), lines.byThread.has(0) && row(-1)));
 }

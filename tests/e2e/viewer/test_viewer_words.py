@@ -1,0 +1,88 @@
+"""How the viewer's pages put things into words: growth, nothing, moments; and that what they offer leads somewhere.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import subprocess
+
+import pytest
+from recording import Recorder, read_stats
+
+
+@pytest.fixture(scope="module")
+def recorder(tmp_path_factory, native):
+    return Recorder(tmp_path_factory.mktemp("words"), native)
+
+
+@pytest.fixture(scope="module")
+def late(recorder):
+    return recorder.victim("known_tree", "late").path
+
+
+@pytest.fixture(scope="module")
+def threaded(recorder):
+    return recorder.victim("named_threads", "full").path
+
+
+def test_growth_is_written_with_its_sign_and_shares_of_it_are_of_all_changes(page, late):
+    # Of load's 100,000 bytes in 100 blocks half are freed while save makes 50 blocks of 2,000 bytes.
+    points = read_stats(late, "--points")["points"]
+    first = next(i for i, p in enumerate(points) if p["live_bytes"] == 100_000)
+    growth = f"figure=growth&from={first}&to={len(points) - 1}"
+    rows = "Object.fromEntries([...document.querySelectorAll('.rows-inner .row')].map(r => [r.querySelector('a').textContent, [...r.querySelectorAll('.cell')].map(c => c.textContent)]))"
+    total, note, tree, functions, about, zoomed, path = page(
+        late, ("goto", f"#flame?{growth}"), ("wait", "#flame-total"), ("text", "#flame-total"), ("text", ".saving .note"),
+        ("goto", f"#table?{growth}&byLine=0"), ("wait", ".rows-inner .row"), ("eval", rows), ("goto", f"#callers?{growth}"), ("wait", ".rows-inner .row"), ("eval", rows), ("text", "#functions-note"),
+        ("goto", f"#flame?{growth}&functions=load"), ("wait", ".flame canvas"), ("clickAt", ".flame", 100, 90), ("text", "#zoom-amount"), ("text", ".path"),
+    )
+    assert total == "+48.8 KiB and 0 blocks in all: 97.7 KiB more, 48.8 KiB less"
+    assert "what grew alone" in note
+    assert functions["save"][2] == "66.7 %  +97.7 KiB" and functions["load"][2] == "−33.3 %  −48.8 KiB"
+    assert "grew and what shrank" in about
+    cells = [cell for row in (*tree.values(), *functions.values()) for cell in row[1:]]
+    assert any("−" in cell for cell in cells) and not any("-" in cell for cell in cells)
+    assert "−48.8 KiB and −50 blocks, −100.0 %" in zoomed and zoomed[2:].partition(":")[0] in path
+
+
+def test_above_a_zoomed_graph_stands_what_its_box_comes_to(page, late):
+    seen = page(late, ("goto", "#flame?inverted=1"), ("wait", ".flame canvas"), ("count", "#zoom-amount"), ("clickAt", ".flame", 100, 30), ("text", "#flame-total"), ("press", "Escape"))
+    assert seen[0] == 0
+    whole, _, box = seen[1].partition(" in all; ")
+    assert whole.startswith("146 KiB in ") and box.startswith("table_new: 146 KiB in 100 blocks, 100.0 %")
+
+
+EARLY = r"""
+#include <pthread.h>
+#include <stdlib.h>
+static void *volatile kept;
+static void *work(void *unused) { for (int i = 0; i < 10; i++) { kept = malloc(1000); free(kept); } return unused; }
+int main(void) { pthread_t t; pthread_create(&t, NULL, work, NULL); pthread_join(t, NULL); kept = malloc(500000); return kept == NULL; }
+"""
+
+
+def test_a_threads_name_leads_to_a_figure_that_it_has(page, recorder, tmp_path):
+    (tmp_path / "early.c").write_text(EARLY)
+    subprocess.run(["cc", "-g", "-pthread", "-o", "early", "early.c"], cwd=tmp_path, check=True)
+    profile = recorder.run([tmp_path / "early"]).path
+    rows, clicked, total, text, links = page(
+        profile, ("goto", "#threads"), ("wait", "#thread-table"), ("eval", "Object.fromEntries([...document.querySelectorAll('#thread-table tbody tr')].map(r => [r.dataset.serial, r.querySelector('a')?.getAttribute('href')]))"),
+        ("click", "#thread-table [data-serial='2'] a"), ("hash",), ("data", "#flame-total", "bytes"),
+        ("goto", "#flame?thread=2"), ("wait", ".flame-page .path a"), ("text", ".flame-page .path"), ("texts", ".flame-page .path a"),
+    )
+    assert rows["1"] == "#flame?thread=1" and rows["2"] == clicked == "#flame?figure=allocated&thread=2" and int(total) >= 10_000
+    assert text.startswith("Nothing to show: no stack of this thread") and links == ["Allocated bytes", "Calls", "Temporary"]
+
+
+def test_no_element_is_called_like_a_page(page, threaded):
+    ids = "[...document.querySelectorAll('nav a')].map(a => a.getAttribute('href').slice(1).split('?')[0]).filter(id => document.getElementById(id))"
+    names = ("overview", "time", "flame", "table", "callers", "source", "sizes", "threads", "leaks", "globals")
+    seen = page(threaded, ("size", 420, 700), *(step for name in names for step in (("goto", f"#{name}"), ("wait", f"[data-page={name}]"), ("eval", ids), ("eval", "[scrollY, document.activeElement.tagName]"))))
+    assert seen[::2] == [[]] * len(names) and seen[1::2] == [[0, "BODY"]] * len(names)
+
+
+def test_the_source_page_begins_with_a_file_that_can_be_read(page, recorder, tmp_path):
+    script = tmp_path / "short.py"
+    script.write_text("kept = bytearray(5_000_000)\nexec('more = bytearray(9_000_000)')\n")
+    profile = recorder.run(["/usr/bin/python3", script]).path
+    title, lines = page(profile, ("goto", "#source"), ("wait", "table.lines"), ("text", ".source h2"), ("texts", "td.code"), options=("--sources",))
+    assert title == str(script) and any("bytearray(5_000_000)" in line for line in lines)
