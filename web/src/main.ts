@@ -29,9 +29,19 @@ import { parseState, printState, tidyState, type State } from "./state.ts";
 
 const VIEWS: View[] = [overview, timeline, flame, table, callers, source, sizes, threads, leaks, resident, maps, globals, compare];
 
+/** What Escape leaves, by page, wherever the keyboard is. */
+const LEAVING: Record<string, Partial<State>> = { [flame.id]: { zoom: [] }, [compare.id]: { pair: [] }, [sizes.id]: { cell: "" } };
+
 const REFRESH_MS = 1000;
 /** By the size of the data: 200 MB of 200,000 stacks. Of a third of that Chromium takes no notice. */
 const PROVOKING = 2.7;
+
+/** Escape in a search box: the first empties it, the next leaves it to the page's keys. */
+function leaveSearch(box: HTMLInputElement): void {
+  if (!box.value) return box.blur();
+  box.value = "";
+  for (const event of ["input", "change"]) box.dispatchEvent(new Event(event));
+}
 
 /** Keys that work on every page, unless one is typing or reads the help. */
 function listenForKeys(app: App, shown: () => View[], help: () => void): void {
@@ -50,10 +60,18 @@ function listenForKeys(app: App, shown: () => View[], help: () => void): void {
     "]": () => turn(1),
     i: () => app.go({ inverted: !app.state.inverted, zoom: [], pair: [] }),
     w: () => app.go({ from: -1, to: -1, zoom: [] }),
+    Escape: () => {
+      const change = LEAVING[app.state.page];
+      if (change && printState({ ...app.state, ...change }) !== printState(app.state)) app.go(change);
+    },
     "?": help,
   };
   document.addEventListener("keydown", (e) => {
     const target = e.target as HTMLElement;
+    if (e.key === "Escape" && target instanceof HTMLInputElement && target.type === "search") {
+      e.preventDefault(); // browsers empty it in their own way, and stay
+      return leaveSearch(target);
+    }
     if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) || target.closest("dialog[open]")) return;
     const view = shown().find((v) => v.key === e.key);
     if (view) app.go({ page: view.id });

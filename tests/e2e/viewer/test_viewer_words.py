@@ -86,3 +86,68 @@ def test_the_source_page_begins_with_a_file_that_can_be_read(page, recorder, tmp
     profile = recorder.run(["/usr/bin/python3", script]).path
     title, lines = page(profile, ("goto", "#source"), ("wait", "table.lines"), ("text", ".source h2"), ("texts", "td.code"), options=("--sources",))
     assert title == str(script) and any("bytearray(5_000_000)" in line for line in lines)
+
+
+def test_a_program_that_allocates_nothing_is_told_in_a_sentence(page, recorder, tmp_path):
+    (tmp_path / "idle.c").write_text("int main(void) { return 0; }\n")
+    subprocess.run(["cc", "-o", "idle", "idle.c"], cwd=tmp_path, check=True)
+    profile = recorder.run([tmp_path / "idle"]).path
+    assert read_stats(profile)["allocations"] == 0
+    shown = "[...document.querySelectorAll('main .rows, main canvas.heat, main table, main .source')].filter(e => e.checkVisibility() && e.getBoundingClientRect().height > 0).length"
+    names = ("flame", "table", "callers", "source", "sizes")
+    *seen, facts, charts = page(profile, *(step for name in names for step in (("goto", f"#{name}"), ("wait", f"[data-page={name}]"), ("eval", "document.querySelector('main').innerText"), ("eval", shown))),
+                                ("goto", "#time"), ("wait", "#chart-bytes"), ("text", "#range-facts"), ("count", ".chart"))
+    assert all("the program allocated nothing while it was recorded" in text for text in seen[::2])
+    assert dict(zip(names, seen[1::2])) == dict.fromkeys(names, 0)
+    assert "allocated nothing" in facts and charts == 1
+
+
+def test_a_cell_of_sizes_can_be_told_chosen_and_left(page, late):
+    # The only cells with something, by their places: blocks of 1,000 bytes that were freed.
+    cells = "(() => { const c = document.querySelector('#size-by-life'), r = c.getBoundingClientRect(), d = c.getContext('2d'), k = c.width / r.width; const found = []; for (let x = 90; x < r.width - 5; x += 8) for (let y = 8; y < r.height - 30; y += 8) found.push([x, y, d.getImageData(x * k, y * k, 1, 1).data[3] > 0]); return found; })()"
+    (places,) = page(late, ("goto", "#sizes"), ("wait", "#size-by-life"), ("eval", cells))
+    full = next([x, y] for x, y, is_full in places if is_full)
+    shades, told, clicked, title, again, stacks, by_key, left = page(
+        late, ("goto", "#sizes"), ("wait", "#size-by-life"), ("text", "#cell-told"), ("hoverAt", "#size-by-life", *full), ("text", "#cell-told"),
+        ("clickAt", "#size-by-life", *full), ("hash",), ("text", "#cell-stacks h3"), ("clickAt", "#size-by-life", *full), ("hash",), ("count", "#cell-stacks *"),
+        ("press", "ArrowRight"), ("hash",), ("press", "Escape"), ("hash",),
+    )
+    assert shades.startswith("The darker a cell, the more blocks")
+    assert told == title and " of 512 B to 1023 B that lived " in told
+    assert "cell=10%2C" in clicked and again == "#sizes" and stacks == 0
+    assert "cell=" in by_key and left == "#sizes"
+    empty = [[x, y] for x, y, is_full in places if not is_full]
+    if empty:
+        assert page(late, ("goto", "#sizes"), ("wait", "#size-by-life"), ("clickAt", "#size-by-life", *empty[0]), ("hash",)) == ["#sizes"]
+
+
+def test_a_comparison_offers_what_both_have_and_says_if_nothing_changed(page, late, threaded):
+    old = late
+    modules, figures, of_range = page(
+        threaded, ("goto", "#compare"), ("wait", "#compare-totals"), ("texts", "#module option"), ("texts", "#figure option"), ("goto", "#compare?from=0&to=1"), ("wait", "#compare-note"), ("texts", "#figure option"),
+        options=("--compare", old),
+    )
+    assert {"known_tree", "named_threads"} <= set(modules) and modules[0] == "all modules"
+    assert not {"Live at a time", "Growth"} & set(figures) and {"Live at a time", "Growth"} <= set(of_range)
+    text, rows = page(late, ("goto", "#compare"), ("wait", "#compare-totals"), ("text", "#compare-same"), ("count", ".compare-page .rows:visible"), options=("--compare", old))
+    assert text == "Nothing changed." and rows == 0
+
+
+def test_escape_empties_a_search_box_leaves_it_and_zooms_out(page, late):
+    focus = ("eval", "document.activeElement.id || document.activeElement.tagName")
+    seen = page(
+        late, ("goto", "#flame?search=load"), ("wait", ".flame canvas"), ("focus", "#search"), ("press", "Escape"), ("hash",), focus, ("press", "Escape"), focus, ("press", "4"), ("hash",),
+        ("goto", "#flame?inverted=1"), ("clickAt", ".flame", 100, 30), ("reload",), ("wait", "#zoom-out"), ("press", "Escape"), ("hash",),
+    )
+    assert seen == ["#flame", "search", "BODY", "#table", "#flame?inverted=1"]
+    assert page(late, ("goto", "#callers?functions=load"), ("wait", "#functions"), ("focus", "#functions"), ("press", "Escape"), ("hash",)) == ["#callers"]
+
+
+def test_a_moment_and_a_signal_are_called_by_name(page, recorder, late, tmp_path):
+    last = len(read_stats(late, "--points")["points"]) - 1
+    text, links = page(late, ("goto", f"#time?from={last}&to={last}"), ("wait", "#range-facts a"), ("text", "#range-facts"), ("texts", "#range-facts a"))
+    assert text.startswith("At ") and "146 KiB live in 100 blocks." in text and links == ["Live then"]
+    (tmp_path / "abort.c").write_text("#include <stdlib.h>\nint main(void) { if (!malloc(1000)) return 1; abort(); }\n")
+    subprocess.run(["cc", "-o", "abort", "abort.c"], cwd=tmp_path, check=True)
+    run, card = page(recorder.run([tmp_path / "abort"]).path, ("text", "#run"), ("text", "#card-peak"))
+    assert "6 (Aborted)" in run and "1 block at" in card

@@ -16,6 +16,11 @@ export interface HeatMap {
   ticks?: Tick[];
 }
 
+export interface HeatCell {
+  column: number;
+  row: number;
+}
+
 export const LEFT = 80;
 const BOTTOM = 24;
 
@@ -55,8 +60,13 @@ function shadeCells(map: HeatMap): number[][] {
   return cells;
 }
 
+/** What the shades mean, in words; `what` is counted. */
+export function aboutShades(what: string): string {
+  return `The darker a cell, the more ${what}; each shade stands for several times as much as the one before.`;
+}
+
 /** Row 0 is at the bottom. The scale is logarithmic: a cell of 1 can be told from an empty one. */
-export function paintHeat(canvas: HTMLCanvasElement, map: HeatMap, chosen: { column: number; row: number } | null): void {
+export function paintHeat(canvas: HTMLCanvasElement, map: HeatMap, chosen: HeatCell | null): void {
   const ratio = devicePixelRatio || 1;
   canvas.width = Math.round(canvas.clientWidth * ratio);
   canvas.height = Math.round(canvas.clientHeight * ratio);
@@ -107,12 +117,29 @@ function paintTicks(c: CanvasRenderingContext2D, canvas: HTMLCanvasElement, tick
 }
 
 /** Which way an arrow key goes, by cells; null: it is another key. */
-export function heatStepOf(key: string): { column: number; row: number } | null {
-  const steps: Record<string, { column: number; row: number }> = { ArrowLeft: { column: -1, row: 0 }, ArrowRight: { column: 1, row: 0 }, ArrowUp: { column: 0, row: 1 }, ArrowDown: { column: 0, row: -1 } };
+export function heatStepOf(key: string): HeatCell | null {
+  const steps: Record<string, HeatCell> = { ArrowLeft: { column: -1, row: 0 }, ArrowRight: { column: 1, row: 0 }, ArrowUp: { column: 0, row: 1 }, ArrowDown: { column: 0, row: -1 } };
   return steps[key] ?? null;
 }
 
-export function heatCellAt(canvas: HTMLCanvasElement, map: HeatMap, e: MouseEvent): { column: number; row: number } | null {
+/** The nearest cell that way which has something, if need be in another line; where one begins, the first of all. Null: there is none. */
+export function nextCell(map: HeatMap, from: HeatCell | null, step: HeatCell): HeatCell | null {
+  if (!from) return fullCell(map, () => true);
+  const ahead = ({ column, row }: HeatCell): number => (column - from.column) * step.column + (row - from.row) * step.row;
+  const beside = ({ column, row }: HeatCell): number => Math.abs((column - from.column) * step.row) + Math.abs((row - from.row) * step.column);
+  const isNearer = (a: HeatCell, b: HeatCell): boolean => ahead(a) < ahead(b) || (ahead(a) === ahead(b) && beside(a) < beside(b));
+  return fullCell(map, (cell, best) => ahead(cell) > 0 && (!best || isNearer(cell, best)));
+}
+
+/** Of those that have something, the last that is taken. */
+function fullCell(map: HeatMap, takes: (cell: HeatCell, best: HeatCell | null) => boolean): HeatCell | null {
+  let best: HeatCell | null = null;
+  for (let column = map.columns - 1; column >= 0; column--)
+    for (let row = map.rows - 1; row >= 0; row--) if (map.value(column, row) > 0 && takes({ column, row }, best)) best = { column, row };
+  return best;
+}
+
+export function heatCellAt(canvas: HTMLCanvasElement, map: HeatMap, e: MouseEvent): HeatCell | null {
   const r = canvas.getBoundingClientRect();
   const { h } = cellSize(canvas, map);
   const share = (e.clientX - r.left - LEFT) / (canvas.clientWidth - LEFT);

@@ -56,9 +56,9 @@ class CallersPage {
     this.choose();
     this.order = rankFunctions(this.all!, this.list, sort);
     this.heads.forEach((button) => press(button, button.id === `sort-${sort}`));
+    this.tell();
     this.rows.set(this.list.length, (i) => this.makeRow(this.groupAt(i)));
     this.showNeighbours();
-    this.tell();
   }
 
   /** What the list cannot say itself. */

@@ -41,6 +41,7 @@ class ComparePage {
   private readonly card = h("div.hover", { hidden: true });
   private readonly rows = new Rows("changes by function", h("div.row.changes.head", { role: "row" },
     ...["Function", "Change", "Before", "Now", "Difference"].map((title) => h("span.cell", {}, title))));
+  private readonly same = h("p.note", { id: "compare-same", hidden: true }, "Nothing changed.");
   private union: Union | null = null;
   private data: Compared | null = null;
   private tree: CallTree | null = null;
@@ -55,7 +56,7 @@ class ComparePage {
     this.controls = makeControls(app, { direction: true, ofAll: true });
     this.element = h("div.compare-page", {}, this.controls.element, h("div.search", {}, makeSheetSaving(app, "changes", () => this.sheet(), () => this.drawing())), this.runs, this.totals,
       h("p.note", {}, "Boxes are as wide as both profiles together; orange has grown, blue has shrunk. A click zooms, a click on the top box goes back."), this.note, this.path,
-      h("div.canvas", {}, this.area, this.card), h("h2", {}, "Functions that allocate more or less themselves"), this.rows.element);
+      h("div.canvas", {}, this.area, this.card), h("h2", {}, "Functions that allocate more or less themselves"), this.same, this.rows.element);
     this.area.addEventListener("click", (e) => this.onClick(e));
     this.area.addEventListener("mousemove", (e) => this.onHover(e));
     this.area.addEventListener("mouseleave", () => (this.card.hidden = true));
@@ -223,6 +224,8 @@ class ComparePage {
 
   private fillRows(): void {
     const changes = (this.changes = this.union!.changes(this.data!));
+    this.rows.element.hidden = !changes.order.length;
+    this.same.hidden = changes.order.length > 0;
     this.rows.set(changes.order.length, (i) => this.makeRow(changes.differing[changes.order.at(i)!]!));
   }
 

@@ -79,7 +79,12 @@ function remembered(make: (p: Profile) => Options): (app: App) => Options {
 
 const threadOptions = remembered((p) => [["0", "all threads"], ...[...p.pack.u32("thread.serial")].map((s, i): [string, string] => [String(s), p.threadName(i)])]);
 
-const moduleOptions = remembered((p) => [["", "all modules"], ...[...p.modules()].sort().map((m): [string, string] => [m, m])]);
+function modulesOf(profiles: Profile[]): Options {
+  const names = new Set(profiles.flatMap((p) => p.modules()));
+  return [["", "all modules"], ...[...names].sort().map((m): [string, string] => [m, m])];
+}
+
+const moduleOptions = remembered((p) => modulesOf([p]));
 
 export function wholeButton(app: App): HTMLElement {
   return h("button", { type: "button", id: "whole-range", onclick: () => app.go({ from: -1, to: -1, zoom: [] }) }, "whole recording");
@@ -155,11 +160,11 @@ export function makeControls(app: App, options: ControlOptions): { element: HTML
     const s = app.state;
     if (document.activeElement !== filter) filter.value = s.functions;
     maps.show(mapsOptions(app), s.maps);
-    figure.show(figuresOf(app.profile).map((f) => [f, FIGURE_NAMES[f]]), s.figure);
+    figure.show(figuresOf(app.profile).filter((f) => f === s.figure || !options.ofAll || app.range || (f !== "live" && f !== "growth")).map((f) => [f, FIGURE_NAMES[f]]), s.figure); // of two runs no time is the same
     look.update();
     look.element.hidden ||= !isOfPages(s.figure);
     thread.show(s.maps || s.page === "compare" ? null : threadOptions(app), String(s.thread)); // two runs' threads have nothing in common
-    module.show(moduleOptions(app), s.module);
+    module.show(options.ofAll && app.old ? modulesOf([app.profile, app.old]) : moduleOptions(app), s.module);
     inverted.show(options.direction, s.inverted);
     byLine.show(Boolean(options.lines), s.byLine);
     fold.show(Boolean(options.shape), s.fold);

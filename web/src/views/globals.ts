@@ -42,7 +42,7 @@ function about(globals: Row): HTMLElement {
   const threads = number(globals, "threads");
   const resident = typeof globals["resident_bytes"] === "number" ? `, ${formatBytes(globals["resident_bytes"])} of it in memory after ${formatTime(number(globals, "time_ns"))}` : "; nobody looked at what of it is in memory";
   return h("p", { id: "globals-sums", "data-bytes": number(globals, "bytes"), "data-variables": number(globals, "variables"), "data-local": number(globals, "thread_local_total_bytes") },
-    `${formatBytes(number(globals, "bytes"))} in ${formatCount(number(globals, "variables"))} variables${resident}. Thread-local: ${formatBytes(number(globals, "thread_local_bytes"))} in each of ${formatCount(threads)} ${threads === 1 ? "thread" : "threads"}, ${formatBytes(number(globals, "thread_local_total_bytes"))} in all.`);
+    `${formatBytes(number(globals, "bytes"))} in ${formatCount(number(globals, "variables"))} variables${resident}. Thread-local: ${formatBytes(number(globals, "thread_local_bytes"))} ${threads === 1 ? "in the only thread" : `in each of ${formatCount(threads)} threads, ${formatBytes(number(globals, "thread_local_total_bytes"))} in all`}.`);
 }
 
 /** What of them is in memory was seen once. */

@@ -9,6 +9,7 @@ type Line = [keys: string, what: string];
 const EVERYWHERE: Line[] = [
   ["[ ]", "the page before, the next page"],
   ["/", "search"],
+  ["Escape", "empties a search box, then leaves it; zooms out"],
   ["i", "turn the tree around: from the root, or from the allocating function"],
   ["w", "the whole recording, in place of a range of it"],
   ["?", "this sheet"],
@@ -18,8 +19,8 @@ const PLACES: [place: string, lines: Line[]][] = [
   ["Flame graphs", [["← → ↑ ↓", "from box to box"], ["Enter", "zoom in on the box"], ["Escape", "zoom out"]]],
   ["Tree", [["↑ ↓", "from row to row"], ["PageUp PageDown Home End", "farther"], ["→ ←", "open, close or leave a row"], ["Enter", "its callers and callees"]]],
   ["Timeline", [["← → Home End", "choose a moment"], ["Shift with these", "choose a range"], ["Escape", "the whole recording"]]],
-  ["Sizes", [["← → ↑ ↓", "choose a cell"]]],
-  ["Resident", [["← → ↑ ↓", "from cell to cell"], ["Enter", "who holds it"], ["Escape", "none"]]],
+  ["Sizes", [["← → ↑ ↓", "choose a cell"], ["Escape", "leave it"]]],
+  ["Resident", [["← → ↑ ↓", "from cell to cell"], ["Enter", "who holds it"], ["Escape", "leave the cell"]]],
 ];
 
 function table(lines: Line[]): HTMLElement {

@@ -3,7 +3,7 @@
 
 import type { App, View } from "../app.ts";
 import { clear, h } from "../draw/dom.ts";
-import { formatBytes, formatCount, formatGrowth, formatShare, formatTime } from "../draw/format.ts";
+import { formatBytes, formatCount, formatCounted, formatGrowth, formatShare, formatTime } from "../draw/format.ts";
 import { countsTags, type Header, type Json } from "../load/pack.ts";
 import { hottestFrames } from "../model/lines.ts";
 import { highestPoint } from "../model/question.ts";
@@ -39,6 +39,13 @@ export interface Beginning {
   link(change: Partial<State>): string;
 }
 
+/** As glibc calls those that end programs, on Linux. */
+const SIGNALS: { [number: number]: string } = {
+  1: "Hangup", 2: "Interrupt", 3: "Quit", 4: "Illegal instruction", 5: "Trace/breakpoint trap", 6: "Aborted", 7: "Bus error", 8: "Floating point exception", 9: "Killed",
+  10: "User defined signal 1", 11: "Segmentation fault", 12: "User defined signal 2", 13: "Broken pipe", 14: "Alarm clock", 15: "Terminated", 24: "CPU time limit exceeded",
+  25: "File size limit exceeded", 31: "Bad system call",
+};
+
 class Stats {
   constructor(private readonly header: Header) {}
   get(key: string): Json | undefined {
@@ -69,8 +76,8 @@ function cards(of: Beginning, s: Stats): HTMLElement[] {
   const calls = s.number("allocations");
   const temporary = s.number("temporary_allocations");
   return [
-    card(of, "Peak", formatBytes(s.number("peak_bytes")), `${doubt(s, "peak_bytes", formatBytes)}${formatCount(s.number("peak_blocks"))} blocks at ${formatTime(s.number("peak_time_ns"))}`, { page: "flame", figure: "peak" }),
-    card(of, of.header.live ? "Live now" : "Leaked", formatBytes(s.number("leaked_bytes")), `${doubt(s, "leaked_bytes", formatBytes)}${formatCount(s.number("leaked_blocks"))} blocks`, { page: "leaks", figure: "leaked" }),
+    card(of, "Peak", formatBytes(s.number("peak_bytes")), `${doubt(s, "peak_bytes", formatBytes)}${formatCounted(s.number("peak_blocks"), "block")} at ${formatTime(s.number("peak_time_ns"))}`, { page: "flame", figure: "peak" }),
+    card(of, of.header.live ? "Live now" : "Leaked", formatBytes(s.number("leaked_bytes")), `${doubt(s, "leaked_bytes", formatBytes)}${formatCounted(s.number("leaked_blocks"), "block")}`, { page: "leaks", figure: "leaked" }),
     card(of, "Allocated", formatBytes(s.number("allocated_bytes")), `${formatBytes(s.number("allocated_bytes") / seconds)} a second`, { page: "flame", figure: "allocated" }),
     card(of, "Calls", formatCount(calls), `${formatCount(calls / seconds)} a second`, { page: "flame", figure: "calls" }),
     card(of, "Temporary", formatShare(temporary, calls), `${doubt(s, "temporary_allocations", formatCount)}${formatCount(temporary)} freed before the next allocation`, { page: "flame", figure: "temporary" }),
@@ -142,7 +149,7 @@ function cardsOfRange(app: App): HTMLElement[] {
   const of: Beginning = { header: profile.pack.header, link: (change) => app.link(change) };
   const perSecond = (n: number, show: (n: number) => string): string => (span.ns ? `${show((n * NS) / span.ns)} a second` : "");
   return [
-    card(of, isMoment ? "Live" : "Peak within", formatBytes(live[high]!), `${withinBoundBytes(app, live[high]!).trim()} ${formatCount(blocks[high]!)} blocks at ${formatTime(times[high]!)}${span.most > live[high]! ? `; ${formatBytes(span.most)} between two points` : ""}`.trim(), { page: "flame", figure: isMoment ? "live" : "peak" }),
+    card(of, isMoment ? "Live" : "Peak within", formatBytes(live[high]!), `${withinBoundBytes(app, live[high]!).trim()} ${formatCounted(blocks[high]!, "block")} at ${formatTime(times[high]!)}${span.most > live[high]! ? `; ${formatBytes(span.most)} between two points` : ""}`.trim(), { page: "flame", figure: isMoment ? "live" : "peak" }),
     !isMoment && card(of, "Growth", formatGrowth(live[to]! - live[from]!), `from ${bytesAt(from)} to ${bytesAt(to)}`, { page: "flame", figure: "growth" }),
     !isMoment && card(of, "Allocated within", formatBytes(span.allocatedBytes), perSecond(span.allocatedBytes, formatBytes), { page: "time", figure: "allocated" }),
     !isMoment && card(of, "Calls within", formatCount(span.allocations), perSecond(span.allocations, formatCount), { page: "time", figure: "calls" }),
@@ -185,7 +192,9 @@ function notRecorded(app: App, s: Stats): HTMLElement | null {
 
 function run(s: Stats, { file }: Header): HTMLElement {
   const rows = RUN.filter(([key]) => s.get(key) !== undefined && s.get(key) !== null && s.get(key) !== "");
-  const tell = (key: string): string => (key === "pid" ? String(s.get(key)) : textOf(s.get(key)) + (key === "mode" && s.isPartlySampled() ? " but for small objects of Python" : ""));
+  const signal = SIGNALS[s.number("exit_signal")];
+  const aside = (key: string): string => (key === "exit_signal" && signal ? ` (${signal})` : key === "mode" && s.isPartlySampled() ? " but for small objects of Python" : "");
+  const tell = (key: string): string => (key === "pid" ? String(s.get(key)) : textOf(s.get(key)) + aside(key));
   return h("section", { id: "run" }, h("h2", {}, "The run"),
     h("table.plain", {}, file && h("tr", {}, h("th", {}, "Profile"), h("td", {}, file)), ...rows.map(([key, title]) => h("tr", {}, h("th", {}, title), h("td", {}, tell(key))))));
 }

@@ -4,12 +4,12 @@
 import type { App, View } from "../app.ts";
 import { isDark } from "../draw/colours.ts";
 import { clear, h } from "../draw/dom.ts";
-import { formatBytes, formatCount, formatGrowth, formatMore, formatTime } from "../draw/format.ts";
-import { heatCellAt, heatStepOf, paintHeat, type HeatMap } from "../draw/heat.ts";
+import { formatBytes, formatCount, formatCounted, formatGrowth, formatMore, formatTime } from "../draw/format.ts";
+import { aboutShades, heatCellAt, heatStepOf, nextCell, paintHeat, type HeatCell, type HeatMap } from "../draw/heat.ts";
 import { BUCKETS, bucketRange, sitesInCell, sizesIn, usedBuckets, type Cell, type Live, type SizeChange } from "../model/sizes.ts";
 import type { Profile } from "../model/profile.ts";
 import type { Range } from "../model/question.ts";
-import { rangeText, wholeButton } from "./controls.ts";
+import { NO_BLOCKS, rangeText, wholeButton } from "./controls.ts";
 import { makeSheetSaving, type Sheet } from "./saving.ts";
 import { SizesInTime } from "./sizetimes.ts";
 import { stackDetails, stackLists } from "./stack.ts";
@@ -22,6 +22,12 @@ function nameOf(bucket: number): string {
   return low === high ? formatBytes(low) : `${formatBytes(low)} – ${formatBytes(high)}`;
 }
 
+function cellText(cell: Cell, count: number): string {
+  const [small, large] = bucketRange(cell.size);
+  const [short, long] = bucketRange(cell.life);
+  return `${formatCounted(count, "block")} of ${formatBytes(small)} to ${formatBytes(large)} that lived ${formatTime(short)} to ${formatTime(long)}`;
+}
+
 /** `within`: " (3 to 5)", or "". */
 function numberCell(value: number, text: string, within: string): HTMLElement {
   return h("td.number", { "data-value": value, title: within.trim() || undefined }, text);
@@ -31,6 +37,10 @@ class SizesPage {
   readonly element: HTMLElement;
   private readonly histogram = h("table.grid", { id: "size-histogram" });
   private readonly cells = h("canvas.heat", { id: "size-by-life", tabindex: 0, role: "img", "aria-label": "sizes by lifetimes; arrow keys choose a cell" }) as HTMLCanvasElement;
+  private readonly none = h("p.note", { id: "sizes-none", hidden: true }, NO_BLOCKS);
+  private readonly all = h("div");
+  private readonly livesNote = h("p.note");
+  private readonly told = h("p.note", { id: "cell-told" });
   private readonly stacks = h("div", { id: "cell-stacks" });
   private readonly about = h("p", { id: "sizes-range", hidden: true });
   private readonly livesTitle = h("h2");
@@ -44,9 +54,12 @@ class SizesPage {
   constructor(private readonly app: App) {
     this.overTime = new SizesInTime(app);
     this.element = h("div.sizes-page", {},
-      h("h2", {}, "Sizes"), this.about, h("p", {}, makeSheetSaving(app, "sizes", () => this.sheet())), h("div.scroll", { tabindex: 0, role: "region", "aria-label": "sizes" }, this.histogram),
-      this.livesTitle, h("p.note", {}, "Click a cell to see the stacks that can have made its blocks."), this.cells, this.stacks,
+      this.none, this.all);
+    this.all.append(h("h2", {}, "Sizes"), this.about, h("p", {}, makeSheetSaving(app, "sizes", () => this.sheet())), h("div.scroll", { tabindex: 0, role: "region", "aria-label": "sizes" }, this.histogram),
+      this.livesTitle, this.livesNote, this.cells, this.told, this.stacks,
       this.overTime.element);
+    this.cells.addEventListener("mousemove", (e) => this.tell(this.map && heatCellAt(this.cells, this.map, e)));
+    this.cells.addEventListener("mouseleave", () => this.tell(null));
     this.cells.addEventListener("click", (e) => this.onClick(e));
     this.cells.addEventListener("keydown", (e) => this.onKey(e));
     const draw = () => (this.draw(), this.overTime.draw());
@@ -57,6 +70,9 @@ class SizesPage {
   update(): void {
     const { profile } = this.app;
     const range = rangeText(this.app);
+    this.none.hidden = profile.pack.f64("size.count").some((n) => n > 0);
+    this.all.hidden = !this.none.hidden;
+    if (this.all.hidden) return;
     if (this.filled?.profile !== profile || this.filled.range !== this.rangeKey()) this.fill(range);
     this.filled = { profile, range: this.rangeKey() };
     this.draw();
@@ -76,6 +92,10 @@ class SizesPage {
       clear(this.about, h("span.range", {}, text, " ", wholeButton(this.app)), " ", h("span.note", {}, "By the mean size of each stack's live blocks, which is what the time line tells; a stack of which that changes goes from one row to another."));
       this.fillRange(range);
     } else this.fillHistogram();
+    const hasLives = this.app.profile.pack.f64("size_by_life.count").some((n) => n > 0);
+    clear(this.livesNote, hasLives ? "Click a cell to see the stacks that can have made its blocks; Escape or another click leaves it." : "No block was freed.");
+    this.cells.hidden = this.told.hidden = !hasLives;
+    this.tell(null);
     clear(this.livesTitle, `Size and lifetime of freed blocks${range ? ", of the whole recording" : ""}`);
     this.overTime.fill(text);
   }
@@ -89,7 +109,7 @@ class SizesPage {
     const row = (bucket: number | string, name: string, b: SizeChange, meter: boolean): HTMLElement =>
       h("tr", { "data-bucket": bucket }, h("th", {}, name), ...this.ends(b, isMoment), h("td.when", {}, meter && b.mostBytes > 0 && h("div.meter", { style: `width:${(100 * b.mostBytes) / most}%` })));
     const heads = isMoment ? ["Blocks", "Bytes"] : ["Blocks at start", "Bytes at start", "Blocks at end", "Bytes at end", "Growth in blocks", "Growth", "Highest at a point"];
-    clear(this.histogram, h("thead", {}, h("tr", {}, ...["Mean size", ...heads, ""].map((t, i) => h(i ? "th.number" : "th", {}, t)))),
+    clear(this.histogram, h("thead", {}, h("tr", {}, ...["Mean size", ...heads, isMoment ? "By bytes" : "By the highest"].map((t, i) => h(i ? "th.number" : "th", {}, t)))),
       h("tbody", {}, ...buckets.slice(first, last + 1).map((b, i) => row(first + i, nameOf(first + i), b, true))),
       h("tfoot", {}, row("all", "all", all, false)));
   }
@@ -114,7 +134,7 @@ class SizesPage {
         ...this.figures(columns[0]![i]!, columns[1]![i]!), ...this.figures(columns[2]![i]!, columns[3]![i]!),
         h("td.when", {}, columns[0]![i]! > 0 && h("div.meter", { style: `width:${(100 * columns[0]![i]!) / most}%` }))));
     }
-    clear(this.histogram, h("thead", {}, h("tr", {}, ...["Size", "Blocks", "Bytes", "Left at the end", "Bytes left", ""].map((t, i) => h(i ? "th.number" : "th", {}, t)))), h("tbody", {}, ...rows));
+    clear(this.histogram, h("thead", {}, h("tr", {}, ...["Size", "Blocks", "Bytes", "Left at the end", "Bytes left", "By blocks"].map((t, i) => h(i ? "th.number" : "th", {}, t)))), h("tbody", {}, ...rows));
   }
 
   private sheet(): Sheet {
@@ -167,7 +187,7 @@ class SizesPage {
 
   private onClick(e: MouseEvent): void {
     const at = this.map && heatCellAt(this.cells, this.map, e);
-    if (at) this.app.go({ cell: `${at.row + this.firstSize},${at.column + this.firstLife}` });
+    if (at && this.map!.value(at.column, at.row) > 0) this.choose(at, true);
   }
 
   private onKey(e: KeyboardEvent): void {
@@ -175,10 +195,20 @@ class SizesPage {
     if (!step || !this.map) return;
     e.preventDefault();
     const cell = this.chosen();
-    const inside = (n: number, first: number, count: number) => Math.min(first + count - 1, Math.max(first, n));
-    const size = inside(cell ? cell.size + step.row : this.firstSize, this.firstSize, this.map.rows);
-    const life = inside(cell ? cell.life + step.column : this.firstLife, this.firstLife, this.map.columns);
-    this.app.go({ cell: `${size},${life}` }, false);
+    const next = nextCell(this.map, cell && { column: cell.life - this.firstLife, row: cell.size - this.firstSize }, step);
+    if (next) this.choose(next, false);
+  }
+
+  /** Once more: none. */
+  private choose({ column, row }: HeatCell, remember: boolean): void {
+    const cell = `${row + this.firstSize},${column + this.firstLife}`;
+    this.app.go({ cell: cell === this.app.state.cell ? "" : cell }, remember);
+  }
+
+  /** What the cell under the pointer has, or what the shades mean. */
+  private tell(at: HeatCell | null): void {
+    const count = at ? this.map!.value(at.column, at.row) : 0;
+    clear(this.told, count > 0 ? cellText({ size: at!.row + this.firstSize, life: at!.column + this.firstLife }, count) : aboutShades("blocks"));
   }
 
   private showStacks(): void {
@@ -187,9 +217,7 @@ class SizesPage {
     const { profile } = this.app;
     const { count: fitting, few } = sitesInCell(profile, cell, STACKS_SHOWN);
     const count = profile.pack.f64("size_by_life.count")[cell.size * BUCKETS + cell.life] ?? 0;
-    const [small, large] = bucketRange(cell.size);
-    const [short, long] = bucketRange(cell.life);
-    clear(this.stacks, h("h3", {}, `${formatCount(count)} blocks of ${formatBytes(small)} to ${formatBytes(large)} that lived ${formatTime(short)} to ${formatTime(long)}`),
+    clear(this.stacks, h("h3", {}, cellText(cell, count)),
       h("p.note", {}, `${formatCount(fitting)} ${fitting === 1 ? "stack" : "stacks"} can have made them`, fitting > STACKS_SHOWN && `, of which the ${STACKS_SHOWN} that freed most are shown`),
       stackLists(few, (site) => stackDetails(this.app, site, `${formatCount(profile.pack.f64("site.frees")[site]!)} freed`)));
   }

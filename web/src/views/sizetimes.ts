@@ -4,8 +4,8 @@
 import type { App } from "../app.ts";
 import { isDark, isPrinting } from "../draw/colours.ts";
 import { clear, h } from "../draw/dom.ts";
-import { formatBytes, formatCount, formatTime } from "../draw/format.ts";
-import { heatCellAt, heatStepOf, LEFT, paintHeat, type HeatMap } from "../draw/heat.ts";
+import { formatBytes, formatCount, formatCounted, formatTime } from "../draw/format.ts";
+import { aboutShades, heatCellAt, heatStepOf, LEFT, nextCell, paintHeat, type HeatCell, type HeatMap } from "../draw/heat.ts";
 import { columnsOver, ticksOver } from "../draw/timeaxis.ts";
 import { whenIdleAfter } from "../idle.ts";
 import type { Profile } from "../model/profile.ts";
@@ -41,6 +41,7 @@ export class SizesInTime {
   readonly element: HTMLElement;
   private readonly title = h("h2");
   private readonly canvas = h("canvas.heat", { id: "size-by-time", tabindex: 0, role: "img", "aria-label": "sizes over time; arrow keys choose a cell" }) as HTMLCanvasElement;
+  private readonly told = h("p.note", { id: "moment-told" }, aboutShades("bytes"));
   private readonly stacks = h("div", { id: "moment-stacks" });
   private drawing: Drawing | null = null;
   private drawn: { profile: Profile; look: string } | null = null;
@@ -48,7 +49,9 @@ export class SizesInTime {
 
   constructor(private readonly app: App) {
     this.element = h("section", {}, this.title,
-      h("p.note", {}, "By the mean size of each stack's live blocks. Click a cell to see the stacks behind it."), this.canvas, this.stacks);
+      h("p.note", {}, "By the mean size of each stack's live blocks. Click a cell to see the stacks behind it; Escape or another click leaves it."), this.canvas, this.told, this.stacks);
+    this.canvas.addEventListener("mousemove", (e) => this.tell(this.drawing && heatCellAt(this.canvas, this.drawing.map, e)));
+    this.canvas.addEventListener("mouseleave", () => this.tell(null));
     this.canvas.addEventListener("click", (e) => this.onClick(e));
     this.canvas.addEventListener("keydown", (e) => this.onKey(e));
     window.addEventListener("scroll", () => this.drawNow(), { passive: true });
@@ -123,8 +126,21 @@ export class SizesInTime {
     return point < 0 ? null : { size: size!, point };
   }
 
-  private choose(size: number, point: number, remember: boolean): void {
-    this.app.go({ cell: `${size}@${this.app.profile.pack.f64("point.time_ns")[point]}` }, remember);
+  /** Once more: none. */
+  private choose({ column, row }: HeatCell, remember: boolean): void {
+    const size = row + this.drawing!.firstSize;
+    const cell = `${size}@${this.app.profile.pack.f64("point.time_ns")[this.highest(size, column)]}`;
+    this.app.go({ cell: cell === this.app.state.cell ? "" : cell }, remember);
+  }
+
+  /** What the cell under the pointer has, or what the shades mean. */
+  private tell(at: HeatCell | null): void {
+    const bytes = at ? this.drawing!.map.value(at.column, at.row) : 0;
+    if (!bytes) return clear(this.told, aboutShades("bytes"));
+    const size = at!.row + this.drawing!.firstSize;
+    const [small, large] = bucketRange(size);
+    const time = this.app.profile.pack.f64("point.time_ns")[this.highest(size, at!.column)]!;
+    clear(this.told, `${formatBytes(bytes)} at ${formatTime(time)}, of stacks whose blocks had ${formatBytes(small)} to ${formatBytes(large)} on average`);
   }
 
   /** Of several points in a column, that which its shade is of. */
@@ -138,7 +154,7 @@ export class SizesInTime {
 
   private onClick(e: MouseEvent): void {
     const at = this.drawing && heatCellAt(this.canvas, this.drawing.map, e);
-    if (at) this.choose(at.row + this.drawing!.firstSize, this.highest(at.row + this.drawing!.firstSize, at.column), true);
+    if (at && this.drawing!.map.value(at.column, at.row) > 0) this.choose(at, true);
   }
 
   private onKey(e: KeyboardEvent): void {
@@ -147,10 +163,8 @@ export class SizesInTime {
     e.preventDefault();
     const { map, points, firstSize } = this.drawing;
     const now = this.chosen();
-    const inside = (n: number, count: number): number => Math.min(count - 1, Math.max(0, n));
-    const row = inside(now ? now.size - firstSize + step.row : 0, map.rows);
-    const column = inside(now ? firstAfter(points, now.point) - 1 + step.column : 0, map.columns);
-    this.choose(row + firstSize, this.highest(row + firstSize, column), false);
+    const next = nextCell(map, now && { column: firstAfter(points, now.point) - 1, row: now.size - firstSize }, step);
+    if (next) this.choose(next, false);
   }
 
   private showStacks(): void {
@@ -164,7 +178,7 @@ export class SizesInTime {
     const figures = new Map(Array.from(few, (site) => [site, `${formatBytes(live.bytes[site]!)}${withinBytes(app, live.bytes[site]!, live.variance?.[site] ?? 0)} in ${formatCount(live.blocks[site]!)}`]));
     const [small, large] = bucketRange(moment.size);
     const time = app.profile.pack.f64("point.time_ns")[moment.point]!;
-    clear(this.stacks, h("h3", { "data-bytes": bytes, "data-blocks": blocks }, `${formatBytes(bytes)}${withinBytes(app, bytes, variance)} in ${formatCount(blocks)} blocks at ${formatTime(time)}, of stacks whose blocks had ${formatBytes(small)} to ${formatBytes(large)} on average`),
+    clear(this.stacks, h("h3", { "data-bytes": bytes, "data-blocks": blocks }, `${formatBytes(bytes)}${withinBytes(app, bytes, variance)} in ${formatCounted(blocks, "block")} at ${formatTime(time)}, of stacks whose blocks had ${formatBytes(small)} to ${formatBytes(large)} on average`),
       h("p.note", {}, `${formatCount(count)} ${count === 1 ? "stack" : "stacks"}`, count > STACKS_SHOWN && `, of which the ${STACKS_SHOWN} with most are shown`),
       stackLists(few, (site) => stackDetails(app, site, figures.get(site)!)));
   }

@@ -130,6 +130,7 @@ class TablePage {
     const list = new OpenRows((node) => tree.level(node), (node) => this.open.has(node), (level, node) => this.sorted(level, node), tree.root); // which is always open
     this.list = list;
     this.at = chosen ? list.indexOf(chosen) : Math.min(this.at, Math.max(0, list.count - 1));
+    this.rows.element.hidden = !list.count;
     this.rows.set(list.count, (i) => this.makeRow(i), (first, last) => this.tell(first, last));
   }
 

@@ -6,7 +6,7 @@ import "uplot/dist/uPlot.min.css";
 import type { App, View } from "../app.ts";
 import { cssColour, drawingWidth, isDark, isPrinting } from "../draw/colours.ts";
 import { clear, h } from "../draw/dom.ts";
-import { formatBytes, formatCount, formatTime } from "../draw/format.ts";
+import { formatBytes, formatCount, formatCounted, formatTime } from "../draw/format.ts";
 import { countsTags } from "../load/pack.ts";
 import { highestPoint } from "../model/question.ts";
 import type { Work } from "../model/stacks.ts";
@@ -64,9 +64,14 @@ const CHARTS: Chart[] = [
   { id: "throughput", title: "Bytes allocated per second", format: formatBytes, series: [{ label: "bytes", values: rate("allocated_bytes"), colour: "--chart1", isOfSpan: true }] },
 ];
 
-/** Where tags alone were counted, the rest of the time line is empty. */
+/** The program allocated nothing while it was recorded. */
+function isEmpty(app: App): boolean {
+  return !app.blocks.siteCount && !column("allocations")(app).some((n) => n > 0);
+}
+
+/** Where tags alone were counted, or nothing, the rest of the time line is empty. */
 function chartsOf(app: App): Chart[] {
-  if (!countsTags(app.blocks.pack.header)) return CHARTS;
+  if (!countsTags(app.blocks.pack.header) && !isEmpty(app)) return CHARTS;
   return [{ ...CHARTS[0]!, series: CHARTS[0]!.series.slice(-1) }];
 }
 
@@ -76,11 +81,12 @@ const SINCE_THE_POINT = uPlot.paths.stepped!({ align: 1 });
 const UNTIL_THE_POINT = uPlot.paths.stepped!({ align: -1 });
 
 // Whole numbers of KiB, MiB and so on, or of thousands.
+const WHOLE_STEPS = Array.from({ length: 48 }, (_, i) => [1, 2, 5][i % 3]! * 10 ** Math.floor(i / 3));
 const BINARY_STEPS = Array.from({ length: 50 }, (_, i) => 2 ** i);
 
 function axis(format: (n: number) => string): uPlot.Axis {
   return {
-    ...(format === formatBytes ? { incrs: BINARY_STEPS } : {}),
+    ...(format === formatBytes ? { incrs: BINARY_STEPS } : format === formatCount ? { incrs: WHOLE_STEPS } : {}),
     stroke: cssColour("--faint"), grid: { stroke: cssColour("--line"), width: 1 }, ticks: { stroke: cssColour("--line") },
     size: 96, values: (_u, ticks) => ticks.map((t) => (t === null ? "" : format(t))),
   };
@@ -150,7 +156,7 @@ class TimePage {
     const [times, bytes, blocks] = ["time_ns", "live_bytes", "live_blocks"].map((c) => pack.f64(`snapshot.${c}`)) as [Float64Array, Float64Array, Float64Array];
     clear(this.snapshots, names.length > 0 && h("h2", {}, "Snapshots"), names.length > 0 && h("table.grid", {}, ...[...names].map((name, i) => h("tr", {},
       h("th", {}, h("a", { href: this.app.link({ page: "flame", figure: "live", from: point[i]!, to: point[i]!, zoom: [] }) }, this.app.profile.text(name) || "(no name)")),
-      h("td.number", {}, formatTime(times[i]!)), h("td.number", {}, formatBytes(bytes[i]!) + withinBoundBytes(this.app, bytes[i]!)), h("td.number", {}, `${formatCount(blocks[i]!)}${withinBoundBlocks(this.app, blocks[i]!, bytes[i]!)} blocks`)))));
+      h("td.number", {}, formatTime(times[i]!)), h("td.number", {}, formatBytes(bytes[i]!) + withinBoundBytes(this.app, bytes[i]!)), h("td.number", {}, `${formatCount(blocks[i]!)}${withinBoundBlocks(this.app, blocks[i]!, bytes[i]!)} ${blocks[i] === 1 ? "block" : "blocks"}`)))));
   }
 
   /** The name of the snapshot, or "peak", whose line is under the cursor. */
@@ -256,7 +262,7 @@ class TimePage {
       c.lineTo(x(ns), top + height);
       c.stroke();
     };
-    const peak = countsTags(pack.header) ? null : pack.header.stats?.["peak_time_ns"];
+    const peak = countsTags(pack.header) || isEmpty(this.app) ? null : pack.header.stats?.["peak_time_ns"];
     if (typeof peak === "number") line(peak, "--mark");
     for (const ns of pack.f64("snapshot.time_ns")) line(ns, "--accent");
     c.restore();
@@ -281,7 +287,8 @@ class TimePage {
     const times = pack.f64("point.time_ns");
     const live = pack.f64("point.live_bytes");
     const { from, to } = this.app.state;
-    if (from < 0 || !times.length) return clear(this.facts, "The whole recording.");
+    if (from < 0 || !times.length) return clear(this.facts, isEmpty(this.app) ? "The program allocated nothing while it was recorded: this is its resident size alone." : "The whole recording.");
+    if (from === to) return this.showMoment(to);
     const high = highestPoint(this.app.profile, { from, to });
     const show = (point: number): string => formatBytes(live[point]!) + withinBoundBytes(this.app, live[point]!);
     clear(this.facts,
@@ -290,6 +297,12 @@ class TimePage {
       h("a", { href: this.app.link({ page: "flame", figure: "growth" }) }, "Growth across"), " · ",
       h("a", { href: this.app.link({ page: "flame", figure: "live" }) }, "Live at its end"), " · ",
       wholeButton(this.app));
+  }
+
+  private showMoment(point: number): void {
+    const [time, bytes, blocks] = ["time_ns", "live_bytes", "live_blocks"].map((name) => this.app.profile.pack.f64(`point.${name}`)[point]!) as [number, number, number];
+    clear(this.facts, `At ${formatTime(time)}: ${formatBytes(bytes)}${withinBoundBytes(this.app, bytes)} live in ${formatCounted(blocks, "block")}. `,
+      h("a", { href: this.app.link({ page: "flame", figure: "live" }) }, "Live then"), " · ", wholeButton(this.app));
   }
 
   private resize(): void {
