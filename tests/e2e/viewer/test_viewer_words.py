@@ -80,6 +80,12 @@ def test_no_element_is_called_like_a_page(page, threaded):
     assert seen[::2] == [[]] * len(names) and seen[1::2] == [[0, "BODY"]] * len(names)
 
 
+def test_in_a_narrow_window_the_list_of_files_is_above_the_text(page, late):
+    tops = "['.files', '.source'].map(name => document.querySelector(name).getBoundingClientRect().top)"
+    ((files, text),) = page(late, ("size", 420, 700), ("goto", "#source"), ("wait", "table.lines"), ("eval", tops))
+    assert files < text
+
+
 def test_the_source_page_begins_with_a_file_that_can_be_read(page, recorder, tmp_path):
     script = tmp_path / "short.py"
     script.write_text("kept = bytearray(5_000_000)\nexec('more = bytearray(9_000_000)')\n")

@@ -33,6 +33,11 @@ function numberCell(value: number, text: string, within: string): HTMLElement {
   return h("td.number", { "data-value": value, title: within.trim() || undefined }, text);
 }
 
+/** Numbers stand on the right; the first column and that of the bars do not. */
+function head(text: string, i: number, all: string[]): HTMLElement {
+  return h(i && i < all.length - 1 ? "th.number" : "th", {}, text);
+}
+
 class SizesPage {
   readonly element: HTMLElement;
   private readonly histogram = h("table.grid", { id: "size-histogram" });
@@ -109,7 +114,7 @@ class SizesPage {
     const row = (bucket: number | string, name: string, b: SizeChange, meter: boolean): HTMLElement =>
       h("tr", { "data-bucket": bucket }, h("th", {}, name), ...this.ends(b, isMoment), h("td.when", {}, meter && b.mostBytes > 0 && h("div.meter", { style: `width:${(100 * b.mostBytes) / most}%` })));
     const heads = isMoment ? ["Blocks", "Bytes"] : ["Blocks at start", "Bytes at start", "Blocks at end", "Bytes at end", "Growth in blocks", "Growth", "Highest at a point"];
-    clear(this.histogram, h("thead", {}, h("tr", {}, ...["Mean size", ...heads, isMoment ? "By bytes" : "By the highest"].map((t, i) => h(i ? "th.number" : "th", {}, t)))),
+    clear(this.histogram, h("thead", {}, h("tr", {}, ...["Mean size", ...heads, isMoment ? "By bytes" : "By the highest"].map(head))),
       h("tbody", {}, ...buckets.slice(first, last + 1).map((b, i) => row(first + i, nameOf(first + i), b, true))),
       h("tfoot", {}, row("all", "all", all, false)));
   }
@@ -134,7 +139,7 @@ class SizesPage {
         ...this.figures(columns[0]![i]!, columns[1]![i]!), ...this.figures(columns[2]![i]!, columns[3]![i]!),
         h("td.when", {}, columns[0]![i]! > 0 && h("div.meter", { style: `width:${(100 * columns[0]![i]!) / most}%` }))));
     }
-    clear(this.histogram, h("thead", {}, h("tr", {}, ...["Size", "Blocks", "Bytes", "Left at the end", "Bytes left", "By blocks"].map((t, i) => h(i ? "th.number" : "th", {}, t)))), h("tbody", {}, ...rows));
+    clear(this.histogram, h("thead", {}, h("tr", {}, ...["Size", "Blocks", "Bytes", "Left at the end", "Bytes left", "By blocks"].map(head))), h("tbody", {}, ...rows));
   }
 
   private sheet(): Sheet {
