@@ -120,12 +120,17 @@ static struct moment find_point(const struct profile *p, uint64_t ns)
 	return m;
 }
 
+bool moment_has_lost_stacks(const struct profile *p)
+{
+	return p->damaged && p->changes.count == 0 && p->totals.allocations;
+}
+
 /* A damaged file may have lost what a moment is looked up in. */
 static int check_time_line(const struct profile *p, struct error *e)
 {
 	if (p->points.count == 0)
 		return error_set(e, "the profile has no time line");
-	if (p->changes.count == 0 && p->totals.allocations && p->damaged)
+	if (moment_has_lost_stacks(p))
 		return error_set(e, "the stacks over time are missing from this file");
 	return 0;
 }

@@ -54,6 +54,10 @@ int moment_parse(const char *text, struct moment_name *name, struct error *e);
 /* The same for "T1..T2". Without T1 it is the start, without T2 the end. */
 int moment_parse_span(const char *text, struct moment_name names[2], struct error *e);
 
+/* Whether a damaged file has lost what each site had live over time, so that nothing can be told of
+ * any time but the peak and the end. */
+bool moment_has_lost_stacks(const struct profile *p);
+
 /* Finds the state that stands for a time. 0, or -1 with `e` if the profile has no time line. */
 int moment_find(const struct profile *p, const struct moment_name *name, struct moment *m,
 		struct error *e);

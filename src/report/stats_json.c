@@ -35,6 +35,14 @@ static void add_string(struct json *j, const char *key, const struct profile *p,
 	json_add_string(j, key, profile_string(p, id));
 }
 
+static void add_exit_code(struct json *j, uint32_t end, int32_t code)
+{
+	if (end == PROFILE_END_EXITED && code >= 0)
+		json_add_int(j, "exit_code", code);
+	else
+		json_add_null(j, "exit_code");
+}
+
 static void add_run(struct json *j, const struct profile *p)
 {
 	const struct profile_run *run = &p->run;
@@ -44,10 +52,7 @@ static void add_run(struct json *j, const struct profile *p)
 	add_string(j, "command", p, run->command);
 	answer_json_add_pid(j, p);
 	json_add_string(j, "end", end_name(run->end));
-	if (run->end == PROFILE_END_EXITED && run->exit_code >= 0)
-		json_add_int(j, "exit_code", run->exit_code);
-	else
-		json_add_null(j, "exit_code");
+	add_exit_code(j, run->end, run->exit_code);
 	if (signaled)
 		json_add_int(j, "exit_signal", run->exit_signal);
 	else
@@ -235,6 +240,7 @@ static void add_input(struct json *j, const struct profile *p, const struct prof
 	json_add_uint(j, "duration_ns", in->duration_ns);
 	add_rank(j, in->rank);
 	json_add_string(j, "end", end_name(in->end));
+	add_exit_code(j, in->end, in->exit_code);
 	fields_add(j, &in->totals, fields_totals);
 	json_end_object(j);
 }

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "model/figure.h"
+#include "model/moment.h"
 #include "serve/pack_memory.h"
 #include "serve/packing.h"
 
@@ -327,6 +328,7 @@ static char *make_header(const struct packing *p, const struct pack_request *r, 
 	json_add_uint(&j, "generation", r->generation);
 	json_add_uint(&j, "duration_ns", p->profile->run.duration_ns);
 	json_add_uint(&j, "start_unix_ns", p->profile->run.start_unix_ns);
+	json_add_bool(&j, "lost_stacks_over_time", moment_has_lost_stacks(p->profile));
 	if (r->file)
 		json_add_string(&j, "file", r->file);
 	write_text(&j, "stats", r->texts.stats);

@@ -17,6 +17,7 @@ import { makeHelp } from "./views/help.ts";
 import { globals } from "./views/globals.ts";
 import { leaks } from "./views/leaks.ts";
 import { maps } from "./views/maps.ts";
+import { mergeNote } from "./views/merged.ts";
 import { beginOverview, overview } from "./views/overview.ts";
 import { resident } from "./views/resident.ts";
 import { sizes } from "./views/sizes.ts";
@@ -149,7 +150,7 @@ async function showBeginning(header: Header, root: HTMLElement): Promise<void> {
   const link = (change: Partial<State>): string => printState(tidyState({ ...state, ...change }));
   const nav = makeNav();
   showLinks(nav, link, VIEWS.filter((v) => !v.isPossible && suits(v, header)), overview);
-  clear(root, topOf(header, nav), samplingNote(header), h("main", { "aria-busy": "true" }, beginOverview({ header, link })));
+  clear(root, topOf(header, nav), samplingNote(header), mergeNote(header), h("main", { "aria-busy": "true" }, beginOverview({ header, link })));
   await seen();
 }
 
@@ -163,7 +164,7 @@ function start(app: App, root: HTMLElement): () => void {
   const shown = () => VIEWS.filter((v) => suits(v, app.blocks.pack.header) && (v.isPossible?.(app) ?? true));
   const help = makeHelp(shown);
   const { header } = app.blocks.pack;
-  clear(root, topOf(header, nav, status, h("button.keys", { type: "button", id: "keys", title: "keys (?)", onclick: () => help.open() }, "?")), samplingNote(header), note, main, help.element);
+  clear(root, topOf(header, nav, status, h("button.keys", { type: "button", id: "keys", title: "keys (?)", onclick: () => help.open() }, "?")), samplingNote(header), mergeNote(header), note, main, help.element);
   const instanceOf = (view: View): ViewInstance => {
     let instance = made.get(view.id);
     if (!instance) {

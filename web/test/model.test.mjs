@@ -468,6 +468,17 @@ test("an address holds the state, and rubbish is as if it were not there", () =>
 	assert.deepEqual(parseState("#flame?from=x&zoom=a.b&figure=none&thread=-1"), { ...parseState(""), page: "flame" });
 });
 
+test("what a damaged file has lost is not 0, but not known", () => {
+	const file = { points: [0, 1], sites: [peak("main a", 7)] };
+	const [whole, cut] = [makeProfile(file), makeProfile({ ...file, header: { lost_stacks_over_time: true } })];
+	const missing = "the stacks over time are missing from this file";
+	for (const q of [{ ...ALL, range: { from: 0, to: 1 } }, { ...ALL, figure: "live" }, { ...ALL, figure: "growth" }]) {
+		assert.deepEqual([answer(whole, q).lost, answer(cut, q).lost, answer(cut, q).note], ["", missing, missing]);
+	}
+	assert.deepEqual([answer(cut, ALL).lost, answer(cut, ALL).total], ["", 7]); // the peak is known
+	assert.equal(new Union(cut, whole).answer({ ...ALL, figure: "live" }).both.lost, missing);
+});
+
 test("characters that act are shown as numbers", () => {
 	assert.equal(plain("a\u202eb\u0007\u2066c\u200f"), "a\\u202eb\\u0007\\u2066c\\u200f");
 	assert.equal(plain("tab\tand\nna\u00efve <b>"), "tab\tand\nna\u00efve <b>");

@@ -11,6 +11,7 @@ export interface Header {
   generation: number;
   duration_ns: number;
   start_unix_ns: number;
+  lost_stacks_over_time?: boolean;
   file?: string;
   stats: { [key: string]: Json } | null;
   findings: { findings: { [key: string]: Json }[]; has_time_line?: boolean } | null;
@@ -25,6 +26,11 @@ export interface Header {
 /** Recorded with --tags: threads and what they allocate are counted, but there are no stacks, no peak and nothing live. */
 export function countsTags(header: Header): boolean {
   return header.stats?.["mode"] === "tags";
+}
+
+/** In words, where a damaged file has lost which stacks had what over time; "" where it has not. */
+export function lostStacks(header: Header): string {
+  return header.lost_stacks_over_time ? "the stacks over time are missing from this file" : "";
 }
 
 const MAGIC = "MDNPACK1";

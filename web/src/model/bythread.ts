@@ -90,6 +90,7 @@ export class ByThread {
       totalBytes: a.totalBytes,
       totalBlocks: a.totalBlocks,
       note: a.note,
+      lost: a.lost,
     };
   }
 

@@ -1,6 +1,7 @@
 // question.ts -- what is asked of a profile (figure, time, which stacks), and the answer by site.
 // SPDX-License-Identifier: Apache-2.0
 
+import { lostStacks } from "../load/pack.ts";
 import { inRuns } from "../runs.ts";
 import { boundBlocks, boundBytes, samplePeriod, varianceOf, withoutSure } from "./interval.ts";
 import { Arrays, withArrays } from "./memory.ts";
@@ -58,6 +59,8 @@ export interface Answer extends Figures {
   whole: Figures | null;
   /** In words, where the figure is not quite what was asked for. */
   note: string;
+  /** In words, where a damaged file has lost what it takes: that everything is 0 then does not mean that nothing was there. */
+  lost: string;
 }
 
 /** Columns of `site` and `part`: bytes and blocks of a figure that is kept for the whole recording. */
@@ -374,6 +377,11 @@ export function totalOf(p: Profile, q: Question): number {
   return total;
 }
 
+/** Why it cannot be told, although the profile has a time line; "": it can. */
+function lostOf(p: Profile, q: Question): string {
+  return isTimed(q) && !isOfPages(q.figure) && p.pack.f64("point.time_ns").length ? lostStacks(p.pack.header) : "";
+}
+
 export function answer(p: Profile, q: Question): Answer {
   const arrays = new Arrays(p.memory);
   let note = "";
@@ -386,6 +394,8 @@ export function answer(p: Profile, q: Question): Answer {
     [bytes, blocks] = ofColumns(p, q, arrays);
     if (q.range) note = `${q.figure} is kept for the whole recording only`;
   }
+  const lost = lostOf(p, q);
+  if (lost) note = lost;
   const whole: Figures = { bytes, blocks, values: countsBlocks(q.figure) ? blocks : bytes };
   let variance = varianceOfAnswer(p, q, whole, arrays);
   const chosen = chooseSites(p, q, arrays);
@@ -405,5 +415,6 @@ export function answer(p: Profile, q: Question): Answer {
     totalBlocks,
     chosen,
     note,
+    lost,
   };
 }

@@ -206,6 +206,7 @@ export class Union implements Stacks, Work {
       chosen: null,
       whole: null,
       note: "",
+      lost: answers[0].lost || answers[1].lost,
     };
     return { both, totals: [answers[0].total, answers[1].total] };
   }

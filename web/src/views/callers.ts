@@ -13,7 +13,7 @@ import type { Ranking } from "../model/ranking.ts";
 import type { Work } from "../model/stacks.ts";
 import type { State } from "../state.ts";
 import { amountText, OF_CHANGES } from "./amount.ts";
-import { makeControls, nothing } from "./controls.ts";
+import { makeControls, nothing, sentence } from "./controls.ts";
 import { makeSheetSaving, type Sheet } from "./saving.ts";
 import { within } from "./within.ts";
 
@@ -130,6 +130,7 @@ class CallersPage {
   }
 
   private totalOf(group: number, found: Callers): string {
+    if (this.answer!.lost) return sentence(this.answer!.lost);
     const { totalVariance, selfVariance } = this.all!;
     const doubt = (value: number, variance = 0) => this.show(value) + within(this.app, this.answer!, value, variance);
     return `${doubt(found.total, totalVariance?.[group])} with callees, ${doubt(found.self, selfVariance?.[group])} by itself.`;

@@ -17,7 +17,7 @@ import { countsBlocks } from "../model/question.ts";
 import type { Work } from "../model/stacks.ts";
 import { TopDown } from "../model/topdown.ts";
 import type { Changes, Compared, Union } from "../model/union.ts";
-import { makeControls } from "./controls.ts";
+import { makeControls, sentence } from "./controls.ts";
 import { makeSheetSaving, svg, type Sheet } from "./saving.ts";
 
 const FACT_LENGTH = 160; // of commands that go on for pages, the beginning
@@ -115,7 +115,8 @@ class ComparePage {
     const [now, old] = this.data!.totals;
     const { union } = this;
     clear(this.runs, aboutRun("Before", union!.old.pack.header), aboutRun("Now", union!.now.pack.header));
-    clear(this.totals, `Before ${this.show(old)}, now ${this.show(now)}: ${this.signed(now - old)}${this.offOf(this.tree!.root)}`);
+    const { lost } = this.data!.both;
+    clear(this.totals, lost ? sentence(lost) : `Before ${this.show(old)}, now ${this.show(now)}: ${this.signed(now - old)}${this.offOf(this.tree!.root)}`);
     this.totals.dataset["now"] = String(now);
     this.totals.dataset["old"] = String(old);
     clear(this.note, app.state.from >= 0 || app.state.thread ? "Whole recordings, all threads: a range or a thread holds for one profile alone." : "");

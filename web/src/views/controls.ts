@@ -117,11 +117,16 @@ export function lookChoice(app: App, ofAll = false): { element: HTMLElement; upd
   return { element: choice.element, update };
 }
 
+/** Words that stand alone. */
+export const sentence = (words: string): string => `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
+
 /** Of a program that allocated nothing while it was recorded. */
 export const NO_BLOCKS = "Nothing to show: the program allocated nothing while it was recorded.";
 
 /** Why a page of stacks is empty, and which figures would not be. */
 export function nothing(app: App): (string | HTMLElement)[] {
+  const { lost } = app.answer();
+  if (lost) return [sentence(lost)];
   const { thread, module, functions } = app.state;
   if (!app.profile.siteCount && !app.state.maps) return [NO_BLOCKS];
   const filters = [thread && "of this thread", module && `through ${module}`, functions && `with “${functions}”`].filter(Boolean);

@@ -90,7 +90,8 @@ class FlamePage {
     const a = this.app.answer();
     const { root } = this.tree();
     const ways = a.question.figure === "growth" ? waysText(root.size, root.value) : "";
-    clear(this.total, `${inBlocks(a.question.figure, a.totalBytes, a.totalBlocks, this.unit(), this.doubt())} in all${ways}`, this.zoomedAmount());
+    const total = `${inBlocks(a.question.figure, a.totalBytes, a.totalBlocks, this.unit(), this.doubt())} in all${ways}`;
+    clear(this.total, ...(a.lost ? [] : [total, this.zoomedAmount()]));
     tellSaving(this.app, this.saving);
     this.total.dataset["bytes"] = String(a.totalBytes);
     this.total.dataset["blocks"] = String(a.totalBlocks);

@@ -5,13 +5,14 @@ import type { App, View } from "../app.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatGrowth, formatTime } from "../draw/format.ts";
 import { List } from "../idle.ts";
+import { lostStacks } from "../load/pack.ts";
 import { errorOf } from "../model/interval.ts";
 import { findLeaks, findLeaksWithin, type Leak, type LeakGroup, type LeakGroups, type LeakKind, type LeakPlace, type Within } from "../model/leaks.ts";
 import { hasLost } from "../model/lost.ts";
 import { orderBy } from "../model/order.ts";
 import type { Profile } from "../model/profile.ts";
 import type { Answer, Range } from "../model/question.ts";
-import { rangeText, wholeButton } from "./controls.ts";
+import { rangeText, sentence, wholeButton } from "./controls.ts";
 import { lostGroups, lostSections } from "./lost.ts";
 import { makeSheetSaving, type Sheet } from "./saving.ts";
 import { stackList } from "./stack.ts";
@@ -37,6 +38,7 @@ interface Found {
   range: Range | null;
   groups: LeakGroups;
   isTold: boolean; // what grows
+  lost: string; // in words: why that, and what was live at a time, is not known
 }
 
 const isMoment = (range: Range | null): boolean => range !== null && range.from === range.to;
@@ -50,12 +52,14 @@ function answersFor(app: App, range: Range): { live: Answer; growth: Answer | nu
 
 function find(app: App, range: Range | null): Found {
   const of = app.blocks;
-  if (!range) return { of, range, groups: findLeaks(of, SHOWN), isTold: of.pack.header.findings?.has_time_line !== false };
+  const lost = lostStacks(of.pack.header);
+  if (!range) return { of, range, groups: findLeaks(of, SHOWN), isTold: !lost && of.pack.header.findings?.has_time_line !== false, lost };
   const { live, growth } = answersFor(app, range);
-  return { of, range, ...findLeaksWithin(of, range, live, growth, SHOWN) };
+  return { of, range, lost, ...findLeaksWithin(of, range, live, growth, SHOWN) };
 }
 
-function titleOf({ range, isTold }: Found, kind: LeakKind): string {
+function titleOf({ range, isTold, lost }: Found, kind: LeakKind): string {
+  if (kind === "one-off" && lost) return `Not freed; ${lost}, so what grows is not known`;
   if (kind === "one-off" && isMoment(range)) return ALIVE;
   if (kind === "one-off" && !isTold) return range ? TOO_SHORT_WITHIN : TOO_SHORT;
   return (range ? TITLES_WITHIN : TITLES)[kind];
@@ -110,12 +114,13 @@ function leakItem(app: App, leak: Leak, range: Range | null, name: HTMLElement |
 }
 
 /** The stacks of a place, which are told when it is opened; a place that has but one is that stack. */
-function placeItem(app: App, place: LeakPlace, range: Range | null): HTMLElement {
+function placeItem(app: App, place: LeakPlace, { range, lost }: Found): HTMLElement {
   const name = placeName(app, place.frame);
-  if (place.stacks === 1) return leakItem(app, place.largest[0]!, range, name, quarterBars(place));
+  const bars = lost ? null : quarterBars(place);
+  if (place.stacks === 1) return leakItem(app, place.largest[0]!, range, name, bars);
   const within = withinBytes(app, place.bytes, place.bytesVariance);
   const details = h("details.leak.of-place", { "data-frame": place.frame, "data-bytes": place.bytes, "data-growth": growthOf(range, place) },
-    h("summary", {}, quarterBars(place), h("strong", {}, ` ${formatBytes(place.bytes)}`), `${within} in ${blocksOf(place.blocks)}${growthText(range, place)} · `, name, `, ${stacksOf(place.stacks)}`));
+    h("summary", {}, bars, h("strong", {}, ` ${formatBytes(place.bytes)}`), `${within} in ${blocksOf(place.blocks)}${growthText(range, place)} · `, name, `, ${stacksOf(place.stacks)}`));
   const rest = place.stacks - place.largest.length;
   details.addEventListener("toggle", () => {
     if (details.childElementCount > 1) return;
@@ -130,7 +135,7 @@ function section(app: App, kind: LeakKind, found: Found, lists: List[]): HTMLEle
   const group: LeakGroup = found.groups[kind];
   if (!group.stacks) return null;
   const rest = group.placeCount - group.places.length;
-  const list = new List(group.places.length, (i) => placeItem(app, group.places[i]!, range));
+  const list = new List(group.places.length, (i) => placeItem(app, group.places[i]!, found));
   lists.push(list);
   const within = withinBytes(app, group.bytes, group.bytesVariance);
   return h("section", { id: `leaks-${kind}`, "data-bytes": group.bytes, "data-blocks": group.blocks, "data-growth": range && !isMoment(range) ? group.growth : undefined }, h("h2", {}, titleOf(found, kind)),
@@ -163,7 +168,7 @@ function aboutRange(app: App, range: Range): HTMLElement {
 function leftParts(app: App, found: Found, lists: List[]): (HTMLElement | string | null)[] {
   const sections = KINDS.map((k) => section(app, k, found, lists));
   if (sections.some(Boolean)) return sections;
-  return [found.range ? h("p", {}, "Nothing was live then.") : "Nothing was left when the program ended."];
+  return [found.range ? h("p", {}, sentence(found.lost || "nothing was live then")) : "Nothing was left when the program ended."];
 }
 
 /** What a look found to be lost, which stays the same whatever the range. */

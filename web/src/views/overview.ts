@@ -4,16 +4,19 @@
 import type { App, View } from "../app.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatCounted, formatGrowth, formatShare, formatTime } from "../draw/format.ts";
-import { countsTags, type Header, type Json } from "../load/pack.ts";
+import { countsTags, lostStacks, type Header, type Json } from "../load/pack.ts";
 import { hottestFrames } from "../model/lines.ts";
+import type { Profile } from "../model/profile.ts";
 import { highestPoint } from "../model/question.ts";
 import { inRange } from "../model/span.ts";
 import type { State } from "../state.ts";
-import { rangeText, wholeButton } from "./controls.ts";
+import { rangeText, sentence, wholeButton } from "./controls.ts";
+import { endsWords, mergeOf, mergeWords, peakWords, residentWords } from "./merged.ts";
 import { isPartlySampled, withinBoundBytes } from "./within.ts";
 
 const NS = 1e9;
 const HOT = 8; // lines
+const INPUTS = 10; // of a merged profile: those that are named
 const MUCH_TEMPORARY = 0.25; // of all calls: worth a warning
 
 /** Losses by their names in `stats --json`, and what they mean. */
@@ -30,13 +33,15 @@ const LOSSES: [string, string][] = [
 
 const RUN: [string, string][] = [
   ["command", "Command"], ["executable", "Program"], ["directory", "Directory"], ["host", "Host"], ["pid", "Process"], ["machine", "Machine"],
-  ["mode", "Mode"], ["exit_code", "Exit code"], ["exit_signal", "Signal"], ["threads", "Threads"], ["stacks", "Stacks"], ["version", "Recorded by midden"],
+  ["merge", "Merged"], ["inputs", "Profiles"], ["mode", "Mode"], ["exit_code", "Exit code"], ["exit_signal", "Signal"], ["threads", "Threads"], ["stacks", "Stacks"], ["version", "Recorded by midden"],
 ];
 
 /** What most of the page needs, and all that there is of a large profile at first. */
 export interface Beginning {
   header: Header;
   link(change: Partial<State>): string;
+  /** Of several recordings: the most that they held together at one time, once the time line is there. */
+  together?: number;
 }
 
 /** As glibc calls those that end programs, on Linux. */
@@ -71,17 +76,32 @@ function card(of: Beginning, title: string, value: string, note: string, go: Par
   return h("a.card", { id: `card-${id}`, href: of.link({ zoom: [], ...go }) }, h("h3", {}, title), h("p.figure", {}, value), h("p.note", {}, note));
 }
 
+/** When it was; of several recordings, of which each had its own, what was made of them. */
+function aboutPeak({ header, together }: Beginning, s: Stats): string {
+  const merge = mergeOf(header);
+  const at = formatTime(s.number("peak_time_ns"));
+  if (!merge) return ` at ${at}`;
+  return `, ${peakWords(merge)}${together && merge.way === "sum" ? `; together at most ${formatBytes(together)} at one time, by ${at} after the first start` : ""}`;
+}
+
+/** Of several recordings, none of which had all that in memory. */
+function aboutResident({ header }: Beginning, s: Stats): string {
+  const merge = mergeOf(header);
+  const time = formatTime(s.number("duration_ns"));
+  return merge ? `${residentWords(merge)}; recorded within ${time}` : `recorded for ${time}`;
+}
+
 function cards(of: Beginning, s: Stats): HTMLElement[] {
   const seconds = Math.max(1e-9, s.number("duration_ns") / NS);
   const calls = s.number("allocations");
   const temporary = s.number("temporary_allocations");
   return [
-    card(of, "Peak", formatBytes(s.number("peak_bytes")), `${doubt(s, "peak_bytes", formatBytes)}${formatCounted(s.number("peak_blocks"), "block")} at ${formatTime(s.number("peak_time_ns"))}`, { page: "flame", figure: "peak" }),
+    card(of, "Peak", formatBytes(s.number("peak_bytes")), `${doubt(s, "peak_bytes", formatBytes)}${formatCounted(s.number("peak_blocks"), "block")}${aboutPeak(of, s)}`, { page: "flame", figure: "peak" }),
     card(of, of.header.live ? "Live now" : "Leaked", formatBytes(s.number("leaked_bytes")), `${doubt(s, "leaked_bytes", formatBytes)}${formatCounted(s.number("leaked_blocks"), "block")}`, { page: "leaks", figure: "leaked" }),
     card(of, "Allocated", formatBytes(s.number("allocated_bytes")), `${formatBytes(s.number("allocated_bytes") / seconds)} a second`, { page: "flame", figure: "allocated" }),
     card(of, "Calls", formatCount(calls), `${formatCount(calls / seconds)} a second`, { page: "flame", figure: "calls" }),
     card(of, "Temporary", formatShare(temporary, calls), `${doubt(s, "temporary_allocations", formatCount)}${formatCount(temporary)} freed before the next allocation`, { page: "flame", figure: "temporary" }),
-    card(of, "Resident at most", formatBytes(s.number("rss_peak_bytes")), `recorded for ${formatTime(s.number("duration_ns"))}`, { page: "time" }),
+    card(of, "Resident at most", formatBytes(s.number("rss_peak_bytes")), aboutResident(of, s), { page: "time" }),
   ];
 }
 
@@ -93,7 +113,7 @@ function cardsOfTags(of: Beginning, s: Stats): HTMLElement[] {
     card("allocated", "Allocated", formatBytes(s.number("allocated_bytes")), `${formatBytes(s.number("allocated_bytes") / seconds)} a second`, "threads"),
     card("calls", "Calls", formatCount(s.number("allocations")), `${formatCount(s.number("allocations") / seconds)} a second`, "threads"),
     card("frees", "Frees", formatCount(s.number("frees")), `of ${formatBytes(s.number("freed_bytes"))}`, "threads"),
-    card("time", "Resident at most", formatBytes(s.number("rss_peak_bytes")), `recorded for ${formatTime(s.number("duration_ns"))}`, "time"),
+    card("time", "Resident at most", formatBytes(s.number("rss_peak_bytes")), aboutResident(of, s), "time"),
   ];
 }
 
@@ -169,7 +189,8 @@ function hottest(app: App): HTMLElement {
       h("td", {}, h("a", { href: app.link({ functions: "", module: "", thread: 0, ...link }) }, profile.functionName(frame)), h("span.place", {}, ` ${profile.place(frame)}`)));
   });
   const title = !range ? AT_PEAK : range.from === range.to ? "Most live then, by line" : "Most at the highest point of the range, by line";
-  return hottestSection(rows.length ? h("div", {}, h("p.note", {}, OF_LINES), h("table.plain", {}, ...rows)) : h("p.note", {}, "Nothing was held."), title);
+  const why = (range && lostStacks(profile.pack.header)) || "nothing was held";
+  return hottestSection(rows.length ? h("div", {}, h("p.note", {}, OF_LINES), h("table.plain", {}, ...rows)) : h("p.note", {}, sentence(why)), title);
 }
 
 const OF_LINES = "Of the program’s own lines, with what they call in libraries; each stack counts once.";
@@ -190,13 +211,25 @@ function notRecorded(app: App, s: Stats): HTMLElement | null {
   return missing.length ? h("p.note", { id: "not-recorded" }, `Recorded with midden record, these would add pages: ${missing.join(", ")}.`) : null;
 }
 
-function run(s: Stats, { file }: Header): HTMLElement {
-  const rows = RUN.filter(([key]) => s.get(key) !== undefined && s.get(key) !== null && s.get(key) !== "");
+/** What the run has one of, but several recordings do not. */
+function ofSeveral(header: Header): { [key: string]: string } {
+  const merge = mergeOf(header);
+  if (!merge) return {};
+  const names = merge.inputs.map((input) => textOf(input["name"]).split("/").pop());
+  const rest = names.length - INPUTS;
+  return { merge: mergeWords(merge), inputs: names.slice(0, INPUTS).join(", ") + (rest > 0 ? ` and ${formatCount(rest)} more` : ""), exit_code: endsWords(merge), exit_signal: "" };
+}
+
+function run(s: Stats, header: Header): HTMLElement {
+  const { file } = header;
+  const several = ofSeveral(header);
   const signal = SIGNALS[s.number("exit_signal")];
   const aside = (key: string): string => (key === "exit_signal" && signal ? ` (${signal})` : key === "mode" && s.isPartlySampled() ? " but for small objects of Python" : "");
-  const tell = (key: string): string => (key === "pid" ? String(s.get(key)) : textOf(s.get(key)) + aside(key));
+  const tell = (key: string): string => several[key] ?? (key === "pid" ? String(s.get(key) ?? "") : textOf(s.get(key)) + aside(key));
+  const rows = RUN.filter(([key]) => tell(key) !== "");
+  const nameOf = (key: string, title: string): string => (key === "exit_code" && key in several ? "Ends" : title);
   return h("section", { id: "run" }, h("h2", {}, "The run"),
-    h("table.plain", {}, file && h("tr", {}, h("th", {}, "Profile"), h("td", {}, file)), ...rows.map(([key, title]) => h("tr", {}, h("th", {}, title), h("td", {}, tell(key))))));
+    h("table.plain", {}, file && h("tr", {}, h("th", {}, "Profile"), h("td", {}, file)), ...rows.map(([key, title]) => h("tr", {}, h("th", {}, nameOf(key, title)), h("td", {}, tell(key))))));
 }
 
 function layOut(of: Beginning, s: Stats, hot: HTMLElement, missing: HTMLElement | null, ofRange: HTMLElement[] | null = null): HTMLElement[] {
@@ -208,6 +241,11 @@ function layOut(of: Beginning, s: Stats, hot: HTMLElement, missing: HTMLElement 
 /** The page before the profile's stacks are there. */
 export function beginOverview(of: Beginning): HTMLElement {
   return h("div.overview", {}, ...layOut(of, new Stats(of.header), hottestSection(h("p.note", {}, "The stacks are being read.")), null));
+}
+
+/** The most that several recordings held together, as far as their common time line tells; a damaged one may lack it. */
+function togetherOf({ pack }: Profile): number {
+  return mergeOf(pack.header) && !pack.header.stats?.["damaged"] ? pack.f64("point.peak_bytes").reduce((a, b) => Math.max(a, b), 0) : 0;
 }
 
 export const overview: View = {
@@ -223,7 +261,7 @@ export const overview: View = {
       const isRange = app.state.from >= 0 && !countsTags(header);
       clear(element,
         isRange && h("p", { id: "overview-range" }, rangeText(app), " ", wholeButton(app), h("span.note", {}, " Findings, warnings and the run are of the whole recording.")),
-        ...layOut({ header, link: (change) => app.link(change) }, s, hottest(app), notRecorded(app, s), isRange ? cardsOfRange(app) : null));
+        ...layOut({ header, link: (change) => app.link(change), together: togetherOf(app.profile) }, s, hottest(app), notRecorded(app, s), isRange ? cardsOfRange(app) : null));
     };
     return { element, update };
   },

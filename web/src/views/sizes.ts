@@ -5,11 +5,12 @@ import type { App, View } from "../app.ts";
 import { isDark } from "../draw/colours.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatCounted, formatGrowth, formatMore, formatTime } from "../draw/format.ts";
+import { lostStacks } from "../load/pack.ts";
 import { aboutShades, heatCellAt, heatStepOf, nextCell, paintHeat, type HeatCell, type HeatMap } from "../draw/heat.ts";
 import { BUCKETS, bucketRange, sitesInCell, sizesIn, usedBuckets, type Cell, type Live, type SizeChange } from "../model/sizes.ts";
 import type { Profile } from "../model/profile.ts";
 import type { Range } from "../model/question.ts";
-import { NO_BLOCKS, rangeText, wholeButton } from "./controls.ts";
+import { NO_BLOCKS, rangeText, sentence, wholeButton } from "./controls.ts";
 import { makeSheetSaving, type Sheet } from "./saving.ts";
 import { SizesInTime } from "./sizetimes.ts";
 import { stackDetails, stackLists } from "./stack.ts";
@@ -107,6 +108,8 @@ class SizesPage {
 
   /** What was live at the ends of a range, or at a moment. */
   private fillRange(range: Range): void {
+    const lost = lostStacks(this.app.profile.pack.header);
+    if (lost) return clear(this.histogram, h("caption", {}, sentence(lost)));
     const { buckets, all } = sizesIn(this.app.profile.sizesOverTime(), range);
     const isMoment = range.from === range.to;
     const [first, last] = usedBuckets((i) => buckets[i]!.mostBytes + buckets[i]!.first.blocks + buckets[i]!.last.blocks);

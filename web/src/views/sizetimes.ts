@@ -8,9 +8,11 @@ import { formatBytes, formatCount, formatCounted, formatTime } from "../draw/for
 import { aboutShades, heatCellAt, heatStepOf, LEFT, nextCell, paintHeat, type HeatCell, type HeatMap } from "../draw/heat.ts";
 import { columnsOver, ticksOver } from "../draw/timeaxis.ts";
 import { whenIdleAfter } from "../idle.ts";
+import { lostStacks } from "../load/pack.ts";
 import type { Profile } from "../model/profile.ts";
 import { firstAfter, type Range } from "../model/question.ts";
 import { BUCKETS, bucketRange, sitesOfSize, usedBuckets } from "../model/sizes.ts";
+import { sentence } from "./controls.ts";
 import { stackDetails, stackLists } from "./stack.ts";
 import { withinBytes } from "./within.ts";
 
@@ -41,6 +43,7 @@ export class SizesInTime {
   readonly element: HTMLElement;
   private readonly title = h("h2");
   private readonly canvas = h("canvas.heat", { id: "size-by-time", tabindex: 0, role: "img", "aria-label": "sizes over time; arrow keys choose a cell" }) as HTMLCanvasElement;
+  private readonly about = h("p.note", { id: "sizes-over-time" });
   private readonly told = h("p.note", { id: "moment-told" }, aboutShades("bytes"));
   private readonly stacks = h("div", { id: "moment-stacks" });
   private drawing: Drawing | null = null;
@@ -49,7 +52,7 @@ export class SizesInTime {
 
   constructor(private readonly app: App) {
     this.element = h("section", {}, this.title,
-      h("p.note", {}, "By the mean size of each stack's live blocks. Click a cell to see the stacks behind it; Escape or another click leaves it."), this.canvas, this.told, this.stacks);
+      this.about, this.canvas, this.told, this.stacks);
     this.canvas.addEventListener("mousemove", (e) => this.tell(this.drawing && heatCellAt(this.canvas, this.drawing.map, e)));
     this.canvas.addEventListener("mouseleave", () => this.tell(null));
     this.canvas.addEventListener("click", (e) => this.onClick(e));
@@ -61,6 +64,9 @@ export class SizesInTime {
   fill(text: string): void {
     const { range } = this.app;
     this.element.hidden = range !== null && range.from === range.to; // the table has it
+    const lost = lostStacks(this.app.profile.pack.header);
+    this.canvas.hidden = this.told.hidden = Boolean(lost);
+    clear(this.about, lost ? sentence(lost) : "By the mean size of each stack's live blocks. Click a cell to see the stacks behind it; Escape or another click leaves it.");
     clear(this.title, `Live bytes over time${range ? `, ${text}` : ""}`);
   }
 
@@ -169,7 +175,7 @@ export class SizesInTime {
 
   private showStacks(): void {
     const moment = this.chosen();
-    if (!moment || this.element.hidden) return clear(this.stacks);
+    if (!moment || this.element.hidden || this.canvas.hidden) return clear(this.stacks);
     const { app } = this;
     const range: Range = { from: moment.point, to: moment.point };
     const live = app.answer(app.question({ figure: "live", range, thread: null, functions: "", module: "" }));

@@ -11,7 +11,7 @@ import { allFiles, doubtsOf, hottestFrames, linesOf, type FileFigures, type Line
 import { wholeOf, type Answer } from "../model/question.ts";
 import type { Work } from "../model/stacks.ts";
 import { amountText } from "./amount.ts";
-import { makeControls, nothing } from "./controls.ts";
+import { makeControls, nothing, sentence } from "./controls.ts";
 import { within } from "./within.ts";
 
 const FILES_SHOWN = 300;
@@ -106,6 +106,8 @@ class SourcePage {
     const item = (f: FileFigures) => h("li", {},
       h("a", { href: app.link({ file: f.file, line: 0 }), title: profile.text(f.file), "data-file": f.file, "aria-current": f.file === this.place().file ? "true" : undefined }, profile.text(f.file).split("/").slice(-2).join("/")),
       h("span.note", { title: `${doubtful(f, "self")} allocated here, ${doubtful(f, "total")} with what is called from here` }, `${this.show(f.self)} of ${this.show(f.total)}`));
+    const { lost } = this.listed!.answer;
+    if (lost) return clear(this.files, sentence(lost));
     const items = h("ul");
     appendInPieces(items, Math.min(list.length, FILES_SHOWN), (i) => item(list[i]!));
     clear(this.files, ...(list.length ? [items] : this.listed!.whole ? ["No stack has source lines: the program has no debug information."] : nothing(this.app)));

@@ -144,8 +144,8 @@ class TablePage {
     const node = this.list!.at(i)!;
     const { profile } = this.app;
     const tree = this.tree!;
-    const { figure } = tree.answer.question;
-    const show = (n: number) => amountText(figure, n);
+    const { question: { figure }, lost } = tree.answer;
+    const show = (n: number) => (lost ? "–" : amountText(figure, n));
     const sums = this.sums.get(node)!;
     // The function that allocates is the first of an inverted tree; those that follow called it.
     const self = !tree.inverted ? sums.self : node.depth === 1 ? node.value : 0;
@@ -156,9 +156,9 @@ class TablePage {
       part("a", { href: this.app.link({ page: "callers", functions: "", file: 0, zoom: [profile.frameGroup[node.frame]!] }), title: profile.modulePath(node.frame) }, profile.functionName(node.frame)),
       part("span.place", {}, ` ${profile.place(node.frame)}`));
     return part(`div.row${i === this.at ? ".chosen" : ""}`, { role: "row", "aria-level": node.depth, "aria-expanded": leaf ? undefined : String(isOpen), "data-depth": node.depth, "data-bytes": sums.bytes, "data-blocks": sums.blocks }, name,
-      part("span.cell", { title: show(node.value) + this.doubt(node) }, `${formatShare(node.value, figure === "growth" ? tree.root.size : tree.root.value)}  ${show(node.value)}`),
+      part("span.cell", { title: show(node.value) + this.doubt(node) }, lost ? "–" : `${formatShare(node.value, figure === "growth" ? tree.root.size : tree.root.value)}  ${show(node.value)}`),
       part("span.cell", {}, self ? show(self) : ""),
-      part("span.cell", {}, (figure === "growth" ? formatMore : formatCount)(sums.blocks)),
+      part("span.cell", {}, lost ? "–" : (figure === "growth" ? formatMore : formatCount)(sums.blocks)),
       ...FIGURE_COLUMNS.map((c, k) => part("span.cell", { "data-figure": c.id, "data-value": sums.others[k]!, title: this.doubtOf(node, c) }, (c.bytes ? formatBytes : formatCount)(sums.others[k]!))));
   }
 

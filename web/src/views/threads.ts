@@ -5,12 +5,12 @@ import type { App, View } from "../app.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatGrowth, formatTime } from "../draw/format.ts";
 import { sparkline } from "../draw/sparkline.ts";
-import { countsTags } from "../load/pack.ts";
+import { countsTags, lostStacks } from "../load/pack.ts";
 import type { Profile } from "../model/profile.ts";
 import type { Figure, Range } from "../model/question.ts";
 import { lineWithin, liveByThread, timeWithin, type LineWithin } from "../model/threads.ts";
 import type { State } from "../state.ts";
-import { rangeText, wholeButton } from "./controls.ts";
+import { rangeText, sentence, wholeButton } from "./controls.ts";
 import { makeSheetSaving, type Sheet } from "./saving.ts";
 import { withinBoundBlocks, withinBoundBytes, withinChangeOfBytes } from "./within.ts";
 
@@ -162,9 +162,12 @@ class TimeLines {
   readonly byThread: Map<number, Float64Array>;
   /** Serials of threads that have stacks in common with others. */
   readonly sharing: Set<number>;
+  /** In words: why there are none. */
+  readonly lost: string;
 
   constructor(readonly profile: Profile) {
     this.byThread = liveByThread(profile);
+    this.lost = lostStacks(profile.pack.header);
     this.sharing = new Set(profile.pack.u32("part.thread"));
   }
 
@@ -220,15 +223,16 @@ function nameCell(s: Shown, i: number): HTMLElement {
   return h("th", {}, isLink ? h("a", { href: app.link(linkOf(s, i)) }, name) : name, i < 0 ? "" : ` ${app.profile.pack.u32("thread.tid")[i]}`);
 }
 
-/** What a thread had live is not known where others came through all its stacks, too. */
+/** What a thread had live is not known where others came through all its stacks, too, or where that is missing. */
 function isHidden({ app, lines }: Shown, c: Column, i: number): boolean {
+  if (c.isOfLine && lines.lost) return true;
   const serial = app.profile.pack.u32("thread.serial")[i]!; // of no thread: none
   return Boolean(c.isOfLine) && lines.sharing.has(serial) && !lines.byThread.has(serial);
 }
 
 function figureCell(s: Shown, c: Column, i: number): HTMLElement {
   if (i < 0 && !c.isOfLine) return h("td");
-  if (isHidden(s, c, i)) return h("td.number", { "data-figure": c.id, "data-value": 0, title: SHARED }, "–");
+  if (isHidden(s, c, i)) return h("td.number", { "data-figure": c.id, "data-value": 0, title: s.lines.lost || SHARED }, "–");
   return h("td.number", { "data-figure": c.id, "data-value": c.value(s, i), title: c.within?.(s, i).trim() || undefined }, c.format(c.value(s, i)));
 }
 
@@ -247,7 +251,7 @@ function makeTable(s: Shown): HTMLElement {
   const { app, lines } = s;
   const serials = app.profile.pack.u32("thread.serial");
   const columns = columnsOf(s);
-  const hasLines = !countsTags(app.blocks.pack.header) && !isMoment(s);
+  const hasLines = !countsTags(app.blocks.pack.header) && !isMoment(s) && !lines.lost;
   const sort = columns.find((c) => c.id === app.state.sort) ?? firstSort(s, columns);
   const order = rowsOf(s).sort((a, b) => sort.value(s, b) - sort.value(s, a));
   const draw = lines.draw(s);
@@ -279,9 +283,10 @@ function notes(s: Shown): (HTMLElement | false)[] {
   const missing = app.profile.pack.u32("thread.serial").length - rowsOf(s).length;
   return [
     s.range !== null && h("p", { id: "threads-range" }, rangeText(app), " ", wholeButton(app), h("span.note", {}, " Calls and allocated bytes of threads are kept for the whole recording only.",
-      missing > 0 && ` ${formatCount(missing)} of its threads ${missing === 1 ? "was" : "were"} not there ${isMoment(s) ? "then" : "within the range"}, and of stacks that were theirs alone nothing was live.`)),
+      missing > 0 && !lines.lost && ` ${formatCount(missing)} of its threads ${missing === 1 ? "was" : "were"} not there ${isMoment(s) ? "then" : "within the range"}, and of stacks that were theirs alone nothing was live.`)),
     !countsTags(app.blocks.pack.header) && h("p.note", {}, `${s.range ? "What is live counts" : "Peaks and leaks count"} for the thread that allocated, whoever frees. A name leads to the flame graph of that thread.`),
     h("p", {}, makeSheetSaving(app, "threads", () => sheet(s))),
+    Boolean(lines.lost) && h("p.note", { id: "threads-lost" }, `${sentence(lines.lost)} What threads had live then is not known.`),
     lines.byThread.has(0) && h("p.note", { id: "thread-note" }, "The time line is recorded by stack, so a thread's line has the stacks that it alone came through; the last row has those of several threads."),
   ];
 }
