@@ -532,9 +532,19 @@ test("what is resident goes by look, and one that failed is none", () => {
 	assert.equal(makeProfile({ sites: [] }).looks().length, 0);
 });
 
+test("the peak of the resident size is where it was highest of all looks, whatever they were made for", () => {
+	const titles = (...rss) => makeProfile({ sites: [peak("main a", 1)], more: { ...PINS, "snapshot.name": u32(0), "snapshot.point": u32(0) }, header: { stats: { rss } } }).looks().map((look) => look.title);
+	const [first, second, end] = [{ reason: "peak", rss_bytes: 5 }, { reason: "snapshot", snapshot: 1, rss_bytes: 7 }, { reason: "end", rss_bytes: 7 }];
+	assert.deepEqual(titles(first, { ...end, rss_bytes: 5 }), ["at the peak of the resident size", "at the end"]);
+	assert.deepEqual(titles(first, end), ["at a peak of the resident size", "at the end, where the resident size was highest of 2 looks"]);
+	assert.deepEqual(titles(first, second, end), ["at a peak of the resident size", "at snapshot 1, where the resident size was highest of 3 looks", "at the end"]);
+	assert.deepEqual(titles(first, { ...end, fault: "gone" }), ["at the peak of the resident size"]);
+	assert.deepEqual(titles(end), ["at the end"]);
+});
+
 test("of a range it is the last look within, or else the last before its end, or else the first", () => {
 	// The look of the snapshot, which is of point 2, took its time; so did the one at the end.
-	const rss = [{ reason: "peak", time_ns: 5 }, { reason: "snapshot", snapshot: 1, time_ns: 21.5 }, { reason: "end", time_ns: 31 }];
+	const rss = [{ reason: "peak", time_ns: 5, rss_bytes: 9 }, { reason: "snapshot", snapshot: 1, time_ns: 21.5, rss_bytes: 8 }, { reason: "end", time_ns: 31, rss_bytes: 7 }];
 	const more = { ...PINS, "snapshot.name": u32(0), "snapshot.point": u32(2) };
 	const p = makeProfile({ sites: [peak("main a", 1), peak("main b", 1)], points: [0, 10, 20, 30], more, header: { stats: { rss } } });
 	const shown = (from, to, index = -1) => lookOf(p, index, { from, to }).index;

@@ -97,6 +97,18 @@ def test_every_look_can_be_chosen(page, midden, recorder):
     assert seen[5] == seen[4] and "site=" in seen[6]
 
 
+def test_the_peak_is_where_the_resident_size_was_highest_of_all_looks(page, midden, recorder):
+    profile = record_two_looks(midden, recorder)
+    looks = {str(i): look for i, look in enumerate(read_stats(profile)["rss"]) if "fault" not in look}
+    (options,) = page(profile, ("goto", "#resident"), ("wait", "#look"), ("eval", "Object.fromEntries([...document.querySelectorAll('#look option')].map(o => [o.value, o.textContent]))"))
+    (highest,) = [i for i, text in options.items() if "at the peak of" in text or "was highest of" in text]
+    assert looks[highest]["rss_bytes"] == max(look["rss_bytes"] for look in looks.values())
+    report = subprocess.run([midden, "report", "--rss", "--at", "@peak", profile], capture_output=True, text=True, check=True).stdout
+    (title,) = [line for line in report.splitlines() if line.startswith("Who keeps the heap resident, ")]
+    words = title.partition(", ")[2].split(", ")  # where it was, when, and that it was the highest
+    assert all(word in options[highest] for word in (words[0], *words[2:]))
+
+
 def test_of_a_range_it_is_the_last_look_within(page, midden, recorder):
     profile = record_two_looks(midden, recorder)
     stats = read_stats(profile, "--points")

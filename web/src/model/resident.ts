@@ -27,19 +27,34 @@ export interface Pin {
   alone: number; // bytes of pages that no other site has blocks on
 }
 
-const TITLES: { [reason: string]: string } = { peak: "at the peak of the resident size", end: "at the end" };
+type Sums = Look["sums"];
 
-function titleOf(p: Profile, sums: { [name: string]: Json }): string {
+/** What a look is called, whatever others have found. */
+function nameOf(p: Profile, sums: Sums): string {
   const row = Number(sums["snapshot"] ?? 0);
-  if (!row) return TITLES[String(sums["reason"])] ?? "at a snapshot";
+  if (!row) return sums["reason"] === "end" ? "at the end" : "at a snapshot";
   const name = p.text(p.pack.u32("snapshot.name")[row - 1] ?? 0);
   return `at snapshot ${row}${name ? ` ${name}` : ""}`;
+}
+
+/** As `midden report --rss` has it: the look that was made because of a peak need not be the highest of all, and that which
+ * is may have been made for another reason. */
+function titleOf(p: Profile, sums: Sums, isHighest: boolean, looks: number): string {
+  if (sums["reason"] === "peak") return `at ${isHighest ? "the" : "a"} peak of the resident size`;
+  return nameOf(p, sums) + (isHighest && looks > 1 ? `, where the resident size was highest of ${looks} looks` : "");
+}
+
+/** The first of those that no other has more than. */
+function highestOf(all: Sums[]): Sums | undefined {
+  return all.reduce<Sums | undefined>((best, sums) => (best && Number(best["rss_bytes"]) >= Number(sums["rss_bytes"]) ? best : sums), undefined);
 }
 
 export function listLooks(p: Profile): Look[] {
   const all = p.pack.header.stats?.["rss"];
   if (!Array.isArray(all) || !p.pack.has("pin.survey") || p.pack.u32("pin.survey").length + p.pack.u32("cell.survey").length === 0) return [];
-  return (all as { [name: string]: Json }[]).map((sums, index): Look => ({ index, title: titleOf(p, sums), time_ns: Number(sums["time_ns"]), sums })).filter((look) => look.sums["fault"] === undefined);
+  const good = (all as Sums[]).filter((sums) => sums["fault"] === undefined);
+  const highest = highestOf(good);
+  return good.map((sums): Look => ({ index: all.indexOf(sums), title: titleOf(p, sums, sums === highest, good.length), time_ns: Number(sums["time_ns"]), sums }));
 }
 
 /** Whether it was taken within a range. That of a snapshot is of the snapshot's point, however long it took; what comes
