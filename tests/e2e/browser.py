@@ -22,6 +22,11 @@ def run(*command, **options):
     return subprocess.run([str(word) for word in command], **options)
 
 
+def span(points, first, last=None):
+    """A range of the time line in an address of the viewer; of one point, if there is no last one."""
+    return f"from={points[first]['time_ns']}ns&to={points[first if last is None else last]['time_ns']}ns"
+
+
 def put(source, there):
     """Copies a file, at once: a test beside this one may be about to run what was there before."""
     if there.exists() and there.read_bytes() == source.read_bytes():

@@ -7,7 +7,7 @@ import { Answers } from "./model/answers.ts";
 import type { CallTree } from "./model/calltree.ts";
 import { carryState } from "./model/next.ts";
 import { Profile } from "./model/profile.ts";
-import { figuresOf, isOfPages, type Answer, type Question, type Range } from "./model/question.ts";
+import { figuresOf, isOfPages, pointsOf, type Answer, type Question, type Range } from "./model/question.ts";
 import { comparisons, rehearsals } from "./model/rehearsals.ts";
 import type { Work } from "./model/stacks.ts";
 import { Union } from "./model/union.ts";
@@ -54,7 +54,6 @@ export class App {
   constructor(readonly source: Source) {
     this.blocks = new Profile(source.pack);
     this.state = parseState(location.hash);
-    this.clampRange();
     // The first comes at once where one follows a link, the other only after the next picture; where the first does not come, the other does.
     window.addEventListener("popstate", () => this.readAddress());
     window.addEventListener("hashchange", () => this.readAddress());
@@ -117,7 +116,6 @@ export class App {
     this.blocks = profile;
     this.mapped = null;
     this.answers.clear();
-    this.clampRange();
     this.onChange();
   }
 
@@ -125,19 +123,19 @@ export class App {
     if (location.hash === this.address) return;
     this.address = location.hash;
     this.state = parseState(location.hash);
-    this.clampRange();
     this.onChange();
   }
 
-  private clampRange(): void {
-    const last = this.blocks.pack.f64("point.time_ns").length - 1;
-    if (this.state.to > last || this.state.from > last) this.state = { ...this.state, from: -1, to: -1 };
-  }
-
-  /** What was chosen on the time line; null: the whole recording. */
+  /** What was chosen on the time line, as points of the profile at hand; null: the whole recording. */
   get range(): Range | null {
     const { from, to } = this.state;
-    return from < 0 ? null : { from, to };
+    return from < 0 ? null : pointsOf(this.blocks, from, to);
+  }
+
+  /** The change of state that chooses points of the time line: one of them, or all from it to another. */
+  choice(point: number, to = point): Pick<State, "from" | "to"> {
+    const times = this.blocks.pack.f64("point.time_ns");
+    return { from: times[point]!, to: times[to]! };
   }
 
   question(change: Partial<Question> = {}): Question {

@@ -179,7 +179,7 @@ function start(app: App, root: HTMLElement): () => void {
     const view = views.find((v) => v.id === app.state.page) ?? views[0]!;
     showLinks(nav, (change) => app.link(change), views, view);
     const isOfAll = typeof view.isOfAll === "function" ? view.isOfAll(app) : view.isOfAll;
-    note.hidden = !isOfAll || app.state.from < 0;
+    note.hidden = !isOfAll || !app.range;
     if (!note.hidden) clear(note, `${typeof isOfAll === "string" ? isOfAll : "This page shows the whole recording"}, not ${rangeText(app)}. `, wholeButton(app));
     const instance = instanceOf(view);
     if (main.firstChild !== instance.element) {

@@ -6,7 +6,8 @@ import { FIGURES, type Figure } from "./model/question.ts";
 export interface State {
   page: string;
   figure: Figure;
-  /** Points of the time line; both -1: the whole recording. */
+  /** Times in ns since the start; both -1: the whole recording. Not points of the time line: those have other numbers when
+   * the time line of a program that runs on is thinned out. */
   from: number;
   to: number;
   thread: number; // serial; 0 all
@@ -59,11 +60,21 @@ export function printState(s: State): string {
   const words = new URLSearchParams();
   for (const key of Object.keys(FIRST_STATE) as (keyof State)[]) {
     if (key === "page" || s[key] === FIRST_STATE[key]) continue;
-    const text = textOf(s[key]);
+    const text = key === "from" || key === "to" ? `${s[key]}ns` : textOf(s[key]);
     if (text !== textOf(FIRST_STATE[key])) words.set(key, text);
   }
   const query = words.toString();
   return `#${s.page}${query ? `?${query}` : ""}`;
+}
+
+/** Units of times in addresses, in ns; they are those of `midden report --live-at`, where a number alone is seconds, too. */
+const UNITS: { [unit: string]: number } = { ns: 1, us: 1e3, ms: 1e6, s: 1e9, "": 1e9 };
+
+/** -1: it is no time. */
+function parseTime(text: string | null): number {
+  const [, number, unit] = /^(\d+(?:\.\d+)?)(ns|us|ms|s|)$/.exec(text ?? "") ?? [];
+  const ns = number === undefined ? NaN : Math.round(Number(number) * UNITS[unit!]!);
+  return Number.isSafeInteger(ns) ? ns : -1;
 }
 
 function textOf(value: State[keyof State]): string {
@@ -76,11 +87,12 @@ export function parseState(hash: string): State {
   const [page, query] = hash.replace(/^#/, "").split("?", 2) as [string, string | undefined];
   const words = new URLSearchParams(query ?? "");
   const s: State = { ...FIRST_STATE, page: page || FIRST_STATE.page };
-  const whole = (key: "from" | "to" | "thread" | "file" | "line" | "look" | "site") => {
+  const whole = (key: "thread" | "file" | "line" | "look" | "site") => {
     const n = Number(words.get(key) ?? NaN);
     if (Number.isSafeInteger(n) && n >= 0) s[key] = n;
   };
-  for (const key of ["from", "to", "thread", "file", "line", "look", "site"] as const) whole(key);
+  for (const key of ["from", "to"] as const) s[key] = parseTime(words.get(key));
+  for (const key of ["thread", "file", "line", "look", "site"] as const) whole(key);
   for (const key of ["functions", "module", "search", "sort", "cell", "maps"] as const) s[key] = words.get(key) ?? "";
   for (const key of ["inverted", "byLine", "fold", "byThread"] as const) s[key] = words.get(key) === "1";
   const figure = words.get("figure");

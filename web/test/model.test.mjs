@@ -17,8 +17,8 @@ import { LastChanges } from "../src/model/lastchanges.ts";
 import { mappedIn } from "../src/model/maps.ts";
 import { Memory, withArrays } from "../src/model/memory.ts";
 import { Names } from "../src/model/names.ts";
-import { carryState } from "../src/model/next.ts";
-import { answer, COLUMNS, figuresOf, isTimed } from "../src/model/question.ts";
+import { carryPaths, carryState } from "../src/model/next.ts";
+import { answer, COLUMNS, figuresOf, isTimed, pointsOf } from "../src/model/question.ts";
 import { largestFew, largestFirst, largestOf } from "../src/model/order.ts";
 import { bucketOf, bucketRange, sitesInCell, sizesIn } from "../src/model/sizes.ts";
 import { chainOf, findLost } from "../src/model/lost.ts";
@@ -466,6 +466,43 @@ test("an address holds the state, and rubbish is as if it were not there", () =>
 	const state = { ...parseState(""), page: "flame", fold: true, byThread: true, zoom: [1, 2], pair: [3], from: 1, to: 4, search: "a&b=c" };
 	assert.deepEqual(parseState(printState(state)), state);
 	assert.deepEqual(parseState("#flame?from=x&zoom=a.b&figure=none&thread=-1"), { ...parseState(""), page: "flame" });
+	for (const rubbish of ["from=9ns&to=1ns", "from=1ns", "to=1ns", "from=-1ns&to=1ns", "from=1h&to=2h", "from=1e400&to=1e401", "from=ns&to=ns"]) assert.deepEqual(parseState(`#overview?${rubbish}`), parseState(""), rubbish);
+});
+
+test("a range in an address is times, with their unit", () => {
+	assert.equal(printState({ ...parseState(""), page: "time", from: 0, to: 1220000001 }), "#time?from=0ns&to=1220000001ns");
+	const times = (words) => (({ from, to }) => [from, to])(parseState(`#time?${words}`));
+	assert.deepEqual(times("from=0ns&to=1220000001ns"), [0, 1220000001]);
+	assert.deepEqual(times("from=1.5us&to=20ms"), [1500, 20000000]);
+	assert.deepEqual(times("from=1.25s&to=3"), [1250000000, 3000000000]); // as commands have it, a number alone is seconds
+});
+
+test("a range stays where it was in time when points are thinned out, however often", () => {
+	const full = Array.from({ length: 64 }, (_, i) => 10 * i);
+	const state = { ...parseState(""), from: 130, to: 390 };
+	let before = makeProfile({ points: full });
+	assert.deepEqual(pointsOf(before, state.from, state.to), { from: 13, to: 39 });
+	let [kept, last] = [state, before];
+	for (let apart = 2; apart <= 16; apart *= 2) {
+		const points = full.filter((_, i) => i % apart === 0);
+		const next = makeProfile({ points });
+		kept = carryState(kept, last, next);
+		last = next;
+		const { from, to } = pointsOf(next, kept.from, kept.to);
+		for (const [time, point] of [[130, from], [390, to]]) assert.ok(points[point] <= time && !(points[point + 1] <= time)); // the last at or before
+	}
+	assert.deepEqual([kept.from, kept.to], [130, 390]);
+	assert.deepEqual(pointsOf(before, 5, 15), { from: 0, to: 1 });
+	assert.deepEqual(pointsOf(makeProfile({ points: [10, 20] }), 5, 99), { from: 0, to: 1 }); // there is nothing before the first, or after the last
+	assert.equal(pointsOf(makeProfile({}), 0, 1), null);
+});
+
+test("what is open in a tree is found again in the next profile", () => {
+	const before = makeProfile({ sites: [peak("main a", 1), peak("main gone", 1)] });
+	const after = makeProfile({ sites: [peak("main b", 1), peak("main a", 1)] });
+	const frame = (p, name) => Array.from(p.frameGroup.keys()).find((f) => p.functionName(f) === name);
+	const path = (p, ...names) => names.map((name) => frame(p, name));
+	assert.deepEqual(carryPaths([[], path(before, "main", "a"), path(before, "main", "gone")], true, before, after), [[], path(after, "main", "a")]);
 });
 
 test("what a damaged file has lost is not 0, but not known", () => {

@@ -199,6 +199,61 @@ def test_what_one_looks_at_stays_when_new_functions_come_between(view, page, run
     assert seen[3] != seen[1]  # its number is another one, or this proved nothing
 
 
+def follow(page, viewing, steps, mark, then):
+    """Takes steps in the page of a running program; does something when the page has come to the mark."""
+    seen = []
+    browser = threading.Thread(target=lambda: seen.extend(page(None, *steps, address=viewing.url)))
+    browser.start()
+    wait_for(mark.exists)
+    then()
+    browser.join()
+    return seen
+
+
+def be_busy(process, seconds):
+    """So that the time line gets more points than it has room for."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        step(process, "+--")
+
+
+def test_a_range_stays_where_it_is_while_the_time_line_is_thinned_out(view, page, running, tmp_path):
+    be_busy(running.process, 1)
+    viewing = view(running.process.pid)
+    mark = tmp_path / "seen.png"
+    news = """(async () => { const text = () => document.querySelector('#live')?.textContent, seen = new Set();
+        while (seen.size < 4) { seen.add(text()); await new Promise((go) => setTimeout(go, 50)); } })()"""
+    steps = (
+        ("goto", "#time"), ("wait", "#chart-bytes .u-over"), ("click", "#pause"), ("drag", "#chart-bytes .u-over", 0.3, 0.7), ("hash",), ("save", "#save-csv"),
+        ("shot", str(mark)), ("click", "#pause"), ("eval", news), ("hash",), ("save", "#save-csv"),
+        ("click", "#range-facts a >> text=Growth across"), ("eval", news), ("back",), ("hash",), ("reload",), ("wait", "#range-facts a"), ("hash",),
+    )  # fmt: skip
+    chosen, before, _, after, thinned, _, back, reloaded = follow(page, viewing, steps, mark, lambda: be_busy(running.process, 9))
+    assert chosen == after == back == reloaded
+    begin, end = (int(word.partition("=")[2].removesuffix("ns")) for word in chosen.partition("?")[2].split("&"))
+    (first, *_, last), points = (times := [int(line.partition(",")[0]) for line in before["text"].splitlines()[1:]]), len(times)
+    assert (first, last) == (begin, end)
+    times = [int(line.partition(",")[0]) for line in thinned["text"].splitlines()[1:]]
+    assert len(times) < points  # they are fewer, or this proved nothing
+    apart = times[1] - times[0]
+    assert begin - 2 * apart < times[0] <= begin and end - 2 * apart < times[-1] <= end
+
+
+def test_what_is_open_stays_open_while_the_program_runs_on(view, page, running, tmp_path):
+    viewing = view(running.process.pid)
+    mark = tmp_path / "seen.png"
+    row = ".rows-inner .row"
+    steps = (
+        # The tree has the hottest path open: shut, it is to stay shut.
+        ("goto", "#table"), ("wait", row), ("count", row), ("click", f"{row} .twist"), ("count", row),
+        ("goto", "#leaks"), ("click", ".leak summary"), ("wait", ".leak ol.stack"), ("shot", str(mark)),
+        ("wait", ".leak summary >> text=19.5 KiB"), ("count", ".leak[open] ol.stack"), ("click", ".leak[open] summary"),
+        ("goto", "#table"), ("wait", row), ("count", row), ("goto", "#leaks"), ("count", ".leak[open]"),
+    )  # fmt: skip
+    path, shut, stacks, rows, open_rows = follow(page, viewing, steps, mark, lambda: step(running.process, "+"))
+    assert path > shut == rows and (stacks, open_rows) == (1, 0)
+
+
 def test_what_is_no_recorded_process_is_told_in_one_line(midden):
     done = subprocess.run([midden, "view", "--no-open", str(os.getpid())], capture_output=True, text=True)
     assert done.returncode == 1 and "is not being recorded" in done.stderr and done.stderr.count("\n") == 1

@@ -10,6 +10,7 @@ import time
 from collections import Counter
 
 import pytest
+from browser import span
 from recording import TIMEOUT_S, Recorder, read_stats
 
 ROWS = "[...document.querySelectorAll('#holders tbody tr')].map(r => ({...r.dataset}))"
@@ -118,10 +119,10 @@ def test_of_a_range_it_is_the_last_look_within(page, midden, recorder):
     at, last = times.index(first["time_ns"]), len(times) - 1
     assert times[at + 1] < looks[-1]["time_ns"] and times[0] < looks[0]["time_ns"]
     see = (("text", "#look-range"), ("texts", "#look option"), ("eval", SUMS), ("eval", ROWS))
-    steps = [step for a, b in ((0, at), (0, last), (at + 1, at + 1), (0, 0)) for step in (("goto", f"#resident?from={a}&to={b}"), ("wait", "#look-range:not([hidden])"), ("wait", "#holders tbody tr"), *see)]
+    steps = [step for a, b in ((0, at), (0, last), (at + 1, at + 1), (0, 0)) for step in (("goto", f"#resident?{span(stats['points'], a, b)}"), ("wait", "#look-range:not([hidden])"), ("wait", "#holders tbody tr"), *see)]
     seen = page(
-        profile, *steps, ("count", "#of-all:visible"), ("goto", f"#resident?from=0&to={at}"), ("choose", "#look", str(stats["rss"].index(looks[-1]))), ("text", "#look-range"), ("hash",), ("click", "#look-range button"), ("hash",), ("count", "#look-range:visible"),
-        ("goto", f"#flame?figure=resident&from=0&to={at}"), ("wait", "#flame-total"), ("data", "#flame-total", "bytes"), ("text", "#answer-note"), ("text", "#look option:checked"),
+        profile, *steps, ("count", "#of-all:visible"), ("goto", f"#resident?{span(stats['points'], 0, at)}"), ("choose", "#look", str(stats["rss"].index(looks[-1]))), ("text", "#look-range"), ("hash",), ("click", "#look-range button"), ("hash",), ("count", "#look-range:visible"),
+        ("goto", f"#flame?figure=resident&{span(stats['points'], 0, at)}"), ("wait", "#flame-total"), ("data", "#flame-total", "bytes"), ("text", "#answer-note"), ("text", "#look option:checked"),
     )
     early, whole, none, before = (seen[i : i + 4] for i in range(0, 16, 4))
     notes, chosen, address, cleared, about, held, note, option = seen[16:]
@@ -164,8 +165,8 @@ def test_all_maps_together_are_those_of_the_range(page, midden, mapped):
     kinds = "document.querySelectorAll('#map-kinds tbody tr').length"
     seen = page(
         mapped, ("goto", "#maps"), ("wait", "#map-kinds"), ("count", "#maps-range"), ("eval", kinds),
-        ("goto", f"#maps?from=0&to={last}"), ("wait", "#maps-range"), ("eval", sums), ("text", "#of-all"), ("eval", kinds), ("goto", f"#maps?from={last}&to={last}"), ("eval", sums),
-        ("goto", f"#flame?maps=all&from=0&to={last}"), ("wait", "#flame-total"), ("data", "#flame-total", "bytes"), ("text", ".controls .range"),
+        ("goto", f"#maps?{span(points, 0, last)}"), ("wait", "#maps-range"), ("eval", sums), ("text", "#of-all"), ("eval", kinds), ("goto", f"#maps?{span(points, last)}"), ("eval", sums),
+        ("goto", f"#flame?maps=all&{span(points, 0, last)}"), ("wait", "#flame-total"), ("data", "#flame-total", "bytes"), ("text", ".controls .range"),
     )
     assert seen[0] == 0 and seen[2] == [points[0]["live_bytes"], points[last]["live_bytes"], points[last]["live_blocks"], max([points[0]["live_bytes"], *(p["highest_bytes"] for p in points[1:])])]
     assert seen[2][1] > 0 and seen[2][3] > seen[2][1]

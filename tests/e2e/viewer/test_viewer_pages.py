@@ -11,6 +11,7 @@ import subprocess
 
 import pytest
 
+from browser import span
 from recording import read_stats
 
 FIGURES = {
@@ -183,7 +184,7 @@ def test_a_dragged_range_holds_on_every_page(page, midden, record):
         ("click", "#whole-range"), ("hash",),
     )
     marks = dict(word.split("=") for word in seen[0].partition("?")[2].split("&"))
-    first, last = points[int(marks["from"])], points[int(marks["to"])]
+    first, last = (next(p for p in points if f"{p['time_ns']}ns" == marks[end]) for end in ("from", "to"))
     assert first["time_ns"] < last["time_ns"]
     assert int(seen[2]) == last["live_bytes"]
     assert "from=" in seen[3]
@@ -196,7 +197,7 @@ def test_live_at_a_time_is_what_the_report_says(page, midden, record):
     points = read_stats(profile, "--points")["points"]
     middle = len(points) // 2
     report = ask(midden, "report", "--live-at", f"{points[middle]['time_ns']}ns", "--json", profile)
-    (live,) = page(profile, ("goto", f"#flame?figure=live&from={middle}&to={middle}"), ("wait", "#flame-total"), ("data", "#flame-total", "bytes"))
+    (live,) = page(profile, ("goto", f"#flame?figure=live&{span(points, middle)}"), ("wait", "#flame-total"), ("data", "#flame-total", "bytes"))
     assert int(live) == points[middle]["live_bytes"]
     assert report
 

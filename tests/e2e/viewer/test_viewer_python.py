@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+from browser import span
 from recording import read_stats
 
 APP = """import helper
@@ -57,7 +58,7 @@ def test_what_is_no_small_object_is_sure_at_any_time(page, midden, record, tmp_p
     last = len(points) - 1
     report = subprocess.run([midden, "report", "--live-at", f"{points[last]['time_ns']}ns", "--json", profile], capture_output=True, text=True, check=True).stdout
     wanted = json.loads(report)
-    (shown,) = page(profile, ("goto", f"#flame?figure=live&from={last}&to={last}"), ("wait", "#flame-total"), ("text", "#flame-total"))
+    (shown,) = page(profile, ("goto", f"#flame?figure=live&{span(points, last)}"), ("wait", "#flame-total"), ("text", "#flame-total"))
     low, high = shown.partition("(")[2].partition(")")[0].split(" to ")
     for text, key in ((low, "total_bytes_low"), (high, "total_bytes_high")):
         assert abs(float(text.split()[0]) * 2**20 / wanted[key] - 1) < 0.01

@@ -10,6 +10,7 @@ import subprocess
 
 import pytest
 
+from browser import span
 from recording import read_stats
 
 LEFT = "Object.fromEntries([...document.querySelectorAll('.leaks-page section[id^=leaks-]')].map(s => [s.id.slice(6), [Number(s.dataset.bytes), Number(s.dataset.blocks), Number(s.dataset.growth)]]))"
@@ -47,7 +48,7 @@ def test_leaks_of_a_range_are_what_was_live_at_its_end(page, midden, late):
     at_end, grown = live_at(midden, profile, points[last]), growth(midden, profile, points[first], points[last])
     assert (at_end["total_bytes"], grown["total_bytes"]) == (150000, 50000)
     sums, title, text, sheet, note = page(
-        profile, ("goto", f"#leaks?from={first}&to={last}"), ("wait", "#leaks-one-off"), ("eval", LEFT), ("text", "#leaks-one-off h2"), ("click", "#leaks-one-off .of-place summary"), ("wait", "#leaks-one-off .of-place .leak"), ("text", "#leaks-one-off"), ("save", "#save-csv"), ("count", "#of-all:visible"),
+        profile, ("goto", f"#leaks?{span(points, first, last)}"), ("wait", "#leaks-one-off"), ("eval", LEFT), ("text", "#leaks-one-off h2"), ("click", "#leaks-one-off .of-place summary"), ("wait", "#leaks-one-off .of-place .leak"), ("text", "#leaks-one-off"), ("save", "#save-csv"), ("count", "#of-all:visible"),
     )
     assert "146 KiB in 100 blocks, +48.8 KiB within · table_new known_tree.c:20, 2 stacks" in text  # both of one place
     assert sums == {"one-off": [150000, 100, 50000]} and note == 0
@@ -61,7 +62,7 @@ def test_leaks_of_a_range_are_what_was_live_at_its_end(page, midden, late):
 def test_leaks_at_a_moment_are_what_was_alive(page, midden, late):
     profile, points, first, _ = late
     report = live_at(midden, profile, points[first])
-    sums, text, address = page(profile, ("goto", f"#leaks?from={first}&to={first}"), ("wait", "#leaks-one-off"), ("eval", LEFT), ("text", ".leaks-page"), ("click", "#leaks-range button"), ("hash",))
+    sums, text, address = page(profile, ("goto", f"#leaks?{span(points, first)}"), ("wait", "#leaks-one-off"), ("eval", LEFT), ("text", ".leaks-page"), ("click", "#leaks-range button"), ("hash",))
     assert sums["one-off"][:2] == [report["total_bytes"], report["total_blocks"]] == [100000, 100]
     assert "Alive then" in text and "within" not in text and address == "#leaks"
 
@@ -85,9 +86,9 @@ def test_what_grows_within_a_range_is_what_findings_call_growing(page, midden, r
     items = "[...document.querySelectorAll('#leaks-growing .leak')].map(d => [Number(d.dataset.bytes), Number(d.dataset.growth), d.querySelector('summary').innerText, d.querySelector('.quarters').title])"
     whole, part, sums, short, title = page(
         profile,
-        ("goto", f"#leaks?from=0&to={last}"), ("wait", "#leaks-growing .leak"), ("eval", items),
-        ("goto", f"#leaks?from={begin}&to={last}"), ("wait", "#leaks-growing .leak"), ("eval", items), ("eval", LEFT),
-        ("goto", f"#leaks?from={late}&to={last}"), ("wait", "#leaks-one-off"), ("count", "#leaks-growing"), ("text", "#leaks-one-off h2"),
+        ("goto", f"#leaks?{span(points, 0, last)}"), ("wait", "#leaks-growing .leak"), ("eval", items),
+        ("goto", f"#leaks?{span(points, begin, last)}"), ("wait", "#leaks-growing .leak"), ("eval", items), ("eval", LEFT),
+        ("goto", f"#leaks?{span(points, late, last)}"), ("wait", "#leaks-one-off"), ("count", "#leaks-growing"), ("text", "#leaks-one-off h2"),
     )
     for ((size, _, words, _),) in (whole, part):
         assert size == finding["bytes"] == 150000 and "forget" in words and "forget_once" not in words
@@ -105,7 +106,7 @@ def test_threads_of_a_range_come_to_what_the_time_line_has(page, midden, record)
     points = points_of(profile)
     first, last = 0, len(points) - 1
     cells, shown, heads, sheet, sorted_by = page(
-        profile, ("goto", f"#threads?from={first}&to={last}"), ("wait", "#threads-range"), ("eval", CELLS), ("eval", "[...document.querySelectorAll('#thread-table tbody tr')].filter(r => r.dataset.serial !== '0').map(r => [r.dataset.serial, r.querySelector('[data-figure=end_bytes]').textContent])"), ("texts", "#thread-table thead tr:last-child th"), ("save", "#save-csv"),
+        profile, ("goto", f"#threads?{span(points, first, last)}"), ("wait", "#threads-range"), ("eval", CELLS), ("eval", "[...document.querySelectorAll('#thread-table tbody tr')].filter(r => r.dataset.serial !== '0').map(r => [r.dataset.serial, r.querySelector('[data-figure=end_bytes]').textContent])"), ("texts", "#thread-table thead tr:last-child th"), ("save", "#save-csv"),
         ("click", "#sort-most_bytes"), ("eval", "document.querySelector('#thread-table th[aria-sort]').textContent"),
     )
     for figure, wanted in (("start_bytes", points[first]["live_bytes"]), ("end_bytes", points[last]["live_bytes"]), ("growth_bytes", growth(midden, profile, points[first], points[last])["total_bytes"])):
@@ -122,19 +123,19 @@ def test_threads_of_a_range_come_to_what_the_time_line_has(page, midden, record)
 def test_a_thread_of_a_range_leads_to_the_same_figure(page, late):
     profile, points, first, last = late
     cells, name, address, total = page(
-        profile, ("goto", f"#threads?from={first}&to={last}"), ("wait", "#threads-range"), ("eval", CELLS),
+        profile, ("goto", f"#threads?{span(points, first, last)}"), ("wait", "#threads-range"), ("eval", CELLS),
         ("text", "#thread-table tbody a"), ("click", "#thread-table tbody a"), ("wait", "#flame-total"), ("hash",), ("data", "#flame-total", "bytes"),
     )
     (row,) = cells.values()
-    span = points[last]["time_ns"] - points[first]["time_ns"]
+    lasted = points[last]["time_ns"] - points[first]["time_ns"]
     assert (row["start_bytes"], row["end_bytes"], row["growth_bytes"], row["most_bytes"]) == (100000, 150000, 50000, max(p["live_bytes"] for p in points[first:]))
-    assert row["lived_ns"] == span
+    assert row["lived_ns"] == lasted
     assert name == "known_tree" and "figure=growth" in address and "byThread=1" in address and int(total) == 50000
 
 
 def test_threads_at_a_moment_have_what_was_live(page, midden, late):
     profile, points, first, _ = late
-    cells, heads = page(profile, ("goto", f"#threads?from={first}&to={first}"), ("wait", "#threads-range"), ("eval", CELLS), ("texts", "#thread-table thead tr:last-child th"))
+    cells, heads = page(profile, ("goto", f"#threads?{span(points, first)}"), ("wait", "#threads-range"), ("eval", CELLS), ("texts", "#thread-table thead tr:last-child th"))
     (row,) = cells.values()
     assert row["end_bytes"] == live_at(midden, profile, points[first])["total_bytes"] == 100000
     assert heads == ["Thread", "Live", "Had lived", "Calls", "Allocated"]
@@ -142,18 +143,20 @@ def test_threads_at_a_moment_have_what_was_live(page, midden, late):
 
 def test_threads_that_were_not_there_are_counted_alone(page, record):
     profile = record.victim("named_threads", "full").path
-    last = len(points_of(profile)) - 1
-    whole, text, rows = page(profile, ("goto", "#threads"), ("count", "#thread-table tbody tr"), ("goto", f"#threads?from={last}&to={last}"), ("wait", "#threads-range"), ("text", "#threads-range"), ("count", "#thread-table tbody tr"))
+    points = points_of(profile)
+    last = len(points) - 1
+    whole, text, rows = page(profile, ("goto", "#threads"), ("count", "#thread-table tbody tr"), ("goto", f"#threads?{span(points, last)}"), ("wait", "#threads-range"), ("text", "#threads-range"), ("count", "#thread-table tbody tr"))
     gone = re.search(r"(\d+) of its threads (was|were) not there then", text)
     assert gone and whole - rows == int(gone.group(1)) > 0
 
 
 def test_estimates_of_a_range_have_intervals(page, midden, record):
     sampled = record.victim("four_places", options=("--sample=65536", "--sample-seed=3")).path
-    last = len(points_of(sampled)) - 1
+    points = points_of(sampled)
+    last = len(points) - 1
     seen = page(
-        sampled, ("goto", f"#threads?from=0&to={last}"), ("wait", "#threads-range"), ("eval", "Object.fromEntries([...document.querySelectorAll('#thread-table tbody [data-figure]')].map(c => [c.dataset.figure, c.title]))"),
-        ("goto", f"#leaks?from=0&to={last}"), ("wait", ".leak"), ("text", ".leak summary"), ("text", "#leaks-one-off .note"),
+        sampled, ("goto", f"#threads?{span(points, 0, last)}"), ("wait", "#threads-range"), ("eval", "Object.fromEntries([...document.querySelectorAll('#thread-table tbody [data-figure]')].map(c => [c.dataset.figure, c.title]))"),
+        ("goto", f"#leaks?{span(points, 0, last)}"), ("wait", ".leak"), ("text", ".leak summary"), ("text", "#leaks-one-off .note"),
     )
     assert re.search(r"\(.* to .*\)", seen[0]["end_bytes"]) and re.search(r"\(.* to .*\)", seen[0]["most_bytes"]) and seen[0]["growth_bytes"].startswith("(± ")
     assert all(re.search(r"\(.* to .*\) in .*\(± .*\) within", text) for text in seen[1:])
@@ -171,6 +174,7 @@ def test_what_is_lost_is_of_its_look_whatever_the_range(page, midden, record):
 
 def test_by_tag_there_is_no_range(page, record):
     profile = record.victim("tagged", "nest", options=("--tags",)).path
-    last = len(points_of(profile)) - 1
-    text, heads = page(profile, ("goto", f"#threads?from=0&to={last}"), ("wait", "#of-all:not([hidden])"), ("text", "#of-all"), ("texts", "#thread-table thead th"))
+    points = points_of(profile)
+    last = len(points) - 1
+    text, heads = page(profile, ("goto", f"#threads?{span(points, 0, last)}"), ("wait", "#of-all:not([hidden])"), ("text", "#of-all"), ("texts", "#thread-table thead th"))
     assert text.startswith("This page shows the whole recording") and heads == ["Thread", "Calls", "Allocated", "Calls/s", "Lived", "When"]

@@ -10,6 +10,7 @@ import subprocess
 from collections import Counter
 
 import pytest
+from browser import span
 from recording import TIMEOUT_S, Recorder, read_stats
 
 
@@ -53,7 +54,7 @@ def split(points):
 def test_sizes_of_a_range_are_what_the_report_says_of_its_ends(page, midden, late):
     points = read_stats(late, "--points")["points"]
     first, last = split(points)
-    steps = (("goto", f"#sizes?from={first}&to={last}"), ("wait", "#sizes-range:not([hidden])"), ("eval", ROWS), ("count", "#of-all:visible"), ("save", "#save-csv"), ("texts", ".sizes-page h2"))
+    steps = (("goto", f"#sizes?{span(points, first, last)}"), ("wait", "#sizes-range:not([hidden])"), ("eval", ROWS), ("count", "#of-all:visible"), ("save", "#save-csv"), ("texts", ".sizes-page h2"))
     rows, notes, saved, heads = page(late, *steps)
     before, after = (live_by_size(midden, late, points[i]["time_ns"]) for i in (first, last))
     most = max(p["live_bytes"] for p in points[first:])
@@ -73,7 +74,7 @@ def test_sizes_of_a_range_are_what_the_report_says_of_its_ends(page, midden, lat
 def test_sizes_of_a_moment_and_of_all_again(page, midden, late):
     points = read_stats(late, "--points")["points"]
     first, last = split(points)
-    steps = [step for i in (first, last, 0) for step in (("goto", f"#sizes?from={i}&to={i}"), ("wait", "#sizes-range:not([hidden])"), ("eval", ROWS))]
+    steps = [step for i in (first, last, 0) for step in (("goto", f"#sizes?{span(points, i)}"), ("wait", "#sizes-range:not([hidden])"), ("eval", ROWS))]
     *moments, charts, address, heads, whole, chart = page(late, *steps, ("count", "#size-by-time:visible"), ("click", "#sizes-range button"), ("hash",), ("texts", ".sizes-page h2"), ("eval", ROWS), ("count", "#size-by-time:visible"))
     for i, rows in zip((first, last, 0), moments):
         blocks, size = live_by_size(midden, late, points[i]["time_ns"])
@@ -85,9 +86,10 @@ def test_sizes_of_a_moment_and_of_all_again(page, midden, late):
 
 def test_sizes_of_a_range_of_estimates_have_intervals(page, record):
     sampled = record.victim("four_places", options=("--sample=65536", "--sample-seed=3")).path
-    last = len(read_stats(sampled, "--points")["points"]) - 1
+    points = read_stats(sampled, "--points")["points"]
+    last = len(points) - 1
     titles = "[...document.querySelectorAll('#size-histogram tfoot td.number')].map(c => c.title)"
-    (row,) = page(sampled, ("goto", f"#sizes?from=0&to={last}"), ("wait", "#sizes-range:not([hidden])"), ("eval", titles))
+    (row,) = page(sampled, ("goto", f"#sizes?{span(points, 0, last)}"), ("wait", "#sizes-range:not([hidden])"), ("eval", titles))
     assert all(" to " in title for title in (row[2], row[3], row[6])) and all(title.startswith("(± ") for title in row[4:6])
 
 
@@ -104,7 +106,7 @@ def test_a_cell_of_sizes_over_time_leads_to_its_stacks(page, midden, late):
     smallest = min(int(bucket) for bucket in live_by_size(midden, late, points[first]["time_ns"])[1] + size)
     place = "(() => { const c = document.querySelector('#size-by-time'); c.scrollIntoView(); const r = c.getBoundingClientRect(); return { clientX: r.right - 1, clientY: r.bottom - 30, bubbles: true }; })()"
     click = f"document.querySelector('#size-by-time').dispatchEvent(new MouseEvent('click', {place}))"
-    steps = (("goto", f"#sizes?from={first}&to={last}"), ("wait", "#size-by-time"), ("eval", place), ("eval", click), ("hash",), ("focus", "#size-by-time"), ("press", "ArrowLeft"), ("hash",))
+    steps = (("goto", f"#sizes?{span(points, first, last)}"), ("wait", "#size-by-time"), ("eval", place), ("eval", click), ("hash",), ("focus", "#size-by-time"), ("press", "ArrowLeft"), ("hash",))
     _, _, clicked, moved = page(late, *steps)
     (size_clicked, then), (size_moved, before) = (map(int, re.search(r"cell=(\d+)(?:@|%40)(\d+)", seen).groups()) for seen in (clicked, moved))
     assert size_clicked == size_moved == smallest

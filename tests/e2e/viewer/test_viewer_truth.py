@@ -13,6 +13,7 @@ import subprocess
 
 import pytest
 
+from browser import span
 from recording import read_stats
 
 
@@ -33,11 +34,12 @@ def test_in_an_inverted_tree_only_those_who_allocate_have_something_themselves(p
 
 
 def test_columns_of_the_whole_recording_say_so_beside_a_range(page, tree):
-    last = len(read_stats(tree, "--points")["points"]) - 1
+    points = read_stats(tree, "--points")["points"]
+    last = len(points) - 1
     seen = page(
         tree,
-        ("goto", "#table"), ("wait", ".rows-inner .row"), ("text", "#tree-note"), ("goto", f"#table?from=0&to={last}"), ("text", "#tree-note"),
-        ("goto", f"#flame?figure=live&from={last}&to={last}"), ("wait", ".flame"), ("hoverAt", ".flame", 300, 10), ("text", ".flame-page .hover"),
+        ("goto", "#table"), ("wait", ".rows-inner .row"), ("text", "#tree-note"), ("goto", f"#table?{span(points, 0, last)}"), ("text", "#tree-note"),
+        ("goto", f"#flame?figure=live&{span(points, last)}"), ("wait", ".flame"), ("hoverAt", ".flame", 300, 10), ("text", ".flame-page .hover"),
         ("goto", "#flame"), ("hoverAt", ".flame", 320, 10), ("text", ".flame-page .hover"),
     )
     assert seen[:2] == ["", "The columns from Peak on are of the whole recording."]
@@ -52,8 +54,8 @@ def test_the_overview_shows_the_range(page, record):
     figures = "Object.fromEntries([...document.querySelectorAll('.card')].map(c => [c.querySelector('h3').textContent, c.querySelector('.figure').textContent]))"
     whole, part, moment, address = page(
         profile,
-        ("eval", figures), ("goto", f"#overview?from={middle}&to={last}"), ("wait", "#overview-range"), ("eval", figures),
-        ("goto", f"#overview?from={last}&to={last}"), ("eval", figures), ("click", "#overview-range button"), ("hash",),
+        ("eval", figures), ("goto", f"#overview?{span(points, middle, last)}"), ("wait", "#overview-range"), ("eval", figures),
+        ("goto", f"#overview?{span(points, last)}"), ("eval", figures), ("click", "#overview-range button"), ("hash",),
     )
     assert "Leaked" in whole and "Leaked" not in part
     assert part["Calls within"] == f"{points[last]['allocations'] - points[middle]['allocations']:,}"
@@ -184,9 +186,10 @@ def test_sizes_over_time_are_as_wide_as_their_time(page, midden, record, tmp_pat
     wait = 9 * pack.header["duration_ns"]
     pack.header["duration_ns"] += wait
     pack.change("point.time_ns", lambda times: [t + wait * (i >= saves) for i, t in enumerate(times)])
+    moved = [{"time_ns": p["time_ns"] + wait * (i >= saves)} for i, p in enumerate(points)]
     whole, part = page(
         late, ("goto", "#sizes"), ("wait", "#size-by-time"), DRAWN, ("eval", f"{PAINTED}([0.3, 0.8, 0.97])"),
-        ("goto", f"#sizes?from={saves - 1}&to={last}"), DRAWN, ("eval", f"{PAINTED}([0.3, 0.8, 0.999])"), address=pack.write(),
+        ("goto", f"#sizes?{span(moved, saves - 1, last)}"), DRAWN, ("eval", f"{PAINTED}([0.3, 0.8, 0.999])"), address=pack.write(),
     )[1::2]
     assert saves < 0.7 * last
     for seen in (whole, part):

@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0
 import subprocess
 
 import pytest
+from browser import span
 from recording import Recorder, read_stats
 
 
@@ -28,7 +29,7 @@ def test_growth_is_written_with_its_sign_and_shares_of_it_are_of_all_changes(pag
     # Of load's 100,000 bytes in 100 blocks half are freed while save makes 50 blocks of 2,000 bytes.
     points = read_stats(late, "--points")["points"]
     first = next(i for i, p in enumerate(points) if p["live_bytes"] == 100_000)
-    growth = f"figure=growth&from={first}&to={len(points) - 1}"
+    growth = f"figure=growth&{span(points, first, -1)}"
     rows = "Object.fromEntries([...document.querySelectorAll('.rows-inner .row')].map(r => [r.querySelector('a').textContent, [...r.querySelectorAll('.cell')].map(c => c.textContent)]))"
     total, note, tree, functions, about, zoomed, path = page(
         late, ("goto", f"#flame?{growth}"), ("wait", "#flame-total"), ("text", "#flame-total"), ("text", ".saving .note"),
@@ -150,8 +151,8 @@ def test_escape_empties_a_search_box_leaves_it_and_zooms_out(page, late):
 
 
 def test_a_moment_and_a_signal_are_called_by_name(page, recorder, late, tmp_path):
-    last = len(read_stats(late, "--points")["points"]) - 1
-    text, links = page(late, ("goto", f"#time?from={last}&to={last}"), ("wait", "#range-facts a"), ("text", "#range-facts"), ("texts", "#range-facts a"))
+    points = read_stats(late, "--points")["points"]
+    text, links = page(late, ("goto", f"#time?{span(points, -1)}"), ("wait", "#range-facts a"), ("text", "#range-facts"), ("texts", "#range-facts a"))
     assert text.startswith("At ") and "146 KiB live in 100 blocks." in text and links == ["Live then"]
     (tmp_path / "abort.c").write_text("#include <stdlib.h>\nint main(void) { if (!malloc(1000)) return 1; abort(); }\n")
     subprocess.run(["cc", "-o", "abort", "abort.c"], cwd=tmp_path, check=True)

@@ -23,9 +23,15 @@ function findPath(path: number[], groups: boolean, before: Profile, after: Profi
   return thread < 0 ? [] : [thread, ...findFrames(path.slice(1), groups, before, after)];
 }
 
-/** Frames get other numbers when new ones come between them. Functions (`groups`) are known by the
- * first of their frames, which may be another line of them then. Cut where one is not to be found. */
+/** Cut where one is not to be found. */
 function findFrames(frames: number[], groups: boolean, before: Profile, after: Profile): number[] {
+  const found = findEach(frames, groups, before, after);
+  return found.includes(-1) ? found.slice(0, found.indexOf(-1)) : found;
+}
+
+/** Frames get other numbers when new ones come between them. Functions (`groups`) are known by the
+ * first of their frames, which may be another line of them then. -1: it is not to be found. */
+function findEach(frames: number[], groups: boolean, before: Profile, after: Profile): number[] {
   const keys = frames.map((f) => keyOf(before, f));
   const isStill = (f: number, i: number): boolean => f < after.frameCount && keyOf(after, f) === keys[i] && (!groups || after.frameGroup[f] === f);
   if (frames.every(isStill)) return frames;
@@ -35,8 +41,15 @@ function findFrames(frames: number[], groups: boolean, before: Profile, after: P
     if (places.has(key)) places.set(key, f);
   }
   const found = keys.map((key) => places.get(key)!);
-  const known = found.includes(-1) ? found.slice(0, found.indexOf(-1)) : found;
-  return groups ? known.map((f) => after.frameGroup[f]!) : known;
+  return groups ? found.map((f) => (f < 0 ? f : after.frameGroup[f]!)) : found;
+}
+
+/** Paths of a tree in that of the next profile, without those that are no longer there. */
+export function carryPaths(paths: number[][], groups: boolean, before: Profile, after: Profile): number[][] {
+  const frames = [...new Set(paths.flat())];
+  const found = findEach(frames, groups, before, after);
+  const next = new Map(frames.map((frame, i) => [frame, found[i]!]));
+  return paths.map((path) => path.map((frame) => next.get(frame)!)).filter((path) => !path.includes(-1));
 }
 
 function findFile(file: number, before: Profile, after: Profile): number {
@@ -45,20 +58,9 @@ function findFile(file: number, before: Profile, after: Profile): number {
   return after.frameFile.find((f) => after.text(f) === path) ?? 0;
 }
 
-/** A time line that is full is thinned out: a range stays where it was in time. */
-function findPoint(point: number, before: Profile, after: Profile): number {
-  const time = before.pack.f64("point.time_ns")[point] ?? Infinity;
-  const times = after.pack.f64("point.time_ns");
-  return times[point] === time ? point : times.findIndex((t) => t >= time);
-}
-
 export function carryState(s: State, before: Profile, after: Profile): State {
-  const [from, to] = s.from < 0 ? [-1, -1] : [findPoint(s.from, before, after), findPoint(s.to, before, after)];
-  const whole = from < 0 || to < 0;
   return {
     ...s,
-    from: whole ? -1 : from,
-    to: whole ? -1 : to,
     zoom: findPath(s.zoom, !s.byLine, before, after),
     site: s.site < after.siteCount ? s.site : -1,
     file: s.file ? findFile(s.file, before, after) : 0,

@@ -23,6 +23,13 @@ export interface Range {
   to: number;
 }
 
+/** The points that stand for times: the last ones at or before them, or else the first; null: there are none. */
+export function pointsOf(p: Profile, from: number, to: number): Range | null {
+  const times = p.pack.f64("point.time_ns");
+  const at = (ns: number): number => Math.max(0, firstAfter(times, ns) - 1);
+  return times.length ? { from: at(from), to: at(to) } : null;
+}
+
 export interface Question {
   figure: Figure;
   range: Range | null; // null: the whole recording

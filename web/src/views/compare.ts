@@ -119,7 +119,7 @@ class ComparePage {
     clear(this.totals, lost ? sentence(lost) : `Before ${this.show(old)}, now ${this.show(now)}: ${this.signed(now - old)}${this.offOf(this.tree!.root)}`);
     this.totals.dataset["now"] = String(now);
     this.totals.dataset["old"] = String(old);
-    clear(this.note, app.state.from >= 0 || app.state.thread ? "Whole recordings, all threads: a range or a thread holds for one profile alone." : "");
+    clear(this.note, app.range || app.state.thread ? "Whole recordings, all threads: a range or a thread holds for one profile alone." : "");
     this.showPath();
     this.draw();
   }

@@ -92,8 +92,8 @@ export function wholeButton(app: App): HTMLElement {
 
 /** The chosen range in words; "": there is none. */
 export function rangeText(app: App): string {
-  const { from, to } = app.state;
-  if (from < 0) return "";
+  if (!app.range) return "";
+  const { from, to } = app.range;
   const times = app.blocks.pack.f64("point.time_ns");
   return from === to ? `at ${formatTime(times[to]!)}` : `${formatTime(times[from]!)} to ${formatTime(times[to]!)}`;
 }

@@ -14,6 +14,7 @@ import type { Profile } from "../model/profile.ts";
 import type { Answer, Range } from "../model/question.ts";
 import { rangeText, sentence, wholeButton } from "./controls.ts";
 import { lostGroups, lostSections } from "./lost.ts";
+import { Opened, placeKey, stackKey } from "./opened.ts";
 import { makeSheetSaving, type Sheet } from "./saving.ts";
 import { stackList } from "./stack.ts";
 import { withinBytes } from "./within.ts";
@@ -101,32 +102,31 @@ function placeName(app: App, frame: number): HTMLElement {
 
 const growthOf = (range: Range | null, { growth }: Within): number | undefined => (range && !isMoment(range) ? growth : undefined);
 
+const opened = new Opened();
+
 /** One stack. `ahead`: what the line begins with. */
-function leakItem(app: App, leak: Leak, range: Range | null, name: HTMLElement | string, ahead: HTMLElement | null = null): HTMLElement {
+function leakItem(app: App, leak: Leak, { of, range }: Found, name: HTMLElement | string, ahead: HTMLElement | null = null): HTMLElement {
   const within = withinBytes(app, leak.bytes, leak.within.bytesVariance);
   const details = h("details.leak", { "data-site": leak.site, "data-bytes": leak.bytes, "data-growth": growthOf(range, leak.within) },
     h("summary", {}, ahead, h("strong", {}, ` ${formatBytes(leak.bytes)}`), `${within} in ${blocksOf(leak.blocks)}${growthText(range, leak.within)} · `, name, neighbour(app, leak.site),
       leak.rule ? h("span.note", {}, ` (${leak.rule})`) : null));
-  details.addEventListener("toggle", () => {
-    if (details.childElementCount === 1) details.append(stackList(app, leak.site));
-  });
+  opened.follow(details, () => stackKey(of, leak.site), () => details.append(stackList(app, leak.site)));
   return details;
 }
 
 /** The stacks of a place, which are told when it is opened; a place that has but one is that stack. */
-function placeItem(app: App, place: LeakPlace, { range, lost }: Found): HTMLElement {
+function placeItem(app: App, place: LeakPlace, found: Found): HTMLElement {
+  const { of, range } = found;
   const name = placeName(app, place.frame);
-  const bars = lost ? null : quarterBars(place);
-  if (place.stacks === 1) return leakItem(app, place.largest[0]!, range, name, bars);
+  const bars = found.lost ? null : quarterBars(place);
+  if (place.stacks === 1) return leakItem(app, place.largest[0]!, found, name, bars);
   const within = withinBytes(app, place.bytes, place.bytesVariance);
   const details = h("details.leak.of-place", { "data-frame": place.frame, "data-bytes": place.bytes, "data-growth": growthOf(range, place) },
     h("summary", {}, bars, h("strong", {}, ` ${formatBytes(place.bytes)}`), `${within} in ${blocksOf(place.blocks)}${growthText(range, place)} · `, name, `, ${stacksOf(place.stacks)}`));
   const rest = place.stacks - place.largest.length;
-  details.addEventListener("toggle", () => {
-    if (details.childElementCount > 1) return;
-    details.append(h("div.stacks", {}, ...place.largest.map((leak) => leakItem(app, leak, range, app.nameOf(app.blocks.stack(leak.site)[0] ?? 0))),
-      rest ? h("p.note", {}, `and ${stacksOf(rest)} with less; the tree has them all`) : null));
-  });
+  opened.follow(details, () => placeKey(of, place.frame), () =>
+    details.append(h("div.stacks", {}, ...place.largest.map((leak) => leakItem(app, leak, found, app.nameOf(app.blocks.stack(leak.site)[0] ?? 0))),
+      rest ? h("p.note", {}, `and ${stacksOf(rest)} with less; the tree has them all`) : null)));
   return details;
 }
 

@@ -7,6 +7,7 @@ import { formatBytes, formatCount, formatTime } from "../draw/format.ts";
 import { List } from "../idle.ts";
 import { chainOf, findLost, LOST_CLASSES, type Link, type Lost, type LostClass, type LostGroup } from "../model/lost.ts";
 import type { Profile } from "../model/profile.ts";
+import { Opened, stackKey } from "./opened.ts";
 import { stackList } from "./stack.ts";
 
 const SHOWN = 100;
@@ -52,6 +53,8 @@ function chainList(app: App, lost: Lost): HTMLElement | null {
   return h("div.chain", {}, h("p.note", {}, "One of them, and who points to it:"), h("ol", {}, ...links.map((link) => h("li", {}, linkText(app, link)))));
 }
 
+const opened = new Opened();
+
 function item(app: App, kind: LostClass, lost: Lost): HTMLElement {
   const profile = app.blocks;
   const stack = profile.stack(lost.site);
@@ -59,9 +62,7 @@ function item(app: App, kind: LostClass, lost: Lost): HTMLElement {
   const caller = stack[stack.indexOf(frame) + 1];
   const details = h("details.leak", { "data-site": lost.site, "data-bytes": lost.bytes, "data-blocks": lost.blocks },
     h("summary", {}, h("strong", {}, formatBytes(lost.bytes)), ` in ${blocksOf(lost.blocks)}`, lost.heldBytes ? `, and with them ${formatBytes(lost.heldBytes)} in ${blocksOf(lost.heldBlocks)}` : "", ` · ${profile.functionName(frame)} `, h("span.place", {}, profile.place(frame)), caller === undefined ? null : ` ‹ ${profile.functionName(caller)}`));
-  details.addEventListener("toggle", () => {
-    if (details.childElementCount === 1) details.append(...[kind === "definite" ? null : chainList(app, lost), stackList(app, lost.site)].filter((e) => e !== null));
-  });
+  opened.follow(details, () => `${kind} ${stackKey(profile, lost.site)}`, () => details.append(...[kind === "definite" ? null : chainList(app, lost), stackList(app, lost.site)].filter((e) => e !== null)));
   return details;
 }
 

@@ -12,6 +12,7 @@ import type { Profile } from "../model/profile.ts";
 import { MAP_KINDS } from "../model/question.ts";
 import type { Work } from "../model/stacks.ts";
 import { rangeText } from "./controls.ts";
+import { functionKey, Opened } from "./opened.ts";
 import { makeSheetSaving, type Sheet } from "./saving.ts";
 import { stackList } from "./stack.ts";
 
@@ -75,11 +76,12 @@ function kindsTable(app: App, maps: Row): HTMLElement {
 
 /** What the time line tells of a range: the sum of all maps. */
 function rangeFacts(app: App): HTMLElement | null {
-  const span = app.range && mappedIn(app.blocks, app.range);
+  const { range } = app;
+  const span = range && mappedIn(app.blocks, range);
   if (!span) return null;
   const show = ({ bytes, maps }: { bytes: number; maps: number }): string => `${formatBytes(bytes)} in ${formatCount(maps)} ${maps === 1 ? "map" : "maps"}`;
   const { first, last, most } = span;
-  const text = app.state.from === app.state.to ? show(last) : `${show(first)} at its start, ${show(last)} at its end (${formatGrowth(last.bytes - first.bytes)}), at most ${formatBytes(most)}`;
+  const text = range.from === range.to ? show(last) : `${show(first)} at its start, ${show(last)} at its end (${formatGrowth(last.bytes - first.bytes)}), at most ${formatBytes(most)}`;
   return h("p", { id: "maps-range", "data-first": first.bytes, "data-last": last.bytes, "data-maps": last.maps, "data-most": most }, `All maps together, ${rangeText(app)}: ${text}.`);
 }
 
@@ -87,6 +89,7 @@ class MapsPage {
   readonly element = h("div.maps-page");
   private readonly table = h("table.grid", { id: "mappers" });
   private listed: { of: Profile; mappers: Mapper[] } | null = null;
+  private readonly opened = new Opened();
 
   constructor(private readonly app: App) {}
 
@@ -135,7 +138,7 @@ class MapsPage {
     const maps = app.maps!;
     const name = maps.functionName(mapper.frame);
     const details = h("details", {}, h("summary", {}, name, h("span.place", {}, ` ${maps.place(mapper.frame)}`)));
-    details.addEventListener("toggle", () => details.childElementCount === 1 && details.append(
+    this.opened.follow(details, () => functionKey(maps, mapper.frame), () => details.append(
       h("p", {}, h("a", { href: app.link({ page: "callers", maps: "all", figure: "peak", functions: "", module: "", thread: 0, file: 0, zoom: [maps.frameGroup[mapper.frame]!] }) }, "callers and callees")),
       ...mapper.sites.slice(0, STACKS_SHOWN).map((site) => stackList(app, site, maps))));
     return h("tr", { "data-function": name, ...Object.fromEntries(MAPPER_COLUMNS.map((c) => [`data-${c.id}`, mapper[c.id]])) },

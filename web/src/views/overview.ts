@@ -7,7 +7,7 @@ import { formatBytes, formatCount, formatCounted, formatGrowth, formatShare, for
 import { countsTags, lostStacks, type Header, type Json } from "../load/pack.ts";
 import { hottestFrames } from "../model/lines.ts";
 import type { Profile } from "../model/profile.ts";
-import { highestPoint } from "../model/question.ts";
+import { highestPoint, type Range } from "../model/question.ts";
 import { inRange } from "../model/span.ts";
 import type { State } from "../state.ts";
 import { rangeText, sentence, wholeButton } from "./controls.ts";
@@ -158,11 +158,11 @@ function findings(of: Beginning): HTMLElement {
 }
 
 /** What the time line tells of the chosen range; what it does not is left out. */
-function cardsOfRange(app: App): HTMLElement[] {
-  const { from, to } = app.state;
+function cardsOfRange(app: App, range: Range): HTMLElement[] {
+  const { from, to } = range;
   const { profile } = app;
-  const span = inRange(profile, { from, to });
-  const high = highestPoint(profile, { from, to });
+  const span = inRange(profile, range);
+  const high = highestPoint(profile, range);
   const [times, live, blocks] = ["time_ns", "live_bytes", "live_blocks"].map((name) => profile.pack.f64(`point.${name}`)) as [Float64Array, Float64Array, Float64Array];
   const bytesAt = (point: number): string => formatBytes(live[point]!) + withinBoundBytes(app, live[point]!);
   const isMoment = from === to;
@@ -258,10 +258,10 @@ export const overview: View = {
     const update = () => {
       const { header } = app.profile.pack;
       const s = new Stats(header);
-      const isRange = app.state.from >= 0 && !countsTags(header);
+      const range = countsTags(header) ? null : app.range;
       clear(element,
-        isRange && h("p", { id: "overview-range" }, rangeText(app), " ", wholeButton(app), h("span.note", {}, " Findings, warnings and the run are of the whole recording.")),
-        ...layOut({ header, link: (change) => app.link(change), together: togetherOf(app.profile) }, s, hottest(app), notRecorded(app, s), isRange ? cardsOfRange(app) : null));
+        range && h("p", { id: "overview-range" }, rangeText(app), " ", wholeButton(app), h("span.note", {}, " Findings, warnings and the run are of the whole recording.")),
+        ...layOut({ header, link: (change) => app.link(change), together: togetherOf(app.profile) }, s, hottest(app), notRecorded(app, s), range ? cardsOfRange(app, range) : null));
     };
     return { element, update };
   },

@@ -10,6 +10,7 @@ import { layOutPages, pageAt, paintPages, shade, SHADES, type PageCell, type Pag
 import { Holders, isWithin, listCells, listPins, lookOf, type Cell, type Holder, type Look, type Pin, type Sum } from "../model/resident.ts";
 import type { Work } from "../model/stacks.ts";
 import { lookChoice, rangeText, wholeButton } from "./controls.ts";
+import { functionKey, Opened } from "./opened.ts";
 import { makeSheetSaving, type Sheet } from "./saving.ts";
 import { stackList } from "./stack.ts";
 
@@ -86,6 +87,7 @@ class ResidentPage {
   private drawnWidth = 0;
   private holders: Holders | null = null;
   private readonly looks;
+  private readonly opened = new Opened();
   private readonly seen = h("span");
   private readonly about = h("p", { id: "look-range", hidden: true });
   private readonly link = h("a", {}, "flame graph of what is resident");
@@ -260,12 +262,10 @@ class ResidentPage {
     const isChosen = profile.frameGroup[holder.frame] === chosen;
     const details = h("details", { open: isChosen }, h("summary", {}, profile.functionName(holder.frame), h("span.place", {}, ` ${profile.place(holder.frame)}`)));
     const fill = (): void => {
-      if (details.childElementCount > 1) return;
       const { pins, count } = listPins(profile, this.look!, holder, STACKS_SHOWN);
       details.append(...pins.map((pin) => this.stack(pin)), count > pins.length ? h("p.note", {}, `and ${formatCount(count - pins.length)} stacks with less`) : "");
     };
-    details.addEventListener("toggle", fill);
-    if (isChosen) fill();
+    this.opened.follow(details, () => functionKey(profile, holder.frame), fill);
     return h(`tr${isChosen ? ".chosen" : ""}`, { "data-function": profile.functionName(holder.frame), ...Object.fromEntries(COLUMNS.map((c) => [`data-${c.id}`, holder[c.id]])) },
       ...COLUMNS.map((c) => h("td.number", {}, show(holder[c.id], c.bytes), c.id === "resident" ? h("span.note", {}, ` ${formatShare(holder.resident, whole)}`) : null)), h("td", {}, details));
   }

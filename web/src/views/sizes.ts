@@ -11,6 +11,7 @@ import { BUCKETS, bucketRange, sitesInCell, sizesIn, usedBuckets, type Cell, typ
 import type { Profile } from "../model/profile.ts";
 import type { Range } from "../model/question.ts";
 import { NO_BLOCKS, rangeText, sentence, wholeButton } from "./controls.ts";
+import { Opened } from "./opened.ts";
 import { makeSheetSaving, type Sheet } from "./saving.ts";
 import { SizesInTime } from "./sizetimes.ts";
 import { stackDetails, stackLists } from "./stack.ts";
@@ -51,6 +52,7 @@ class SizesPage {
   private readonly about = h("p", { id: "sizes-range", hidden: true });
   private readonly livesTitle = h("h2");
   private readonly overTime: SizesInTime;
+  private readonly opened = new Opened();
   private firstSize = 0;
   private firstLife = 0;
   private map: HeatMap | null = null;
@@ -87,7 +89,8 @@ class SizesPage {
   }
 
   private rangeKey(): string {
-    return `${this.app.state.from} ${this.app.state.to}`;
+    const { range } = this.app;
+    return range ? `${range.from} ${range.to}` : "";
   }
 
   /** `text`: the range in words. */
@@ -227,7 +230,7 @@ class SizesPage {
     const count = profile.pack.f64("size_by_life.count")[cell.size * BUCKETS + cell.life] ?? 0;
     clear(this.stacks, h("h3", {}, cellText(cell, count)),
       h("p.note", {}, `${formatCount(fitting)} ${fitting === 1 ? "stack" : "stacks"} can have made them`, fitting > STACKS_SHOWN && `, of which the ${STACKS_SHOWN} that freed most are shown`),
-      stackLists(few, (site) => stackDetails(this.app, site, `${formatCount(profile.pack.f64("site.frees")[site]!)} freed`)));
+      stackLists(few, (site) => stackDetails(this.app, site, `${formatCount(profile.pack.f64("site.frees")[site]!)} freed`, this.opened)));
   }
 }
 

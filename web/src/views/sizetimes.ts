@@ -13,6 +13,7 @@ import type { Profile } from "../model/profile.ts";
 import { firstAfter, type Range } from "../model/question.ts";
 import { BUCKETS, bucketRange, sitesOfSize, usedBuckets } from "../model/sizes.ts";
 import { sentence } from "./controls.ts";
+import { Opened } from "./opened.ts";
 import { stackDetails, stackLists } from "./stack.ts";
 import { withinBytes } from "./within.ts";
 
@@ -49,6 +50,7 @@ export class SizesInTime {
   private drawing: Drawing | null = null;
   private drawn: { profile: Profile; look: string } | null = null;
   private isToDraw = false;
+  private readonly opened = new Opened();
 
   constructor(private readonly app: App) {
     this.element = h("section", {}, this.title,
@@ -77,8 +79,8 @@ export class SizesInTime {
   }
 
   draw(): void {
-    const { profile, state } = this.app;
-    const look = [this.canvas.clientWidth, devicePixelRatio, isDark(), state.cell, state.from, state.to].join(" ");
+    const { profile, state, range } = this.app;
+    const look = [this.canvas.clientWidth, devicePixelRatio, isDark(), state.cell, range?.from, range?.to].join(" ");
     if (this.drawn?.profile === profile && this.drawn.look === look) return;
     this.drawn = { profile, look };
     this.drawSoon();
@@ -186,6 +188,6 @@ export class SizesInTime {
     const time = app.profile.pack.f64("point.time_ns")[moment.point]!;
     clear(this.stacks, h("h3", { "data-bytes": bytes, "data-blocks": blocks }, `${formatBytes(bytes)}${withinBytes(app, bytes, variance)} in ${formatCounted(blocks, "block")} at ${formatTime(time)}, of stacks whose blocks had ${formatBytes(small)} to ${formatBytes(large)} on average`),
       h("p.note", {}, `${formatCount(count)} ${count === 1 ? "stack" : "stacks"}`, count > STACKS_SHOWN && `, of which the ${STACKS_SHOWN} with most are shown`),
-      stackLists(few, (site) => stackDetails(app, site, figures.get(site)!)));
+      stackLists(few, (site) => stackDetails(app, site, figures.get(site)!, this.opened)));
   }
 }

@@ -5,6 +5,7 @@ import type { App } from "../app.ts";
 import { h } from "../draw/dom.ts";
 import { appendInPieces } from "../idle.ts";
 import { FRAME_INLINED, type Profile } from "../model/profile.ts";
+import { stackKey, type Opened } from "./opened.ts";
 
 /** A frame's place, as a link to its source line. */
 function placeLink(app: App, profile: Profile, frame: number): HTMLElement {
@@ -27,10 +28,10 @@ export function stackLists(sites: Uint32Array, make: (site: number) => HTMLEleme
   return lists;
 }
 
-/** A stack that opens: `figures` and who allocated, then all of it. */
-export function stackDetails(app: App, site: number, figures: string): HTMLElement {
+/** A stack that opens: `figures` and who allocated, then all of it. `opened`: those of its list. */
+export function stackDetails(app: App, site: number, figures: string, opened: Opened): HTMLElement {
   const { profile } = app;
   const details = h("details", { "data-site": site }, h("summary", {}, `${figures} · ${profile.functionName(profile.stack(site)[0]!)}`));
-  details.addEventListener("toggle", () => details.childElementCount === 1 && details.append(stackList(app, site)));
+  opened.follow(details, () => stackKey(profile, site), () => details.append(stackList(app, site)));
   return details;
 }

@@ -10,6 +10,8 @@ import { Rows } from "../draw/rows.ts";
 import type { CallTree, NodeSums, TreeNode } from "../model/calltree.ts";
 import { FIGURE_COLUMNS, figureColumn, type FigureColumn } from "../model/figures.ts";
 import { OpenRows, type Level } from "../model/level.ts";
+import { carryPaths } from "../model/next.ts";
+import type { Profile } from "../model/profile.ts";
 import type { Ranking } from "../model/ranking.ts";
 import type { Work } from "../model/stacks.ts";
 import { amountText, OF_CHANGES } from "./amount.ts";
@@ -30,6 +32,7 @@ class TablePage {
   private open = new Set<TreeNode>();
   private list: OpenRows | null = null;
   private tree: CallTree | null = null;
+  private of: Profile | null = null; // the blocks of what the tree is of
   private at = 0;
   private sums = new Map<TreeNode, NodeSums>(); // of rows that were in sight
 
@@ -49,18 +52,34 @@ class TablePage {
     clear(this.about, ...(tree.root.size === 0 ? nothing(this.app) : [notes.filter(Boolean).join(" ")]));
     tellSaving(this.app, this.saving);
     if (tree !== this.tree) {
+      const open = this.stillOpen(tree);
       this.tree = tree;
+      this.of = this.app.blocks;
       this.open = new Set();
       this.at = 0;
       this.columns.clear();
       this.sums.clear();
-      this.openHotPath();
+      if (open) open.forEach((path) => this.openPath(path));
+      else this.openHotPath();
     }
     const chosen = this.openChosen();
     this.showHead();
     const before = this.list?.at(this.at);
     this.flatten(chosen);
     if (chosen && chosen !== before) this.rows.scrollTo(this.at);
+  }
+
+  /** Of a program that runs on: paths of what is open now, in the next profile's tree. Null: that is of something else. */
+  private stillOpen(next: CallTree): number[][] | null {
+    const { tree, of } = this;
+    const isNext = tree && of && of !== this.app.blocks && this.app.profile === this.app.blocks;
+    if (!isNext || tree.inverted !== next.inverted || tree.by !== next.by || JSON.stringify(tree.answer.question) !== JSON.stringify(next.answer.question)) return null;
+    return carryPaths([...this.open].map((node) => tree.path(node)), next.by === "function", of, this.app.blocks);
+  }
+
+  private openPath(path: number[]): void {
+    const node = this.tree!.seek(path);
+    if (node) this.open.add(node);
   }
 
   /** Ahead of time: what the first look at the page would have to wait for. Which row is chosen shows when it is looked at. */

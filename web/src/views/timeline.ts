@@ -140,13 +140,13 @@ class TimePage {
   /** Moves the chosen moment, or with Shift the end of the range. */
   private onKey(e: KeyboardEvent): void {
     const last = this.app.profile.pack.f64("point.time_ns").length - 1;
-    const { from, to } = this.app.state;
+    const { from, to } = this.app.range ?? { from: -1, to: -1 };
     const steps: Record<string, number> = { ArrowLeft: to - 1, ArrowRight: to + 1, Home: 0, End: last };
     if (e.key === "Escape") return this.app.go({ from: -1, to: -1, zoom: [] });
     if (!(e.key in steps) || last < 0) return;
     e.preventDefault();
     const next = Math.min(last, Math.max(0, steps[e.key]!));
-    this.app.go(e.shiftKey && from >= 0 ? { from: Math.min(from, next), to: next, zoom: [] } : { from: next, to: next, zoom: [] });
+    this.app.go({ ...(e.shiftKey && from >= 0 ? this.app.choice(Math.min(from, next), next) : this.app.choice(next)), zoom: [] });
   }
 
   private showSnapshots(): void {
@@ -155,7 +155,7 @@ class TimePage {
     const point = pack.u32("snapshot.point");
     const [times, bytes, blocks] = ["time_ns", "live_bytes", "live_blocks"].map((c) => pack.f64(`snapshot.${c}`)) as [Float64Array, Float64Array, Float64Array];
     clear(this.snapshots, names.length > 0 && h("h2", {}, "Snapshots"), names.length > 0 && h("table.grid", {}, ...[...names].map((name, i) => h("tr", {},
-      h("th", {}, h("a", { href: this.app.link({ page: "flame", figure: "live", from: point[i]!, to: point[i]!, zoom: [] }) }, this.app.profile.text(name) || "(no name)")),
+      h("th", {}, h("a", { href: this.app.link({ page: "flame", figure: "live", ...this.app.choice(point[i]!), zoom: [] }) }, this.app.profile.text(name) || "(no name)")),
       h("td.number", {}, formatTime(times[i]!)), h("td.number", {}, formatBytes(bytes[i]!) + withinBoundBytes(this.app, bytes[i]!)), h("td.number", {}, `${formatCount(blocks[i]!)}${withinBoundBlocks(this.app, blocks[i]!, bytes[i]!)} ${blocks[i] === 1 ? "block" : "blocks"}`)))));
   }
 
@@ -228,17 +228,16 @@ class TimePage {
     u.over.addEventListener("mousedown", (e) => (pressedAt = e.clientX));
     u.over.addEventListener("click", (e) => {
       const point = u.cursor.idx;
-      if (Math.abs(e.clientX - pressedAt) < 3 && e.detail === 1 && typeof point === "number") this.app.go({ from: point, to: point, zoom: [] });
+      if (Math.abs(e.clientX - pressedAt) < 3 && e.detail === 1 && typeof point === "number") this.app.go({ ...this.app.choice(point), zoom: [] });
     });
   }
 
-  /** The range that was dragged, as points of the time line. */
+  /** The range that was dragged, from a point of the time line to another. */
   private onSelect(u: uPlot): void {
     if (u.select.width <= 0) return;
-    const from = u.posToIdx(u.select.left);
-    const to = u.posToIdx(u.select.left + u.select.width);
+    const chosen = this.app.choice(u.posToIdx(u.select.left), u.posToIdx(u.select.left + u.select.width));
     u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-    if (from !== this.app.state.from || to !== this.app.state.to) this.app.go({ from, to, zoom: [] });
+    if (chosen.from !== this.app.state.from || chosen.to !== this.app.state.to) this.app.go({ ...chosen, zoom: [] });
   }
 
   /** The chosen range is shaded, the peak and snapshots get a line. */
@@ -249,10 +248,11 @@ class TimePage {
     const x = (ns: number) => u.valToPos(ns / NS, "x", true);
     const { top, height } = u.bbox;
     c.save();
-    if (this.app.state.from >= 0) {
-      const left = x(times[this.app.state.from]!);
+    const { range } = this.app;
+    if (range) {
+      const left = x(times[range.from]!);
       c.fillStyle = cssColour("--shade");
-      c.fillRect(left, top, Math.max(2, x(times[this.app.state.to]!) - left), height);
+      c.fillRect(left, top, Math.max(2, x(times[range.to]!) - left), height);
     }
     c.setLineDash([4, 4]);
     const line = (ns: number, colour: string) => {
@@ -273,9 +273,9 @@ class TimePage {
     const { pack } = this.app.profile;
     const head = countsTags(pack.header) ? ["time_ns", "rss_bytes"] : ["time_ns", "live_bytes", "live_blocks", "peak_bytes", "rss_bytes", "allocations", "allocated_bytes", "frees", "freed_bytes"];
     const columns = head.map((name) => pack.f64(`point.${name}`));
-    const { from, to } = this.app.state;
+    const { range } = this.app;
     const rows = Array.from(columns[0]!, (_, i) => columns.map((c) => c[i]!));
-    return { head, rows: from < 0 ? rows : rows.slice(from, to + 1) };
+    return { head, rows: range ? rows.slice(range.from, range.to + 1) : rows };
   }
 
   private showRange(): void {
@@ -286,10 +286,11 @@ class TimePage {
     const { pack } = this.app.profile;
     const times = pack.f64("point.time_ns");
     const live = pack.f64("point.live_bytes");
-    const { from, to } = this.app.state;
-    if (from < 0 || !times.length) return clear(this.facts, isEmpty(this.app) ? "The program allocated nothing while it was recorded: this is its resident size alone." : "The whole recording.");
+    const { range } = this.app;
+    if (!range) return clear(this.facts, isEmpty(this.app) ? "The program allocated nothing while it was recorded: this is its resident size alone." : "The whole recording.");
+    const { from, to } = range;
     if (from === to) return this.showMoment(to);
-    const high = highestPoint(this.app.profile, { from, to });
+    const high = highestPoint(this.app.profile, range);
     const show = (point: number): string => formatBytes(live[point]!) + withinBoundBytes(this.app, live[point]!);
     clear(this.facts,
       `${formatTime(times[from]!)} to ${formatTime(times[to]!)}: ${show(from)} to ${show(to)}, at most ${show(high)} at its points. `,
