@@ -7,7 +7,7 @@ import { Answers } from "./model/answers.ts";
 import type { CallTree } from "./model/calltree.ts";
 import { carryState } from "./model/next.ts";
 import { Profile } from "./model/profile.ts";
-import { figuresOf, isOfPages, pointsOf, type Answer, type Question, type Range } from "./model/question.ts";
+import { figuresOf, isOfPages, isTimed, pointsOf, type Answer, type Question, type Range } from "./model/question.ts";
 import { comparisons, rehearsals } from "./model/rehearsals.ts";
 import type { Work } from "./model/stacks.ts";
 import { Union } from "./model/union.ts";
@@ -138,9 +138,10 @@ export class App {
     return { from: times[point]!, to: times[to]! };
   }
 
+  /** Of a thread only where threads are told apart. */
   question(change: Partial<Question> = {}): Question {
     const s = this.state;
-    return {
+    const q: Question = {
       figure: s.figure,
       range: this.profile === this.blocks ? this.range : null,
       thread: this.profile === this.blocks ? s.thread || null : null,
@@ -150,6 +151,7 @@ export class App {
       maps: this.hasMaps ? s.maps : "",
       ...change,
     };
+    return isTimed(q) ? { ...q, thread: null } : q;
   }
 
   /** Remembered: pages ask the same over and over. To be asked for again whenever the page is shown or changed: its

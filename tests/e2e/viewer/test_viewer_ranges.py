@@ -162,6 +162,22 @@ def test_estimates_of_a_range_have_intervals(page, midden, record):
     assert all(re.search(r"\(.* to .*\) in .*\(± .*\) within", text) for text in seen[1:])
 
 
+def test_no_thread_can_be_chosen_where_threads_are_not_told_apart(page, record):
+    profile = record.victim("named_threads", "full").path
+    menu = "(({ disabled, value, parentElement }) => [disabled, value, parentElement.title])(document.querySelector('#thread'))"
+    figures = (("wait", "#flame-total"), ("eval", menu), ("data", "#flame-total", "bytes"), ("texts", "#answer-note"))
+    everything, range_, moment, allocated, whole, address = (seen := page(
+        profile,
+        ("goto", "#flame?from=0&to=9"), *figures, ("goto", "#flame?thread=2&from=0&to=9"), *figures, ("goto", "#flame?figure=live&thread=2"), *figures,
+        ("goto", "#flame?figure=allocated&thread=2&from=0&to=9"), *figures, ("goto", "#flame?thread=2&from=0&to=9"), ("click", "#whole-range"), *figures, ("hash",),
+    ))[0:3], seen[3:6], seen[6:9], seen[9:12], seen[12:15], seen[15]  # fmt: skip
+    why = "all threads: they are not told apart over time"
+    assert everything[0] == range_[0] == moment[0] == [True, "0", why]
+    assert range_[1] == everything[1] and range_[2] == [f"the highest point of the range; {why}"] and everything[2] == ["the highest point of the range"] and moment[2] == [why]
+    assert allocated[0] == whole[0] == [False, "2", ""] and whole[2] == [] and int(whole[1]) < int(everything[1])
+    assert address == "#flame?thread=2"  # the address has kept it
+
+
 def test_what_is_lost_is_of_its_look_whatever_the_range(page, midden, record):
     profile = record.victim("lost_shapes", options=("--leaks",)).path
     classes = ask(midden, "leaks", "--json", profile)["classes"]

@@ -5,7 +5,7 @@ import type { App } from "../app.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatTime } from "../draw/format.ts";
 import type { Profile } from "../model/profile.ts";
-import { COLUMNS, figuresOf, isOfPages, MAP_KINDS, totalOf, type Figure } from "../model/question.ts";
+import { COLUMNS, figuresOf, isOfPages, isTimed, MAP_KINDS, totalOf, type Figure, type Question } from "../model/question.ts";
 import { isWithin, lookOf } from "../model/resident.ts";
 
 export const FIGURE_NAMES: Record<Figure, string> = {
@@ -49,6 +49,12 @@ export class Choice {
     if (key !== this.listed) clear(this.select, ...options.map(([v, text]) => h("option", { value: v }, text)));
     [this.options, this.listed] = [options, key];
     if (this.select.value !== value) this.select.value = value;
+  }
+
+  /** `why`, in words, there is nothing to choose; "": there is. */
+  block(why: string): void {
+    this.select.disabled = why !== "";
+    this.element.title = why;
   }
 }
 
@@ -127,7 +133,7 @@ export const NO_BLOCKS = "Nothing to show: the program allocated nothing while i
 export function nothing(app: App): (string | HTMLElement)[] {
   const { lost } = app.answer();
   if (lost) return [sentence(lost)];
-  const { thread, module, functions } = app.state;
+  const { thread, module, functions } = app.question();
   if (!app.profile.siteCount && !app.state.maps) return [NO_BLOCKS];
   const filters = [thread && "of this thread", module && `through ${module}`, functions && `with “${functions}”`].filter(Boolean);
   const others = figuresOf(app.profile).filter((figure) => COLUMNS[figure] && figure !== app.state.figure && totalOf(app.profile, app.question({ figure })) !== 0);
@@ -137,9 +143,14 @@ export function nothing(app: App): (string | HTMLElement)[] {
 
 function inWords(app: App, options: ControlOptions, range: string): string {
   const s = app.state;
-  const thread = threadOptions(app).find(([serial]) => s.thread && serial === String(s.thread));
+  const thread = threadOptions(app).find(([serial]) => serial === String(app.question().thread));
   const ticks: [boolean | undefined, boolean, string][] = [[options.direction, s.inverted, "inverted"], [options.lines, s.byLine, "by line"], [options.shape, s.fold, "recursion folded"], [options.shape, s.byThread, "by thread"]];
   return [FIGURE_NAMES[s.figure] + (s.maps ? ` of maps${s.maps === "all" ? "" : `: ${s.maps}`}` : ""), range, thread?.[1], s.module, s.functions && `only stacks with ${s.functions}`, ...ticks.map(([has, is, text]) => has && is && text)].filter(Boolean).join(", ");
+}
+
+/** Why no thread can be chosen, in words; "": it can. */
+function notApart(q: Question): string {
+  return isTimed(q) ? `all threads: they are not told apart ${isOfPages(q.figure) ? "here" : "over time"}` : "";
 }
 
 /** The bar above a page. */
@@ -168,14 +179,17 @@ export function makeControls(app: App, options: ControlOptions): { element: HTML
     figure.show(figuresOf(app.profile).filter((f) => f === s.figure || !options.ofAll || app.range || (f !== "live" && f !== "growth")).map((f) => [f, FIGURE_NAMES[f]]), s.figure); // of two runs no time is the same
     look.update();
     look.element.hidden ||= !isOfPages(s.figure);
-    thread.show(s.maps || s.page === "compare" ? null : threadOptions(app), String(s.thread)); // two runs' threads have nothing in common
+    const blocked = notApart(app.question());
+    thread.show(s.maps || s.page === "compare" ? null : threadOptions(app), blocked ? "0" : String(s.thread)); // two runs' threads have nothing in common
+    thread.block(blocked);
     module.show(options.ofAll && app.old ? modulesOf([app.profile, app.old]) : moduleOptions(app), s.module);
     inverted.show(options.direction, s.inverted);
     byLine.show(Boolean(options.lines), s.byLine);
     fold.show(Boolean(options.shape), s.fold);
     byThread.show(Boolean(options.shape) && !s.maps, s.byThread);
     const range = rangeText(app);
-    const { note } = app.answer(app.question(options.ofAll ? { range: null, thread: null } : {}));
+    const answer = app.answer(app.question(options.ofAll ? { range: null, thread: null } : {}));
+    const note = [answer.note, s.thread && !options.ofAll && blocked].filter(Boolean).join("; ");
     const isOfMaps = app.profile !== app.blocks;
     clear(words, inWords(app, options, isOfMaps ? "" : range));
     clear(facts, range && h("span.range", {}, isOfMaps ? `maps are kept without times: the whole recording, not ${range}` : range, " ", wholeButton(app)),
