@@ -168,7 +168,8 @@ def run(*words, **options):
 def in_time(steps, apart_ms):
     """The same steps, with ranges as times: those of the lists are numbers of points, which are so far apart."""
     moments = lambda match: f"from={int(match[1]) * apart_ms}ms&to={int(match[2]) * apart_ms}ms"  # noqa: E731
-    return [(name, what, re.sub(r"from=(\d+)&to=(\d+)", moments, address), *more) for name, what, address, *more in steps]
+    timed = lambda word: re.sub(r"from=(\d+)&to=(\d+)", moments, word) if isinstance(word, str) else word  # noqa: E731
+    return [[timed(word) for word in step] for step in steps]
 
 
 def measure_once(readers, page, steps, times=1):
