@@ -570,7 +570,7 @@ test("what is resident goes by look, and one that failed is none", () => {
 });
 
 test("the peak of the resident size is where it was highest of all looks, whatever they were made for", () => {
-	const titles = (...rss) => makeProfile({ sites: [peak("main a", 1)], more: { ...PINS, "snapshot.name": u32(0), "snapshot.point": u32(0) }, header: { stats: { rss } } }).looks().map((look) => look.title);
+	const titles = (...rss) => makeProfile({ sites: [peak("main a", 1)], more: { ...PINS, "snapshot.name": u32(0), "snapshot.point": u32(0) }, header: { stats: { rss } } }).looks().map((look) => look.title + look.aside);
 	const [first, second, end] = [{ reason: "peak", rss_bytes: 5 }, { reason: "snapshot", snapshot: 1, rss_bytes: 7 }, { reason: "end", rss_bytes: 7 }];
 	assert.deepEqual(titles(first, { ...end, rss_bytes: 5 }), ["at the peak of the resident size", "at the end"]);
 	assert.deepEqual(titles(first, end), ["at a peak of the resident size", "at the end, where the resident size was highest of 2 looks"]);

@@ -12,6 +12,7 @@ import type { Range } from "./question.ts";
 export interface Look {
   index: number; // among all looks
   title: string; // "at the end"
+  aside: string; // ", where the resident size was highest of 3 looks", if that is news
   time_ns: number;
   sums: { [name: string]: Json };
 }
@@ -39,9 +40,9 @@ function nameOf(p: Profile, sums: Sums): string {
 
 /** As `midden report --rss` has it: the look that was made because of a peak need not be the highest of all, and that which
  * is may have been made for another reason. */
-function titleOf(p: Profile, sums: Sums, isHighest: boolean, looks: number): string {
-  if (sums["reason"] === "peak") return `at ${isHighest ? "the" : "a"} peak of the resident size`;
-  return nameOf(p, sums) + (isHighest && looks > 1 ? `, where the resident size was highest of ${looks} looks` : "");
+function wordsOf(p: Profile, sums: Sums, isHighest: boolean, looks: number): Pick<Look, "title" | "aside"> {
+  if (sums["reason"] === "peak") return { title: `at ${isHighest ? "the" : "a"} peak of the resident size`, aside: "" };
+  return { title: nameOf(p, sums), aside: isHighest && looks > 1 ? `, where the resident size was highest of ${looks} looks` : "" };
 }
 
 /** The first of those that no other has more than. */
@@ -54,7 +55,7 @@ export function listLooks(p: Profile): Look[] {
   if (!Array.isArray(all) || !p.pack.has("pin.survey") || p.pack.u32("pin.survey").length + p.pack.u32("cell.survey").length === 0) return [];
   const good = (all as Sums[]).filter((sums) => sums["fault"] === undefined);
   const highest = highestOf(good);
-  return good.map((sums): Look => ({ index: all.indexOf(sums), title: titleOf(p, sums, sums === highest, good.length), time_ns: Number(sums["time_ns"]), sums }));
+  return good.map((sums): Look => ({ index: all.indexOf(sums), ...wordsOf(p, sums, sums === highest, good.length), time_ns: Number(sums["time_ns"]), sums }));
 }
 
 /** Whether it was taken within a range. That of a snapshot is of the snapshot's point, however long it took; what comes

@@ -117,7 +117,7 @@ export function lookChoice(app: App, ofAll = false): { element: HTMLElement; upd
     const { profile } = app;
     const range = ofAll ? null : app.range;
     const looks = profile.looks().map((look) => ({ look, isIn: !range || isWithin(profile, look, range) }));
-    const options = [...looks.filter((l) => l.isIn), ...looks.filter((l) => !l.isIn)].map(({ look, isIn }): [string, string] => [String(look.index), `${look.title}, ${formatTime(look.time_ns)}${isIn ? "" : " (outside)"}`]);
+    const options = [...looks.filter((l) => l.isIn), ...looks.filter((l) => !l.isIn)].map(({ look, isIn }): [string, string] => [String(look.index), `${look.title}, ${formatTime(look.time_ns)}${look.aside}${isIn ? "" : " (outside)"}`]);
     choice.show(looks.length < 2 ? null : options, String(lookOf(profile, app.state.look, range)?.index ?? ""));
   };
   return { element: choice.element, update };

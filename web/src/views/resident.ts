@@ -55,7 +55,7 @@ function sumRows(look: Look): [string, string, string, string][] {
 /** Of a range: which look of it this is. */
 function aboutLook(app: App, look: Look): string {
   const { blocks, range } = app;
-  const [text, seen] = [rangeText(app), `${look.title}, ${formatTime(look.time_ns)}`];
+  const [text, seen] = [rangeText(app), `${look.title}, ${formatTime(look.time_ns)}${look.aside}`];
   const within = range ? blocks.looks().filter((l) => isWithin(blocks, l, range)) : [];
   if (within.at(-1) === look) return `The last look ${during(text)}: ${seen}.`;
   if (within.includes(look)) return `A look ${during(text)}: ${seen}.`;
@@ -115,7 +115,7 @@ class ResidentPage {
     this.looks.update();
     this.about.hidden = !app.range;
     if (app.range) clear(this.about, h("span.range", {}, aboutLook(app, look)), " ", wholeButton(app));
-    clear(this.seen, this.looks.element.hidden && !app.range && `Seen ${look.title}, ${formatTime(look.time_ns)}`);
+    clear(this.seen, this.looks.element.hidden && !app.range && `Seen ${look.title}, ${formatTime(look.time_ns)}${look.aside}`);
     this.link.setAttribute("href", app.link({ page: "flame", figure: "resident", look: look.index, zoom: [], functions: "", module: "", thread: 0 }));
     clear(this.sums, sumsTable(look));
     this.fillTable(look);
