@@ -277,6 +277,15 @@ test("leaks are growing, one-off or suppressed", () => {
 	assert.equal(findLeaks(p, 0)["one-off"].placeCount, 1);
 });
 
+test("a function that was called at several of its lines has no line of its own", () => {
+	const p = makeProfile({ sites: [peak("main f", 1), peak("main g", 1), peak("main h", 1)] });
+	const [f, g, h] = ["f", "g", "h"].map((name) => [...p.frames.keys()].find((frame) => p.functionName(frame) === name));
+	p.frameGroup[g] = p.frameGroup[f];
+	[p.frameFile[g], p.frameLine[g]] = [p.frameFile[f], p.frameLine[f] + 1];
+	assert.deepEqual([f, g, h].map((frame) => p.functionPlace(frame)), ["f.c", "f.c", "h.c:1"]);
+	assert.deepEqual([f, g].map((frame) => p.place(frame)), ["f.c:1", "f.c:2"]);
+});
+
 test("a leak's quarters are what was live when they were over", () => {
 	const p = makeProfile({ sites: [{ stack: "a", live_bytes: 9, live_blocks: 1 }], points: [0, 30, 60, 100], changes: [[0, 0, 1, 1], [1, 0, 4, 1], [3, 0, 9, 1]] });
 	assert.deepEqual(findLeaks(p, 5)["one-off"].places[0].quarters, [1, 4, 4, 9]);

@@ -1,7 +1,7 @@
 // heat.ts -- a map of cells on a canvas, the darker the more.
 // SPDX-License-Identifier: Apache-2.0
 
-import { cssColour, isDark } from "./colours.ts";
+import { cssColour, drawingWidth, isDark, isPrinting } from "./colours.ts";
 import type { Tick } from "./timeaxis.ts";
 
 export interface HeatMap {
@@ -29,6 +29,12 @@ export interface Place {
   y: number;
   width: number;
   height: number;
+}
+
+/** Makes the canvas as wide as it is to be drawn: on paper it would be pressed together. */
+export function fitHeat(canvas: HTMLCanvasElement): void {
+  canvas.style.width = "";
+  if (isPrinting()) canvas.style.width = `${drawingWidth(canvas)}px`;
 }
 
 export function cellSize(canvas: HTMLCanvasElement, map: HeatMap): { w: number; h: number } {

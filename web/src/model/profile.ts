@@ -384,6 +384,20 @@ export class Profile implements Stacks {
     return file ? (line ? `${file}:${line}` : file) : "";
   }
 
+  private ofSeveralLines: Uint8Array | null = null; // by group of frames
+
+  /** The same of a function as a whole, which may have been called at several lines of it: then it is the file alone. */
+  functionPlace(frame: number): string {
+    if (!this.ofSeveralLines) {
+      this.ofSeveralLines = new Uint8Array(this.frameCount);
+      for (let i = 0; i < this.frameCount; i++) {
+        const group = this.frameGroup[i]!;
+        if (this.frameLine[i] !== this.frameLine[group] || this.frameFile[i] !== this.frameFile[group]) this.ofSeveralLines[group] = 1;
+      }
+    }
+    return this.ofSeveralLines[this.frameGroup[frame]!] ? baseName(this.filePath(frame)) : this.place(frame);
+  }
+
   /** Frames of a site, the allocating one first. */
   stack(site: number): number[] {
     const frames: number[] = [];

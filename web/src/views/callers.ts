@@ -165,7 +165,7 @@ class CallersPage {
     const file = app.profile.frameFile[group]!;
     clear(this.side, h("h2", {}, app.profile.functionName(group)),
       h("p", { id: "chosen-figures" }, this.totalOf(group, found), " ",
-        file ? this.way({ page: "source", file, line: app.profile.frameLine[group]! }, app.profile.place(group)) : ""),
+        file ? this.way({ page: "source", file, line: app.profile.frameLine[group]! }, app.profile.functionPlace(group)) : ""),
       this.neighbours("Callers", found.callers, whole, "(none: the program or thread starts here)"),
       found.callees.length > 0 && this.neighbours("Callees", found.callees, whole, ""));
   }

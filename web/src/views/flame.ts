@@ -275,7 +275,7 @@ class FlamePage {
       ["temporary", count("temporary")],
       ["stacks", formatCount(tree.count(node))],
     ];
-    const place = node.frame < 0 || node.frame >= profile.frameCount ? "" : `${profile.moduleName(node.frame)} ${profile.place(node.frame)}`;
+    const place = node.frame < 0 || node.frame >= profile.frameCount ? "" : `${profile.moduleName(node.frame)} ${tree.by === "line" ? profile.place(node.frame) : profile.functionPlace(node.frame)}`;
     clear(this.card, h("strong", {}, labelOf(this.app, tree, node)), h("div.note", {}, place),
       h("table", {}, ...rows.map(([k, v]) => h("tr", {}, h("th", {}, k), h("td", {}, v)))));
   }

@@ -6,7 +6,7 @@ import { isDark } from "../draw/colours.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatCounted, formatGrowth, formatMore, formatTime } from "../draw/format.ts";
 import { lostStacks } from "../load/pack.ts";
-import { aboutShades, heatCellAt, heatStepOf, nextCell, paintHeat, type HeatCell, type HeatMap } from "../draw/heat.ts";
+import { aboutShades, fitHeat, heatCellAt, heatStepOf, nextCell, paintHeat, type HeatCell, type HeatMap } from "../draw/heat.ts";
 import { BUCKETS, bucketRange, sitesInCell, sizesIn, usedBuckets, type Cell, type Live, type SizeChange } from "../model/sizes.ts";
 import type { Profile } from "../model/profile.ts";
 import type { Range } from "../model/question.ts";
@@ -177,6 +177,7 @@ class SizesPage {
 
   private draw(): void {
     const { profile, state } = this.app;
+    fitHeat(this.cells);
     const look = `${this.cells.clientWidth} ${devicePixelRatio} ${isDark()} ${state.cell}`;
     if (!this.cells.clientWidth || (this.drawn?.profile === profile && this.drawn.look === look)) return;
     this.drawn = { profile, look };

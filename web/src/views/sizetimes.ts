@@ -5,7 +5,7 @@ import type { App } from "../app.ts";
 import { isDark, isPrinting } from "../draw/colours.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatCounted, formatTime } from "../draw/format.ts";
-import { aboutShades, heatCellAt, heatStepOf, LEFT, nextCell, paintHeat, type HeatCell, type HeatMap } from "../draw/heat.ts";
+import { aboutShades, fitHeat, heatCellAt, heatStepOf, LEFT, nextCell, paintHeat, type HeatCell, type HeatMap } from "../draw/heat.ts";
 import { columnsOver, ticksOver } from "../draw/timeaxis.ts";
 import { whenIdleAfter } from "../idle.ts";
 import { lostStacks } from "../load/pack.ts";
@@ -80,6 +80,7 @@ export class SizesInTime {
 
   draw(): void {
     const { profile, state, range } = this.app;
+    fitHeat(this.canvas);
     const look = [this.canvas.clientWidth, devicePixelRatio, isDark(), state.cell, range?.from, range?.to].join(" ");
     if (this.drawn?.profile === profile && this.drawn.look === look) return;
     this.drawn = { profile, look };

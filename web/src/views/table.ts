@@ -173,7 +173,7 @@ class TablePage {
     const name = part("span.cell.name", { style: `padding-left:calc(${node.depth - 1} * var(--indent))` },
       part("button.twist", { type: "button", tabindex: -1, "aria-label": isOpen ? "close" : "open" }, leaf ? "·" : isOpen ? "▾" : "▸"),
       part("a", { href: this.app.link({ page: "callers", functions: "", file: 0, zoom: [profile.frameGroup[node.frame]!] }), title: profile.modulePath(node.frame) }, profile.functionName(node.frame)),
-      part("span.place", {}, ` ${profile.place(node.frame)}`));
+      part("span.place", {}, ` ${tree.by === "line" ? profile.place(node.frame) : profile.functionPlace(node.frame)}`));
     return part(`div.row${i === this.at ? ".chosen" : ""}`, { role: "row", "aria-level": node.depth, "aria-expanded": leaf ? undefined : String(isOpen), "data-depth": node.depth, "data-bytes": sums.bytes, "data-blocks": sums.blocks }, name,
       part("span.cell", { title: show(node.value) + this.doubt(node) }, lost ? "–" : `${formatShare(node.value, figure === "growth" ? tree.root.size : tree.root.value)}  ${show(node.value)}`),
       part("span.cell", {}, self ? show(self) : ""),
