@@ -11,7 +11,7 @@ import { allFunctions, findCallers, rankFunctions } from "../src/model/callers.t
 import { BottomUp } from "../src/model/bottomup.ts";
 import { blocksWithin, bytesWithin, errorOf } from "../src/model/interval.ts";
 import { isLongEnough, isSteady } from "../src/model/growing.ts";
-import { findLeaks, findLeaksWithin } from "../src/model/leaks.ts";
+import { findLeaks, findLeaksWithin, leakKinds } from "../src/model/leaks.ts";
 import { allFiles, linesOf } from "../src/model/lines.ts";
 import { LastChanges } from "../src/model/lastchanges.ts";
 import { mappedIn } from "../src/model/maps.ts";
@@ -273,6 +273,7 @@ test("leaks are growing, one-off or suppressed", () => {
 	const groups = findLeaks(p, 10);
 	assert.deepEqual(["growing", "one-off", "suppressed"].map((k) => [groups[k].bytes, groups[k].stacks]), [[5, 1], [7, 1], [9, 1]]);
 	assert.equal(groups.suppressed.places[0].largest[0].rule, "libc");
+	assert.deepEqual(leakKinds(p, null, { bytes: p.pack.f64("site.live_bytes"), blocks: p.pack.f64("site.live_blocks") }, null), ["growing", "one-off", "suppressed", ""]);
 	assert.equal(findLeaks(p, 0)["one-off"].places.length, 0);
 	assert.equal(findLeaks(p, 0)["one-off"].placeCount, 1);
 });

@@ -55,6 +55,7 @@ def test_leaks_of_a_range_are_what_was_live_at_its_end(page, midden, late):
     assert "too short to tell what grows" in title  # a tenth of a second
     assert "97.7 KiB in 50 blocks, +97.7 KiB within" in text and "48.8 KiB in 50 blocks, −48.8 KiB within" in text
     rows = list(csv.DictReader(sheet["text"].splitlines()))
+    assert {row["kind"] for row in rows} == {"one-off"}
     assert sum(int(row["bytes"]) for row in rows) == at_end["total_bytes"] and sum(int(row["blocks"]) for row in rows) == at_end["total_blocks"]
     assert sum(int(row["growth bytes"]) for row in rows) == grown["total_bytes"] and sum(int(row["growth blocks"]) for row in rows) == grown["total_blocks"]
 

@@ -267,14 +267,31 @@ function groupUp(p: Profile, left: Left, kinds: Uint8Array, places: Uint32Array,
   });
 }
 
+/** Frames at which what was allocated grows. */
+function growingIn(p: Profile, range: Range | null, live: Figures, growth: Figures | null, places: Uint32Array): Uint8Array {
+  if (!range) return growingFrames(p, places);
+  return growth && isLongEnough(p, range) ? growingWithin(p, range, live, growth) : new Uint8Array(p.frameCount + 1);
+}
+
+/** By site: its kind by number, and its place. */
+function judgeAll(p: Profile, range: Range | null, live: Figures, growth: Figures | null, arrays: Arrays): { kinds: Uint8Array; places: Uint32Array } {
+  const places = placesOf(p, arrays);
+  const kinds = arrays.u8ToFill(p.siteCount);
+  inRuns(p.siteCount, judge, kinds, live, p.pack.u32("site.rule"), growingIn(p, range, live, growth, places), places);
+  return { kinds, places };
+}
+
+/** By site: its kind; "": nothing of it is left. */
+export function leakKinds(p: Profile, range: Range | null, live: Figures, growth: Figures | null): (LeakKind | "")[] {
+  return withArrays(p.memory, (own) => Array.from(judgeAll(p, range, live, growth, own).kinds, (kind) => KINDS[kind] ?? ""));
+}
+
 /** What was never freed. */
 export function findLeaks(p: Profile, shown: number): LeakGroups {
   const [bytes, blocks] = [p.pack.f64("site.live_bytes"), p.pack.f64("site.live_blocks")];
   const figures = { bytes, blocks, values: bytes };
   return withArrays(p.memory, (own) => {
-    const kinds = own.u8ToFill(p.siteCount);
-    const places = placesOf(p, own);
-    inRuns(p.siteCount, judge, kinds, figures, p.pack.u32("site.rule"), growingFrames(p, places), places);
+    const { kinds, places } = judgeAll(p, null, figures, null, own);
     return groupUp(p, { figures, growth: null, variance: varianceOf(p, "live_bytes"), growthVariance: null }, kinds, places, null, shown);
   });
 }
@@ -290,10 +307,7 @@ export interface LeaksWithin {
 export function findLeaksWithin(p: Profile, range: Range, live: Answer, growth: Answer | null, shown: number): LeaksWithin {
   const isTold = growth !== null && isLongEnough(p, range);
   const groups = withArrays(p.memory, (own) => {
-    const growing = isTold ? growingWithin(p, range, live, growth) : new Uint8Array(p.frameCount + 1);
-    const kinds = own.u8ToFill(p.siteCount);
-    const places = placesOf(p, own);
-    inRuns(p.siteCount, judge, kinds, live, p.pack.u32("site.rule"), growing, places);
+    const { kinds, places } = judgeAll(p, range, live, growth, own);
     return groupUp(p, { figures: live, growth, variance: live.variance, growthVariance: growth?.variance ?? null }, kinds, places, range, shown);
   });
   return { groups, isTold };

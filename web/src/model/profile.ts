@@ -384,6 +384,13 @@ export class Profile implements Stacks {
     return file ? (line ? `${file}:${line}` : file) : "";
   }
 
+  private suppressed: boolean | null = null;
+
+  /** Whether a rule calls some of what was not freed harmless. */
+  hasSuppressed(): boolean {
+    return (this.suppressed ??= this.pack.u32("site.rule").some((rule, site) => rule !== 0 && this.pack.f64("site.live_bytes")[site]! > 0));
+  }
+
   private ofSeveralLines: Uint8Array | null = null; // by group of frames
 
   /** The same of a function as a whole, which may have been called at several lines of it: then it is the file alone. */

@@ -400,6 +400,7 @@ export function answer(p: Profile, q: Question): Answer {
   } else {
     [bytes, blocks] = ofColumns(p, q, arrays);
     if (q.range) note = `${q.figure} is kept for the whole recording only`;
+    else if (q.figure === "leaked" && !q.maps && p.hasSuppressed()) note = "with what is known and harmless";
   }
   const lost = lostOf(p, q);
   if (lost) note = lost;

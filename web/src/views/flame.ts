@@ -118,6 +118,8 @@ class FlamePage {
     const tree = this.tree();
     const { variance } = tree.answer;
     const of = node ?? tree.root;
+    const all = this.app.answer(); // of all threads together more is known than of each
+    if (of === tree.root && all.variance) return within(this.app, all, all.total, all.variance.reduce((a, b) => a + b, 0));
     return variance ? within(this.app, tree.answer, of.value, tree.total(of, variance)) : "";
   }
 

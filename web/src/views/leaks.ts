@@ -7,7 +7,7 @@ import { formatBytes, formatCount, formatGrowth, formatTime } from "../draw/form
 import { List } from "../idle.ts";
 import { lostStacks } from "../load/pack.ts";
 import { errorOf } from "../model/interval.ts";
-import { findLeaks, findLeaksWithin, type Leak, type LeakGroup, type LeakGroups, type LeakKind, type LeakPlace, type Within } from "../model/leaks.ts";
+import { findLeaks, findLeaksWithin, leakKinds, type Leak, type LeakGroup, type LeakGroups, type LeakKind, type LeakPlace, type Within } from "../model/leaks.ts";
 import { hasLost } from "../model/lost.ts";
 import { orderBy } from "../model/order.ts";
 import type { Profile } from "../model/profile.ts";
@@ -27,6 +27,7 @@ const TITLES: Record<LeakKind, string> = {
   suppressed: "Suppressed: known and harmless",
 };
 
+const RULE = "Growing is what rises nearly straight from the first fifth of the time to its last tenth, by at least 16 KiB in 16 blocks and a hundredth of all.";
 const TOO_SHORT = "Not freed; the recording is too short to tell what grows";
 
 const TITLES_WITHIN: Record<LeakKind, string> = { ...TITLES, growing: "Growing: more and more of it all through the range" };
@@ -138,7 +139,8 @@ function section(app: App, kind: LeakKind, found: Found, lists: List[]): HTMLEle
   const list = new List(group.places.length, (i) => placeItem(app, group.places[i]!, found));
   lists.push(list);
   const within = withinBytes(app, group.bytes, group.bytesVariance);
-  return h("section", { id: `leaks-${kind}`, "data-bytes": group.bytes, "data-blocks": group.blocks, "data-growth": range && !isMoment(range) ? group.growth : undefined }, h("h2", {}, titleOf(found, kind)),
+  return h("section", { id: `leaks-${kind}`, "data-bytes": group.bytes, "data-blocks": group.blocks, "data-growth": range && !isMoment(range) ? group.growth : undefined }, h("h2", { title: found.isTold && kind !== "suppressed" ? RULE : undefined }, titleOf(found, kind)),
+    found.isTold && kind === "one-off" && h("p.note", {}, RULE),
     h("p.note", {}, `${formatBytes(group.bytes)}${within} in ${blocksOf(group.blocks)}, ${stacksOf(group.stacks)}${growthText(range, group, " the range")}`),
     list.element,
     rest ? h("p.note", {}, `and ${formatCount(rest)} more ${rest === 1 ? "place" : "places"} with less; the tree has them all`) : null);
@@ -147,14 +149,15 @@ function section(app: App, kind: LeakKind, found: Found, lists: List[]): HTMLEle
 /** All stacks that have something left, not only those that are shown. */
 function sheet(app: App, range: Range | null): Sheet {
   const { blocks: p } = app;
-  const { live, growth } = range ? answersFor(app, range) : { live: { bytes: p.pack.f64("site.live_bytes"), blocks: p.pack.f64("site.live_blocks") }, growth: null };
+  const { live, growth } = range ? answersFor(app, range) : { live: { bytes: p.pack.f64("site.live_bytes"), blocks: p.pack.f64("site.live_blocks"), values: p.pack.f64("site.live_bytes") }, growth: null };
   const rules = p.pack.u32("site.rule");
+  const kinds = leakKinds(p, range, live, growth);
   const stackOf = (site: number): string => p.stack(site).map((f) => `${p.functionName(f)} ${p.place(f)}`.trim()).join(" < ");
   const [bytes, blocks] = [live.bytes, live.blocks];
   const rows: Sheet["rows"] = [];
   for (let site = 0; site < p.siteCount; site++)
-    if (blocks[site]! > 0) rows.push([bytes[site]!, blocks[site]!, ...(growth ? [growth.bytes[site]!, growth.blocks[site]!] : []), p.text(rules[site]!), stackOf(site)]);
-  return { head: ["bytes", "blocks", ...(growth ? ["growth bytes", "growth blocks"] : []), "suppressed by", "stack"], rows: orderBy(rows, (row) => Number(row[0])) };
+    if (blocks[site]! > 0) rows.push([bytes[site]!, blocks[site]!, ...(growth ? [growth.bytes[site]!, growth.blocks[site]!] : []), kinds[site]!, p.text(rules[site]!), stackOf(site)]);
+  return { head: ["bytes", "blocks", ...(growth ? ["growth bytes", "growth blocks"] : []), "kind", "suppressed by", "stack"], rows: orderBy(rows, (row) => Number(row[0])) };
 }
 
 /** Above what is of a range. */

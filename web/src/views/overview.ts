@@ -100,7 +100,7 @@ function cards(of: Beginning, s: Stats): HTMLElement[] {
     card(of, of.header.live ? "Live now" : "Leaked", formatBytes(s.number("leaked_bytes")), `${doubt(s, "leaked_bytes", formatBytes)}${formatCounted(s.number("leaked_blocks"), "block")}`, { page: "leaks", figure: "leaked" }),
     card(of, "Allocated", formatBytes(s.number("allocated_bytes")), `${formatBytes(s.number("allocated_bytes") / seconds)} a second`, { page: "flame", figure: "allocated" }),
     card(of, "Calls", formatCount(calls), `${formatCount(calls / seconds)} a second`, { page: "flame", figure: "calls" }),
-    card(of, "Temporary", formatShare(temporary, calls), `${doubt(s, "temporary_allocations", formatCount)}${formatCount(temporary)} freed before the next allocation`, { page: "flame", figure: "temporary" }),
+    card(of, "Temporary", formatShare(temporary, calls), `${formatCount(temporary)}${doubt(s, "temporary_allocations", formatCount).replace(/^(.*); $/, " ($1)")} freed before the next allocation`, { page: "flame", figure: "temporary" }),
     card(of, "Resident at most", formatBytes(s.number("rss_peak_bytes")), aboutResident(of, s), { page: "time" }),
   ];
 }
