@@ -71,7 +71,6 @@ PAGES = [
     ("source of a range", "goto", "#source?figure=growth&from=10&to=400"),
     ("source: figure calls", "choose", "#figure", "calls"),
     ("sizes", "goto", "#sizes"),
-    ("sizes: a cell", "at", "#size-by-life", 400, 150),
     ("sizes: a cell over time", "goto", "#sizes?cell=7@1000000000000"),
     ("sizes of a range", "goto", "#sizes?from=10&to=400"),
     ("sizes of a moment", "goto", "#sizes?from=300&to=300"),
@@ -121,6 +120,8 @@ PAGES = [
 MORE_PAGES = [
     ("only a thread", "goto", "#flame?thread=2"),
     ("only a module", "goto", "#flame?module=libapp_part3.so.1"),
+    ("sizes again", "goto", "#sizes"),
+    ("sizes: a cell", "at", "#size-by-life", 400, 150),
     ("resident", "goto", "#resident"),
     ("resident by pinned", "click", "#holders-pinned"),
     ("resident of a range", "goto", "#resident?from=10&to=400"),
