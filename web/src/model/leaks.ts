@@ -188,18 +188,22 @@ class Sums {
 
 function addUp(from: number, to: number, kinds: Uint8Array, places: Uint32Array, left: Left, sums: Sums): void {
   const { bytes, blocks } = left.figures;
-  const { growth, variance, growthVariance } = left;
+  const { width, bytes: sumOfBytes, blocks: sumOfBlocks, growth: sumOfGrowth, stacks } = sums;
+  const growth = left.growth?.bytes;
   for (let site = from; site < to; site++) {
     const kind = kinds[site]!;
     if (kind >= NONE) continue;
-    const key = kind * sums.width + places[site]!;
-    sums.bytes[key]! += bytes[site]!;
-    sums.blocks[key]! += blocks[site]!;
-    sums.stacks[key]!++;
-    if (growth) sums.growth[key]! += growth.bytes[site]!;
-    if (variance) sums.bytesVariance[key]! += variance[site]!;
-    if (growthVariance) sums.growthVariance[key]! += growthVariance[site]!;
+    const key = kind * width + places[site]!;
+    sumOfBytes[key]! += bytes[site]!;
+    sumOfBlocks[key]! += blocks[site]!;
+    stacks[key]!++;
+    if (growth) sumOfGrowth[key]! += growth[site]!;
   }
+}
+
+/** How doubtful these are, where blocks were sampled. */
+function addDoubt(from: number, to: number, kinds: Uint8Array, places: Uint32Array, width: number, variance: Float64Array, sums: Float64Array): void {
+  for (let site = from; site < to; site++) if (kinds[site]! < NONE) sums[kinds[site]! * width + places[site]!]! += variance[site]!;
 }
 
 /** Numbers sites by their place, those of places that have a number, and adds them to the largest of it. */
@@ -248,6 +252,8 @@ function groupUp(p: Profile, left: Left, kinds: Uint8Array, places: Uint32Array,
   return withArrays(p.memory, (own) => {
     const sums = new Sums(width, own);
     inRuns(p.siteCount, addUp, kinds, places, left, sums);
+    if (left.variance) inRuns(p.siteCount, addDoubt, kinds, places, width, left.variance, sums.bytesVariance);
+    if (left.growthVariance) inRuns(p.siteCount, addDoubt, kinds, places, width, left.growthVariance, sums.growthVariance);
     const ranked = KINDS.map((_, kind) => rankPlaces(kind, sums, left.growth !== null, shown));
     const keys = ranked.flatMap((r) => r.keys);
     const ofPlaces = own.u16(KINDS.length * width);
