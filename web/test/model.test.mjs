@@ -11,7 +11,7 @@ import { allFunctions, findCallers, rankFunctions } from "../src/model/callers.t
 import { BottomUp } from "../src/model/bottomup.ts";
 import { blocksWithin, bytesWithin, errorOf } from "../src/model/interval.ts";
 import { isLongEnough, isSteady } from "../src/model/growing.ts";
-import { findLeaks, findLeaksWithin, leakKinds } from "../src/model/leaks.ts";
+import { fillQuarters, findLeaks, findLeaksWithin, leakKinds } from "../src/model/leaks.ts";
 import { allFiles, linesOf } from "../src/model/lines.ts";
 import { LastChanges } from "../src/model/lastchanges.ts";
 import { mappedIn } from "../src/model/maps.ts";
@@ -304,7 +304,13 @@ function overTime(sites, lines, header = {}) {
 	return makeProfile({ sites, points, changes, more, header });
 }
 
-const leaksWithin = (p, from, to) => findLeaksWithin(p, { from, to }, answer(p, { ...ALL, figure: "live", range: { from: to, to } }), from < to ? answer(p, { ...ALL, figure: "growth", range: { from, to } }) : null, 10);
+function leaksWithin(p, from, to) {
+	const live = answer(p, { ...ALL, figure: "live", range: { from: to, to } });
+	const growth = from < to ? answer(p, { ...ALL, figure: "growth", range: { from, to } }) : null;
+	const found = findLeaksWithin(p, { from, to }, live, growth, 10);
+	if (growth) fillQuarters(p, found, { from, to }, live, growth);
+	return found;
+}
 const told = (groups) => Object.fromEntries(Object.entries(groups).map(([kind, g]) => [kind, g.places.flatMap((place) => place.largest).map((l) => [l.site, l.bytes, l.blocks, l.within.growth])]));
 
 /** Steady from the start, from 1 s on, long before, steady but harmless, gone at 2 s. */

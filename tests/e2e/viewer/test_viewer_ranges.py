@@ -87,8 +87,8 @@ def test_what_grows_within_a_range_is_what_findings_call_growing(page, midden, r
     items = "[...document.querySelectorAll('#leaks-growing .leak')].map(d => [Number(d.dataset.bytes), Number(d.dataset.growth), d.querySelector('summary').innerText, d.querySelector('.quarters').title])"
     whole, part, sums, short, title = page(
         profile,
-        ("goto", f"#leaks?{span(points, 0, last)}"), ("wait", "#leaks-growing .leak"), ("eval", items),
-        ("goto", f"#leaks?{span(points, begin, last)}"), ("wait", "#leaks-growing .leak"), ("eval", items), ("eval", LEFT),
+        ("goto", f"#leaks?{span(points, 0, last)}"), ("wait", "#leaks-growing .quarters[title]"), ("eval", items),
+        ("goto", f"#leaks?{span(points, begin, last)}"), ("wait", "#leaks-growing .quarters[title]"), ("eval", items), ("eval", LEFT),
         ("goto", f"#leaks?{span(points, late, last)}"), ("wait", "#leaks-one-off"), ("count", "#leaks-growing"), ("text", "#leaks-one-off h2"),
     )
     for ((size, _, words, _),) in (whole, part):

@@ -122,6 +122,12 @@ export interface LeakGroup extends Amount {
 
 export type LeakGroups = Record<LeakKind, LeakGroup>;
 
+export interface LeaksFound {
+  groups: LeakGroups;
+  numbered: LeakPlace[]; // all places of the groups, without their quarters (fillQuarters)
+  numbers: Uint16Array; // by site: the number of its place from 1 on; 0: it is none of these
+}
+
 /** The `shown` sites (or places) with most, the largest first: of those that come one by one, only what may be
  * among them is kept and, now and then, sorted. */
 class Largest {
@@ -175,14 +181,16 @@ class Sums {
   readonly growthVariance: Float64Array;
   readonly stacks: Uint32Array;
 
-  constructor(readonly width: number, arrays: Arrays) {
+  /** What there is nothing of has no array: each takes a millisecond to be made. */
+  constructor(readonly width: number, left: Left, arrays: Arrays) {
     const count = KINDS.length * width;
-    [this.bytes, this.blocks, this.growth, this.bytesVariance, this.growthVariance] = [arrays.f64(count), arrays.f64(count), arrays.f64(count), arrays.f64(count), arrays.f64(count)];
-    this.stacks = arrays.u32(count);
+    const some = (values: unknown): Float64Array => arrays.f64(values ? count : 0);
+    [this.bytes, this.blocks, this.stacks] = [arrays.f64(count), arrays.f64(count), arrays.u32(count)];
+    [this.growth, this.bytesVariance, this.growthVariance] = [some(left.growth), some(left.variance), some(left.growthVariance)];
   }
 
   amount(key: number): Amount {
-    return { bytes: this.bytes[key]!, blocks: this.blocks[key]!, stacks: this.stacks[key]!, growth: this.growth[key]!, bytesVariance: this.bytesVariance[key]!, growthVariance: this.growthVariance[key]! };
+    return { bytes: this.bytes[key]!, blocks: this.blocks[key]!, stacks: this.stacks[key]!, growth: this.growth[key] ?? 0, bytesVariance: this.bytesVariance[key] ?? 0, growthVariance: this.growthVariance[key] ?? 0 };
   }
 }
 
@@ -226,9 +234,9 @@ function addPlaces(from: number, to: number, first: number, sums: Sums, group: L
     group.bytes += sums.bytes[key]!;
     group.blocks += sums.blocks[key]!;
     group.stacks += sums.stacks[key]!;
-    group.growth += sums.growth[key]!;
-    group.bytesVariance += sums.bytesVariance[key]!;
-    group.growthVariance += sums.growthVariance[key]!;
+    group.growth += sums.growth[key] ?? 0;
+    group.bytesVariance += sums.bytesVariance[key] ?? 0;
+    group.growthVariance += sums.growthVariance[key] ?? 0;
     group.placeCount++;
     largest.add(key);
   }
@@ -243,14 +251,14 @@ function rankPlaces(kind: number, sums: Sums, hasGrowth: boolean, shown: number)
   return { group, keys: largest.take() };
 }
 
-/** By kind: what it comes to, and its largest `shown` places with their largest stacks. `range`: null the whole recording. */
-function groupUp(p: Profile, left: Left, kinds: Uint8Array, places: Uint32Array, range: Range | null, shown: number): LeakGroups {
+/** By kind: what it comes to, and its largest `shown` places with their largest stacks. */
+function groupUp(p: Profile, left: Left, kinds: Uint8Array, places: Uint32Array, shown: number): LeaksFound {
   const { bytes, blocks } = left.figures;
   const rules = p.pack.u32("site.rule");
   const width = p.frameCount + 1;
   const leak = (site: number): Leak => ({ site, bytes: bytes[site]!, blocks: blocks[site]!, rule: p.text(rules[site]!), within: withinOf(left, site) });
   return withArrays(p.memory, (own) => {
-    const sums = new Sums(width, own);
+    const sums = new Sums(width, left, own);
     inRuns(p.siteCount, addUp, kinds, places, left, sums);
     if (left.variance) inRuns(p.siteCount, addDoubt, kinds, places, width, left.variance, sums.bytesVariance);
     if (left.growthVariance) inRuns(p.siteCount, addDoubt, kinds, places, width, left.growthVariance, sums.growthVariance);
@@ -259,17 +267,22 @@ function groupUp(p: Profile, left: Left, kinds: Uint8Array, places: Uint32Array,
     const ofPlaces = own.u16(KINDS.length * width);
     keys.forEach((key, i) => (ofPlaces[key] = i + 1));
     const largest = keys.map(() => new Largest(bytes, blocks, STACKS_OF_PLACE));
-    const numbers = own.u16(p.siteCount);
+    const numbers = new Uint16Array(p.siteCount);
     inRuns(p.siteCount, pick, kinds, places, width, ofPlaces, numbers, largest);
-    const held = left.growth ? own.f64ToFill(p.siteCount) : own.f64(p.siteCount);
-    if (left.growth) inRuns(p.siteCount, start, held, bytes, left.growth.bytes);
-    const whole = { from: -1, to: p.pack.f64("point.time_ns").length - 1 };
-    const quarters = range && !left.growth ? null : byQuarters(p, numbers, keys.length, range ?? whole, held);
-    keys.forEach((key, i) => {
-      const kind = Math.floor(key / width);
-      ranked[kind]!.group.places.push({ ...sums.amount(key), kind: KINDS[kind]!, frame: key % width, largest: largest[i]!.take().map(leak), quarters: quarters?.[i] ?? [] });
-    });
-    return { growing: ranked[0]!.group, "one-off": ranked[1]!.group, suppressed: ranked[2]!.group };
+    const numbered = keys.map((key, i): LeakPlace => ({ ...sums.amount(key), kind: KINDS[Math.floor(key / width)]!, frame: key % width, largest: largest[i]!.take().map(leak), quarters: [] }));
+    for (const [kind, { group }] of ranked.entries()) group.places = numbered.filter((place) => place.kind === KINDS[kind]);
+    return { groups: { growing: ranked[0]!.group, "one-off": ranked[1]!.group, suppressed: ranked[2]!.group }, numbered, numbers };
+  });
+}
+
+/** Finds the quarters of all places that were found: of a range, which is more than a moment, they may come later than the
+ * rest. `growth` null: of the whole recording. */
+export function fillQuarters(p: Profile, { numbered, numbers }: LeaksFound, range: Range | null, { bytes }: Figures, growth: Figures | null): void {
+  const whole = { from: -1, to: p.pack.f64("point.time_ns").length - 1 };
+  withArrays(p.memory, (own) => {
+    const held = growth ? own.f64ToFill(p.siteCount) : own.f64(p.siteCount);
+    if (growth) inRuns(p.siteCount, start, held, bytes, growth.bytes);
+    byQuarters(p, numbers, numbered.length, range ?? whole, held).forEach((quarters, i) => (numbered[i]!.quarters = quarters));
   });
 }
 
@@ -296,25 +309,25 @@ export function leakKinds(p: Profile, range: Range | null, live: Figures, growth
 export function findLeaks(p: Profile, shown: number): LeakGroups {
   const [bytes, blocks] = [p.pack.f64("site.live_bytes"), p.pack.f64("site.live_blocks")];
   const figures = { bytes, blocks, values: bytes };
-  return withArrays(p.memory, (own) => {
+  const found = withArrays(p.memory, (own) => {
     const { kinds, places } = judgeAll(p, null, figures, null, own);
-    return groupUp(p, { figures, growth: null, variance: varianceOf(p, "live_bytes"), growthVariance: null }, kinds, places, null, shown);
+    return groupUp(p, { figures, growth: null, variance: varianceOf(p, "live_bytes"), growthVariance: null }, kinds, places, shown);
   });
+  fillQuarters(p, found, null, figures, null);
+  return found.groups;
 }
 
 /** What was not freed at the end of a range, as if the recording had ended there. */
-export interface LeaksWithin {
-  groups: LeakGroups;
+export interface LeaksWithin extends LeaksFound {
   /** The range is long enough to tell what grows. */
   isTold: boolean;
 }
 
-/** `live`: at the end of the range, `growth`: across it, null of a moment; neither is kept. */
+/** `live`: at the end of the range, `growth`: across it, null of a moment; neither is kept. Quarters come later. */
 export function findLeaksWithin(p: Profile, range: Range, live: Answer, growth: Answer | null, shown: number): LeaksWithin {
-  const isTold = growth !== null && isLongEnough(p, range);
-  const groups = withArrays(p.memory, (own) => {
+  const found = withArrays(p.memory, (own) => {
     const { kinds, places } = judgeAll(p, range, live, growth, own);
-    return groupUp(p, { figures: live, growth, variance: live.variance, growthVariance: growth?.variance ?? null }, kinds, places, range, shown);
+    return groupUp(p, { figures: live, growth, variance: live.variance, growthVariance: growth?.variance ?? null }, kinds, places, shown);
   });
-  return { groups, isTold };
+  return { ...found, isTold: growth !== null && isLongEnough(p, range) };
 }

@@ -4,10 +4,10 @@
 import type { App, View } from "../app.ts";
 import { clear, h } from "../draw/dom.ts";
 import { formatBytes, formatCount, formatGrowth, formatTime } from "../draw/format.ts";
-import { List } from "../idle.ts";
+import { List, whenIdleAfter, whenPrinted } from "../idle.ts";
 import { lostStacks } from "../load/pack.ts";
 import { errorOf } from "../model/interval.ts";
-import { findLeaks, findLeaksWithin, leakKinds, type Leak, type LeakGroup, type LeakGroups, type LeakKind, type LeakPlace, type Within } from "../model/leaks.ts";
+import { fillQuarters, findLeaks, findLeaksWithin, leakKinds, type Leak, type LeakGroup, type LeakGroups, type LeakKind, type LeakPlace, type LeaksFound, type Within } from "../model/leaks.ts";
 import { hasLost } from "../model/lost.ts";
 import { orderBy } from "../model/order.ts";
 import type { Profile } from "../model/profile.ts";
@@ -20,6 +20,7 @@ import { stackList } from "./stack.ts";
 import { withinBytes } from "./within.ts";
 
 const SHOWN = 100;
+const QUARTERS_MS = 250; // later: who goes on at once does not wait for them
 const KINDS: LeakKind[] = ["growing", "one-off", "suppressed"];
 const TITLES: Record<LeakKind, string> = {
   growing: "Growing: more and more of it all the time",
@@ -41,6 +42,8 @@ interface Found {
   groups: LeakGroups;
   isTold: boolean; // what grows
   lost: string; // in words: why that, and what was live at a time, is not known
+  unfilled: LeaksFound | null; // whose quarters are to come
+  waiting: (() => void)[]; // for them
 }
 
 const isMoment = (range: Range | null): boolean => range !== null && range.from === range.to;
@@ -55,9 +58,26 @@ function answersFor(app: App, range: Range): { live: Answer; growth: Answer | nu
 function find(app: App, range: Range | null): Found {
   const of = app.blocks;
   const lost = lostStacks(of.pack.header);
-  if (!range) return { of, range, groups: findLeaks(of, SHOWN), isTold: !lost && of.pack.header.findings?.has_time_line !== false, lost };
+  if (!range) return { of, range, groups: findLeaks(of, SHOWN), isTold: !lost && of.pack.header.findings?.has_time_line !== false, lost, unfilled: null, waiting: [] };
   const { live, growth } = answersFor(app, range);
-  return { of, range, lost, ...findLeaksWithin(of, range, live, growth, SHOWN) };
+  const within = findLeaksWithin(of, range, live, growth, SHOWN);
+  return { of, range, lost, groups: within.groups, isTold: within.isTold, unfilled: isMoment(range) ? null : within, waiting: [] };
+}
+
+/** Quarters take as long as all the rest, and nobody misses them for a moment. */
+function fillSoon(app: App, found: Found, isShown: () => boolean): void {
+  const { unfilled, range } = found;
+  if (!unfilled) return;
+  const fill = (): void => {
+    forget();
+    if (!found.unfilled || !isShown() || found.of !== app.blocks) return;
+    const { live, growth } = answersFor(app, range!);
+    fillQuarters(found.of, unfilled, range, live, growth);
+    found.unfilled = null;
+    for (const show of found.waiting) show();
+  };
+  const forget = whenPrinted(fill);
+  whenIdleAfter(QUARTERS_MS, fill);
 }
 
 function titleOf({ range, isTold, lost }: Found, kind: LeakKind): string {
@@ -67,11 +87,17 @@ function titleOf({ range, isTold, lost }: Found, kind: LeakKind): string {
   return (range ? TITLES_WITHIN : TITLES)[kind];
 }
 
-function quarterBars({ quarters }: LeakPlace): HTMLElement | null {
-  if (!quarters.length) return null;
-  const most = Math.max(1, ...quarters);
-  return h("span.quarters", { title: quarters.map(formatBytes).join(" → ") },
-    ...quarters.map((q) => h("i", { style: `height:${Math.round((100 * q) / most)}%` })));
+function quarterBars(found: Found, place: LeakPlace): HTMLElement | null {
+  if (!place.quarters.length && !found.unfilled) return null;
+  const bars = h("span.quarters");
+  const show = (): void => {
+    const most = Math.max(1, ...place.quarters);
+    bars.title = place.quarters.map(formatBytes).join(" → ");
+    clear(bars, ...place.quarters.map((q) => h("i", { style: `height:${Math.round((100 * q) / most)}%` })));
+  };
+  if (place.quarters.length) show();
+  else found.waiting.push(show);
+  return bars;
 }
 
 /** ", +3.1 MiB (± 200 KiB) within": of what has a growth. */
@@ -119,7 +145,7 @@ function leakItem(app: App, leak: Leak, { of, range }: Found, name: HTMLElement 
 function placeItem(app: App, place: LeakPlace, found: Found): HTMLElement {
   const { of, range } = found;
   const name = placeName(app, place.frame);
-  const bars = found.lost ? null : quarterBars(place);
+  const bars = found.lost ? null : quarterBars(found, place);
   if (place.stacks === 1) return leakItem(app, place.largest[0]!, found, name, bars);
   const within = withinBytes(app, place.bytes, place.bytesVariance);
   const details = h("details.leak.of-place", { "data-frame": place.frame, "data-bytes": place.bytes, "data-growth": growthOf(range, place) },
@@ -217,6 +243,8 @@ export const leaks: View = {
       lists = [];
       if (lost?.of !== app.blocks) lost = lostPart(app);
       clear(element, ...layOut(app, shown, lost.elements, lists));
+      const now = shown;
+      fillSoon(app, now, () => shown === now);
     };
     const leave = () => [...(lost?.lists ?? []), ...lists].forEach((list) => list.empty());
     return { element, update, leave, prepare: () => [{ step: () => Boolean(findWhole()) }, { step: () => !hasLost(app.blocks) || Boolean(lostGroups(app)) }] };
