@@ -25,7 +25,6 @@ static long ask(uint64_t address, void *to, size_t bytes)
 
 #define NO_SUCH_WAY  (-1) /* of changing the signal mask: nothing is changed */
 #define SIGSET_BYTES 8	  /* the kernel's own */
-#define PAGE	     UINT64_C(4096)
 
 /* Whether the kernel can read there: it reads the mask before it looks at what to do with it. */
 static bool seems_readable(uint64_t address)
@@ -38,7 +37,7 @@ static bool seems_readable(uint64_t address)
 static bool can_tell(void)
 {
 	enum { UNKNOWN, NO, YES };
-	static _Atomic int known;
+	static _Atomic int known; /* pairs with nothing: every thread finds the same */
 	int told = atomic_load_explicit(&known, memory_order_relaxed);
 
 	if (told == UNKNOWN) {
@@ -59,7 +58,7 @@ static bool are_readable(uint64_t address, size_t bytes)
 
 	if (last < address)
 		return false;
-	for (uint64_t at = address; at <= last; at = (at | (PAGE - 1)) + 1)
+	for (uint64_t at = address; at <= last; at = (at | (PEEK_PAGE - 1)) + 1)
 		if (!peek_is_readable(at))
 			return false;
 	return true;

@@ -18,6 +18,8 @@ bool peek_copy(uint64_t address, void *to, size_t bytes);
  * asked in another, page by page; where that is of no use either, nothing can be read. */
 bool peek_strictly(uint64_t address, void *to, size_t bytes);
 
+#define PEEK_PAGE UINT64_C(4096) /* of what is asked for at once: larger pages are some of these */
+
 /* Whether the page of an address can be read at this moment. False also where the kernel does not
  * tell. It takes a fraction of what a copy takes. */
 bool peek_is_readable(uint64_t address);

@@ -372,7 +372,8 @@ static NOINLINE uint32_t walk_new(struct thread *t, const struct walk_start *sta
 	const struct stacktree tree = stacktree_get();
 	const struct stacktree_run run = gather(t, m, fresh, kept);
 	if (unlikely(result == WALK_LOST || w.far))
-		return walk_unkept(t, &run, m->fresh[0].hash, result == WALK_LOST);
+		return walk_unkept(t, &run, fresh ? m->fresh[0].hash : run.outer_hash,
+				   result == WALK_LOST);
 	/* In time for intern. */
 	stacktree_prefetch(&tree, fresh ? m->fresh[0].hash : 0);
 	if (unlikely(!memo_replace(m, kept, fresh)))

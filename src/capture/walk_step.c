@@ -11,14 +11,13 @@
 #include "capture/returns.h"
 #include "capture/walk.h"
 
-#define PAGE	   UINT64_C(4096) /* larger ones are some of these */
-#define OUR_FRAMES (4 * PAGE)	  /* between a hook and here */
-#define REACH	   (16 * PAGE)	  /* hardly a frame is larger: what is further is elsewhere */
+#define OUR_FRAMES (4 * PEEK_PAGE)  /* between a hook and here */
+#define REACH	   (16 * PEEK_PAGE) /* hardly a frame is larger: what is further is elsewhere */
 
 /* The first word of the next page. */
 static uint64_t after_page(uint64_t address)
 {
-	return (address | (PAGE - 1)) + 1;
+	return (address | (PEEK_PAGE - 1)) + 1;
 }
 
 /* Up to where a stack that is not the thread's own is there; 0: it is not. The word below the stack
@@ -27,7 +26,7 @@ static uint64_t find_known_end(uint64_t sp)
 {
 	uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0);
 
-	if (sp - here < OUR_FRAMES && sp % PAGE)
+	if (sp - here < OUR_FRAMES && sp % PEEK_PAGE)
 		return after_page(sp);
 	return peek_is_readable(sp) ? after_page(sp) : 0;
 }
@@ -64,7 +63,7 @@ static bool has_reached(struct walk *w, uint64_t address)
 {
 	if (!w->end || address - w->end >= REACH)
 		return false;
-	for (; w->end <= address; w->end += PAGE)
+	for (; w->end <= address; w->end += PEEK_PAGE)
 		if (!peek_is_readable(w->end))
 			return false;
 	w->span = w->end - w->low - 8;
